@@ -1,0 +1,68 @@
+"""The effective policy for one target, as the guard reads it: plain frozen data, compiled by ``evalward.policy``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from evalward.guard.target import Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SEED_KEYWORDS = ("process.exit", "require(", "eval(", "Function(", "__proto__", "child_process")
+
+
+class Action(StrEnum):
+    """What policy does with a construct."""
+
+    BLOCK = "block"
+    AUDIT = "audit"
+    ALLOW = "allow"
+
+
+class BlocklistMode(StrEnum):
+    """``substring``: any occurrence counts; ``confirmed``: unless the tree shows that it is harmless."""
+
+    SUBSTRING = "substring"
+    CONFIRMED = "confirmed"
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """A blocklisted text; only ``id`` is ever logged."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Counted limits: they never depend on a clock (guard.md §1, §4)."""
+
+    payload_bytes: int = 128 * 1024
+    depth: int = 2_000
+    nodes_per_64k: int = 100_000
+    steps: int = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Everything of a policy that decides about one payload for one target.
+
+    ``allowed`` is the target's opt-in (default deny). ``actions`` holds what differs from each construct's
+    default. ``bindings`` maps a name that the sink binds to what it is bound to, such as
+    ``{"electronApp": "electron", "page": "playwright.page", "arg": "json"}``.
+    """
+
+    allowed: bool = False
+    profile: Profile = Profile.BALANCED
+    keywords: tuple[Keyword, ...] = tuple(Keyword(text, text) for text in SEED_KEYWORDS)
+    blocklist_mode: BlocklistMode = BlocklistMode.CONFIRMED
+    limits: Limits = field(default_factory=Limits)
+    actions: Mapping[str, Action] = field(default_factory=lambda: MappingProxyType({}))
+    process_reads: frozenset[str] = frozenset()
+    env_names: frozenset[str] = frozenset()
+    bindings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
