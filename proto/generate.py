@@ -1,0 +1,38 @@
+"""Generate ``evalward.v1`` from the ``.proto`` files: ``python proto/generate.py [OUT]`` (default: ``src``).
+
+The output is checked in, so that installing needs no compiler; ``tests/server/test_generated.py`` proves it current.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from grpc_tools import protoc
+
+PROTO = Path(__file__).parent
+SOURCES = sorted(PROTO.rglob("*.proto"))
+GRPC_INCLUDE = Path(protoc.__file__).parent / "_proto"
+
+
+def generate(out: Path) -> None:
+    """Write messages, service and type stubs below ``out``; raise RuntimeError when protoc fails."""
+    out.mkdir(parents=True, exist_ok=True)
+    status = protoc.main(
+        [
+            "protoc",
+            f"--proto_path={PROTO}",
+            f"--proto_path={GRPC_INCLUDE}",
+            f"--python_out={out}",
+            f"--grpc_python_out={out}",
+            f"--mypy_out=quiet:{out}",
+            f"--mypy_grpc_out=quiet:{out}",
+            *map(str, SOURCES),
+        ],
+    )
+    if status != 0:
+        raise RuntimeError(f"protoc exited with status {status}")
+
+
+if __name__ == "__main__":
+    generate(Path(sys.argv[1]) if len(sys.argv) > 1 else PROTO.parent / "src")
