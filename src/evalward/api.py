@@ -1,0 +1,49 @@
+"""The in-process API: judge a payload without a server (contract.md §7).
+
+What it lacks against the service: no audit record is written, nothing is bound to a decision id, and parsing
+holds the GIL, so that a long payload stalls the other threads of the calling process.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from evalward.guard import judge
+from evalward.guard.target import Shape, Target, parse_target
+from evalward.policy import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.guard.verdict import Verdict
+
+
+def validate(
+    code: bytes,
+    *,
+    target: Target | str,
+    shape: Shape | str | None = None,
+    policy: Policy | None = None,
+    bindings: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Return the verdict on ``code`` (UTF-8), were ``target`` to evaluate it in ``shape``.
+
+    Without a shape the payload must be safe under every one that it may meet (guard.md §1). Without a policy
+    no target is opted in, so that the answer is EVAL_TARGET_DENIED; ``Policy.default().allowing(["renderer"])``
+    is the least that lets a payload through. ``bindings`` adds to what the policy says that the sink binds.
+
+    Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the
+    caller decides on the encoding. Raises ValueError for a target or shape that does not exist. A payload that
+    is denied, whatever the reason, is a verdict and no exception.
+    """
+    if not isinstance(code, bytes):
+        raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")
+    realm = target if isinstance(target, Target) else parse_target(target)
+    rules = (policy or _default_policy()).rules_for(realm, bindings=bindings)
+    return judge(code, target=realm, shape=None if shape is None else Shape(shape), rules=rules)
+
+
+@cache
+def _default_policy() -> Policy:
+    return Policy.default()
