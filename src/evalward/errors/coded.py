@@ -1,0 +1,35 @@
+"""An exception that carries a registered code, so that no caller matches on its message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.errors.envelope import Meta, Repair, error_envelope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.errors.canonical import JsonValue
+    from evalward.errors.registry import Code
+
+
+class CodedError(Exception):
+    """A failure with a code of the registry; ``details`` and ``repair`` end up in its envelope."""
+
+    def __init__(
+        self,
+        code: Code,
+        message: str,
+        *,
+        details: Mapping[str, object] | None = None,
+        repair: Repair | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = dict(details or {})
+        self.repair = repair
+
+    def envelope(self, meta: Meta) -> dict[str, JsonValue]:
+        """Return the error envelope of this failure."""
+        return error_envelope(self.code, self.message, meta=meta, details=self.details, repair=self.repair)

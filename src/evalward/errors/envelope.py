@@ -1,0 +1,164 @@
+"""The envelope of contract.md §2: one shape for every answer, success or error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.errors.canonical import JsonValue, canonical_text, to_json
+from evalward.errors.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evalward.errors.registry import Code
+
+_CHARS_PER_TOKEN = 4
+_RESERVED = frozenset({"ok", "_meta"})
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What produced a verdict; ``_meta.provenance`` of every envelope, on the failure path too (seed 003).
+
+    Digests are lower-case hex; ``grammar_version`` is the parser's grammar, name and version.
+    """
+
+    service_version: str
+    policy_digest: str
+    ruleset_digest: str
+    grammar_version: str
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the fields as plain JSON data."""
+        return {
+            "service_version": self.service_version,
+            "policy_digest": self.policy_digest,
+            "ruleset_digest": self.ruleset_digest,
+            "grammar_version": self.grammar_version,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What ``_meta`` says beside the token estimate.
+
+    ``elapsed_ms`` is in milliseconds; ``would_block`` lists what policy only audits, as JSON data.
+    """
+
+    elapsed_ms: float
+    decision_id: str
+    provenance: Provenance
+    audited: bool
+    session_id: str | None = None
+    would_block: tuple[Mapping[str, JsonValue], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """The self-repair fields of seed 003; a field that does not apply stays None and out of the envelope.
+
+    ``allowed`` are the accepted values (or the number of a limit), ``required`` what must be supplied,
+    ``range`` an inclusive (lowest, highest), ``limit`` a limit's name and ``actual`` what the request had.
+    """
+
+    field: str | None = None
+    allowed: Sequence[str] | int | None = None
+    required: Sequence[str] | str | None = None
+    range: tuple[int, int] | None = None
+    limit: str | None = None
+    actual: int | None = None
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """Return the fields that apply, as plain JSON data."""
+        fields = {
+            "field": self.field,
+            "allowed": self.allowed,
+            "required": self.required,
+            "range": self.range,
+            "limit": self.limit,
+            "actual": self.actual,
+        }
+        return {name: to_json(value) for name, value in fields.items() if value is not None}
+
+
+def estimate_tokens(body: Mapping[str, object]) -> int:
+    """Return ceil(characters / 4) of ``body`` (without ``_meta``) as canonical JSON; 0 for an empty body."""
+    if not body:
+        return 0
+    return max(1, -(-len(canonical_text(body)) // _CHARS_PER_TOKEN))
+
+
+def success_envelope(fields: Mapping[str, object], *, meta: Meta) -> dict[str, JsonValue]:
+    """Return ``{ok: true, …fields, _meta}``; raise NotJsonError, or ValueError for a reserved field name."""
+    clash = sorted(_RESERVED & fields.keys())
+    if clash:
+        raise ValueError(f"fields may not replace {', '.join(clash)} of the envelope")
+    return _with_meta({"ok": True, **{key: to_json(item, key) for key, item in fields.items()}}, meta)
+
+
+def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the envelope
+    code: Code,
+    message: str,
+    *,
+    meta: Meta,
+    hint: str | None = None,
+    recovery_hints: Sequence[str] | None = None,
+    next_actions: Sequence[str] | None = None,
+    similar_refs: Sequence[str] | None = None,
+    details: Mapping[str, object] | None = None,
+    repair: Repair | None = None,
+) -> dict[str, JsonValue]:
+    """Return the error envelope of ``code``; hint, recovery hints and next actions default to its row.
+
+    ``message`` is for people and may change between releases. Raise NotJsonError when ``details`` is
+    not JSON, and ValueError when ``message`` is empty or a repair field contradicts ``details``.
+    """
+    if not message:
+        raise ValueError(f"{code}: an error envelope needs a message")
+    row = REGISTRY[code]
+    body: dict[str, JsonValue] = {
+        "ok": False,
+        "error": to_json(message, "error"),
+        "code": code.value,
+        "number": row.number,
+        "domain": row.domain,
+        "category": row.category.value,
+        "cause": row.cause.value,
+        "hint": to_json(hint if hint is not None else row.hint, "hint"),
+        "recovery_hints": to_json(list(recovery_hints or row.recovery_hints), "recovery_hints"),
+    }
+    actions = row.next_actions if next_actions is None else next_actions
+    if actions:
+        body["next_actions"] = to_json(list(actions), "next_actions")
+    if similar_refs:
+        body["similar_refs"] = to_json(list(similar_refs), "similar_refs")
+    merged = _details(code, details, repair)
+    if merged:
+        body["details"] = merged
+    body["retryable"] = row.retryable
+    body["http"] = row.http
+    return _with_meta(body, meta)
+
+
+def _details(code: Code, details: Mapping[str, object] | None, repair: Repair | None) -> dict[str, JsonValue]:
+    fields = repair.as_json() if repair else {}
+    given = {key: to_json(item, f"details.{key}") for key, item in (details or {}).items()}
+    clash = sorted(key for key in fields.keys() & given.keys() if fields[key] != given[key])
+    if clash:
+        raise ValueError(f"{code}: details and repair fields disagree about {', '.join(clash)}")
+    return {**fields, **given}
+
+
+def _with_meta(body: dict[str, JsonValue], meta: Meta) -> dict[str, JsonValue]:
+    block: dict[str, JsonValue] = {
+        "estimated_tokens": estimate_tokens(body),
+        "elapsed_ms": to_json(round(float(meta.elapsed_ms), 3), "elapsed_ms"),
+    }
+    if meta.session_id is not None:
+        block["session_id"] = to_json(meta.session_id, "session_id")
+    block["provenance"] = to_json(meta.provenance.as_json(), "provenance")
+    block["decision_id"] = to_json(meta.decision_id, "decision_id")
+    block["audited"] = meta.audited
+    block["would_block"] = to_json(list(meta.would_block), "would_block")
+    return {**body, "_meta": block}

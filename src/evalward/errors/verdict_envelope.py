@@ -1,0 +1,145 @@
+"""A verdict as an envelope: the one road that ``evalward check`` and the server share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.errors.envelope import Meta, Provenance, Repair, error_envelope, success_envelope
+from evalward.errors.registry import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from evalward.errors.canonical import JsonValue
+    from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
+
+_MAX_FINDINGS = 5
+
+
+def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key of _meta
+    verdict: Verdict,
+    *,
+    elapsed_ms: float,
+    decision_id: str,
+    provenance: Provenance,
+    audited: bool,
+    session_id: str | None = None,
+    allowed_targets: Collection[str] | None = None,
+    next_actions: Sequence[str] | None = None,
+) -> dict[str, JsonValue]:
+    """Return the envelope of ``verdict`` (contract.md §2).
+
+    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED;
+    ``next_actions`` replaces the registry's, for instance with a construct's "use instead".
+    """
+    meta = Meta(
+        elapsed_ms=elapsed_ms,
+        decision_id=decision_id,
+        provenance=provenance,
+        audited=audited,
+        session_id=session_id,
+        would_block=tuple(_finding(finding) for finding in verdict.shadow),
+    )
+    if verdict.code is None:
+        fields = {
+            "target": verdict.target,
+            "shape": verdict.shape,
+            "profile": verdict.profile,
+            "code_hash": verdict.code_hash,
+            "code_length": verdict.code_length,
+        }
+        return success_envelope(fields, meta=meta)
+    return error_envelope(
+        verdict.code,
+        _message(verdict, verdict.code),
+        meta=meta,
+        next_actions=next_actions,
+        details=_details(verdict, verdict.code),
+        repair=_repair(verdict, verdict.code, allowed_targets),
+    )
+
+
+def _message(verdict: Verdict, code: Code) -> str:
+    if code is Code.EVAL_TARGET_DENIED:
+        target = verdict.target
+        return (
+            f"Evalward policy denies eval in the target {target}; the flag --allow-eval={target} permits it."
+        )
+    if code is Code.EVAL_BLOCKED_KEYWORD:
+        return (
+            f"The payload contains the blocklisted keyword {verdict.keyword}{_place(verdict.location)}."
+            " The setting blocklist.mode of the policy says which occurrences count,"
+            " blocklist.add and blocklist.remove change the keyword list."
+        )
+    return verdict.message or _default_message(verdict, code)
+
+
+def _default_message(verdict: Verdict, code: Code) -> str:
+    place = _place(verdict.location)
+    if code is Code.EVAL_BLOCKED_CONSTRUCT:
+        return f"The payload reaches {verdict.construct}, which the policy blocks{place}."
+    if verdict.limit is not None:
+        name, allowed, actual = verdict.limit
+        found = "" if actual is None else f" ({actual} found)"
+        return f"The payload exceeds the limit {name} of {allowed}{found}."
+    if code is Code.EVAL_SYNTAX_ERROR:
+        return f"The payload is not valid JavaScript in the declared shape{place}."
+    return f"The payload was denied with {code}{place}."
+
+
+def _place(location: Location | None) -> str:
+    return f" at line {location.line}, column {location.column}" if location else ""
+
+
+def _repair(verdict: Verdict, code: Code, allowed_targets: Collection[str] | None) -> Repair | None:
+    if code is Code.EVAL_TARGET_DENIED:
+        return Repair(
+            field="target",
+            allowed=None if allowed_targets is None else sorted(allowed_targets),
+            required=f"--allow-eval={verdict.target}",
+        )
+    if verdict.limit is not None:
+        name, allowed, actual = verdict.limit
+        return Repair(limit=name, allowed=allowed, actual=actual)
+    return None
+
+
+def _details(verdict: Verdict, code: Code) -> dict[str, object]:
+    details: dict[str, object] = {"code_hash": verdict.code_hash}
+    if code is Code.EVAL_BLOCKED_CONSTRUCT:
+        first = _first(verdict)
+        details["construct"] = verdict.construct
+        details["location"] = _where(verdict.location)
+        details["trace"] = [_step(step) for step in first.trace] if first else []
+        others = [finding for finding in verdict.findings if finding is not first]
+        if others:
+            details["findings"] = [_finding(finding) for finding in others[:_MAX_FINDINGS]]
+            details["findings_omitted"] = max(0, len(others) - _MAX_FINDINGS)
+    elif code is Code.EVAL_BLOCKED_KEYWORD:
+        details["keyword"] = verdict.keyword
+        details["where"] = _where(verdict.location)
+    elif verdict.location is not None:
+        details["location"] = _where(verdict.location)
+    return {**verdict.details, **details}
+
+
+def _first(verdict: Verdict) -> Finding | None:
+    """Return the finding that the verdict's own construct and location come from."""
+    same = [finding for finding in verdict.findings if finding.construct == verdict.construct]
+    at_place = [finding for finding in same if finding.location == verdict.location]
+    return next(iter(at_place or same), None)
+
+
+def _where(location: Location | None) -> dict[str, object] | None:
+    return {"line": location.line, "column": location.column} if location else None
+
+
+def _step(step: TraceStep) -> dict[str, object]:
+    return {"note": step.note, **(_where(step.location) or {})}
+
+
+def _finding(finding: Finding) -> dict[str, JsonValue]:
+    place: dict[str, JsonValue] | None = None
+    if finding.location is not None:
+        place = {"line": finding.location.line, "column": finding.location.column}
+    return {"construct": finding.construct, "location": place}

@@ -1,0 +1,99 @@
+"""The construct labels: the closed catalogue that policy, corpus and audit log name (guard.md §3)."""
+
+from __future__ import annotations
+
+import re
+
+CONSTRUCT_LABELS = frozenset(
+    {
+        ".constructor.constructor",
+        "Function()",
+        "WebAssembly",
+        "__proto__",
+        "analysis-limit",
+        "arguments.callee",
+        "bidi",
+        "call-sites",
+        "catastrophic-regex",
+        "clipboard",
+        "dom-script-injection",
+        "dynamic-key",
+        "electron",
+        "electron-lifecycle",
+        "electron-shell",
+        "eval()",
+        "function-constructor",
+        "global-object",
+        "import()",
+        "import.meta",
+        "module-loading",
+        "navigation",
+        "nested-evaluation",
+        "network",
+        "new Function()",
+        "parser-ambiguity",
+        "process",
+        "process.abort",
+        "process.exit",
+        "process.kill",
+        "prototype-tampering",
+        "reflection",
+        "require()",
+        "static-import",
+        "storage",
+        "string-timer",
+        "unbounded-loop",
+        "with",
+        "worker",
+        "wrapper-breakout",
+    }
+)
+
+# What hides code from the parser or ends its work can be neither allowed nor merely audited (service.md, Policy).
+UNSWITCHABLE_LABELS = frozenset({"analysis-limit", "parser-ambiguity", "wrapper-breakout"})
+
+OFF_BY_DEFAULT_LABELS = frozenset(
+    {"bidi", "catastrophic-regex", "clipboard", "navigation", "network", "storage", "unbounded-loop"}
+)
+
+# Own and inherited members of Node's process object, so that a log never repeats a name that a payload made up.
+PROCESS_MEMBERS = frozenset(
+    """
+    _debugEnd _debugProcess _eval _events _eventsCount _exiting _fatalException _getActiveHandles
+    _getActiveRequests _kill _linkedBinding _maxListeners _preload_modules _rawDebug
+    _startProfilerIdleNotifier _stopProfilerIdleNotifier _tickCallback abort addListener
+    allowedNodeEnvironmentFlags arch argv argv0 assert availableMemory binding chdir config connected
+    constrainedMemory constructor cpuUsage cwd debugPort disconnect dlopen domain emit emitWarning env
+    eventNames execArgv execPath execve exit exitCode features finalization getActiveResourcesInfo
+    getBuiltinModule getegid geteuid getgid getgroups getMaxListeners getuid
+    hasUncaughtExceptionCaptureCallback hrtime initgroups kill listenerCount listeners loadEnvFile
+    mainModule memoryUsage moduleLoadList nextTick off on once openStdin permission pid platform ppid
+    prependListener prependOnceListener rawListeners reallyExit ref release removeAllListeners
+    removeListener report resourceUsage resourcesPath send setegid seteuid setgid setgroups
+    setMaxListeners setSourceMapsEnabled setuid setUncaughtExceptionCaptureCallback sourceMapsEnabled
+    stderr stdin stdout threadCpuUsage title type umask unref uptime version versions
+    crash crashReporter defaultApp getBlinkMemoryInfo getCPUUsage getCreationTime getHeapStatistics
+    getIOCounters getProcessMemoryInfo getSystemMemoryInfo getSystemVersion hang helperExecPath isMainFrame
+    mas noAsar noDeprecation parentPort sandboxed setFdLimit takeHeapSnapshot throwDeprecation
+    traceDeprecation traceProcessWarnings windowsStore contextIsolated contextId
+    """.split()
+)
+
+_PROCESS_MEMBER = re.compile(r"process\.[A-Za-z_$][A-Za-z0-9_$]{0,63}")
+
+
+def is_known_label(label: str) -> bool:
+    """Whether ``label`` is in the catalogue, or is ``process.`` and an ASCII member name of at most 64."""
+    return label in CONSTRUCT_LABELS or _PROCESS_MEMBER.fullmatch(label) is not None
+
+
+def catalogue_label(label: str) -> str:
+    """Return ``label`` as logs and metrics may carry it: a member name that a payload made up is left out.
+
+    Raise ValueError for a label that is in no catalogue.
+    """
+    if label in CONSTRUCT_LABELS:
+        return label
+    if not is_known_label(label):
+        raise ValueError("not a construct label of the catalogue")
+    return label if label.removeprefix("process.") in PROCESS_MEMBERS else "process"
