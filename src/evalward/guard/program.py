@@ -1,0 +1,56 @@
+"""A payload as one or more sinks would parse it, and what one pass over its tree found out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+    from evalward.guard.target import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedProgram:
+    """The tree of a payload inside the wrapper of ``shapes`` (all of them read it alike).
+
+    ``source`` is the wrapped text that the tree's byte offsets index, ``offset`` the length of the wrapper's
+    prefix, so that ``node.start_byte - offset`` is a payload offset. ``roots`` are what the payload consists
+    of: its statements (script, async_body, module; comments included), or its one expression (expression,
+    function). ``length`` is the payload's own length in bytes.
+    """
+
+    shapes: tuple[Shape, ...]
+    source: bytes
+    tree: Tree
+    offset: int
+    length: int
+    roots: tuple[Node, ...]
+
+    def text(self, node: Node) -> bytes:
+        """Return the bytes of ``node`` (never ``node.text``: the read callback leaves the tree without one)."""
+        return self.source[node.start_byte : node.end_byte]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the one pass over a tree saw; every flag errs towards True.
+
+    ``opaque`` holds, sorted, the wrapped-source spans ``(start, end, kind)`` of comments ("c"), string and
+    template text ("s") and regular expressions ("r"); it is filled only when the pass was asked for it.
+    """
+
+    nodes: int
+    depth: int
+    dynamic_subscript: bool  # a[k] whose index is no string or number literal
+    escaped_subscript: bool  # a['p\x72ocess']: a literal index with an escape in it
+    computed_key: bool  # {[k]: v}, class { [k]() {} }
+    bare_this: bool  # `this` that is not followed by a plain `.name`
+    with_statement: bool
+    import_export: bool  # static import or export, or a call of import()
+    meta_property: bool  # import.meta, new.target
+    escaped_identifier: bool
+    escaped_string: bool
+    tagged_template: bool
+    opaque: tuple[tuple[int, int, str], ...] = ()
