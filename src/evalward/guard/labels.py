@@ -49,16 +49,15 @@ CONSTRUCT_LABELS = frozenset(
     }
 )
 
-# What hides code from the parser or ends its work can be neither allowed nor merely audited (service.md, Policy).
+# What hides code from the parser or ends its work can never be switched (service.md, Policy).
 UNSWITCHABLE_LABELS = frozenset({"analysis-limit", "parser-ambiguity", "wrapper-breakout"})
 
 OFF_BY_DEFAULT_LABELS = frozenset(
     {"bidi", "catastrophic-regex", "clipboard", "navigation", "network", "storage", "unbounded-loop"}
 )
 
-# Own and inherited members of Node's process object, so that a log never repeats a name that a payload made up.
-PROCESS_MEMBERS = frozenset(
-    """
+# Members of Node's and Electron's process object: a log repeats no name that a payload made up.
+_PROCESS_MEMBER_NAMES = """
     _debugEnd _debugProcess _eval _events _eventsCount _exiting _fatalException _getActiveHandles
     _getActiveRequests _kill _linkedBinding _maxListeners _preload_modules _rawDebug
     _startProfilerIdleNotifier _stopProfilerIdleNotifier _tickCallback abort addListener
@@ -76,8 +75,8 @@ PROCESS_MEMBERS = frozenset(
     getIOCounters getProcessMemoryInfo getSystemMemoryInfo getSystemVersion hang helperExecPath isMainFrame
     mas noAsar noDeprecation parentPort sandboxed setFdLimit takeHeapSnapshot throwDeprecation
     traceDeprecation traceProcessWarnings windowsStore contextIsolated contextId
-    """.split()
-)
+"""
+PROCESS_MEMBERS = frozenset(_PROCESS_MEMBER_NAMES.split())
 
 _PROCESS_MEMBER = re.compile(r"process\.[A-Za-z_$][A-Za-z0-9_$]{0,63}")
 

@@ -1,0 +1,137 @@
+"""A policy file as a Policy. Whatever is not surely a valid policy raises PolicyError: fail closed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from evalward.errors import Code, CodedError
+from evalward.policy.documents import DocumentError, read_toml, read_yaml
+from evalward.policy.model import Policy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_core import ErrorDetails
+
+MAX_FILE_BYTES = 1024 * 1024
+_READERS = {".yaml": read_yaml, ".yml": read_yaml, ".toml": read_toml}
+_TYPE_NAMES = {
+    "bool_type": "true, false",
+    "int_type": "a whole number",
+    "string_type": "text",
+    "mapping_type": "a mapping",
+    "model_type": "a mapping",
+    "tuple_type": "a list",
+    "frozen_set_type": "a list",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong: ``field`` is a dotted path ("" for the file itself)."""
+
+    field: str
+    problem: str
+    allowed: str = ""
+
+    def __str__(self) -> str:
+        field = f"{self.field}: " if self.field else ""
+        return f"{field}{self.problem}" + (f" (allowed: {self.allowed})" if self.allowed else "")
+
+
+class PolicyError(CodedError):
+    """A policy that is not in force, with every reason (POLICY_INVALID)."""
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        super().__init__(
+            Code.POLICY_INVALID,
+            f"{source}: " + "; ".join(map(str, issues)),
+            details={
+                "file": source,
+                "issues": [
+                    {"field": issue.field, "problem": issue.problem, "allowed": issue.allowed}
+                    for issue in issues
+                ],
+            },
+        )
+        self.source = source
+        self.issues = tuple(issues)
+
+
+def load_policy(path: str | os.PathLike[str]) -> Policy:
+    """Return the policy in the YAML or TOML file at ``path``; raise PolicyError."""
+    file = Path(path)
+    read = _READERS.get(file.suffix.lower())
+    if read is None:
+        raise PolicyError(str(file), [Issue("", "unknown kind of file", ", ".join(_READERS))])
+    try:
+        text = _read_bytes(file).decode("utf-8")
+        document = read(text)
+    except OSError as error:
+        raise PolicyError(str(file), [Issue("", error.strerror or "cannot be read")]) from None
+    except UnicodeDecodeError as error:
+        raise PolicyError(str(file), [Issue("", f"byte {error.start} is not UTF-8", "UTF-8")]) from None
+    except DocumentError as error:
+        raise PolicyError(str(file), [Issue("", str(error))]) from None
+    return parse_policy(document, source=str(file))
+
+
+def parse_policy(document: object, *, source: str) -> Policy:
+    """Return the policy that plain data describes; ``source`` names it in the PolicyError."""
+    if not isinstance(document, dict) or not document:
+        raise PolicyError(source, [Issue("", "no policy in it", "a mapping with api_version")])
+    if "api_version" not in document:
+        raise PolicyError(source, [Issue("api_version", "missing", "evalward/v1")])
+    try:
+        return Policy.model_validate(document)
+    except ValidationError as error:
+        raise PolicyError(source, [_issue(item) for item in error.errors(include_url=False)]) from None
+
+
+def _read_bytes(file: Path) -> bytes:
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise PolicyError(str(file), [Issue("", "not a regular file")])
+        data = stream.read(MAX_FILE_BYTES + 1)
+    if len(data) > MAX_FILE_BYTES:
+        raise PolicyError(str(file), [Issue("", "too large", f"{MAX_FILE_BYTES} bytes")])
+    if not data.strip():
+        raise PolicyError(str(file), [Issue("", "empty", "a mapping with api_version")])
+    return data
+
+
+def _issue(error: ErrorDetails) -> Issue:
+    context = error.get("ctx", {})
+    if error["type"] == "extra_forbidden":
+        fields = _fields_at(error["loc"][:-1])
+        return Issue(_dotted(error["loc"]), "unknown field", ", ".join(fields))
+    allowed = context.get("allowed") or context.get("expected") or _TYPE_NAMES.get(error["type"], "")
+    bounds = [f"{sign} {context[name]}" for name, sign in (("ge", ">="), ("le", "<=")) if name in context]
+    loc = [step for step in error["loc"] if step != "[key]"]
+    return Issue(_dotted(loc), error["msg"], str(allowed) or " and ".join(bounds))
+
+
+def _dotted(loc: Sequence[str | int]) -> str:
+    return ".".join(str(step) for step in loc)
+
+
+def _fields_at(loc: Sequence[str | int]) -> list[str]:
+    """Return the field names of the model that a location leads to."""
+    model: Any = Policy
+    for step in loc:
+        if isinstance(model, type) and issubclass(model, BaseModel) and step in model.model_fields:
+            model = _model_in(model.model_fields[str(step)].annotation) or model
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

@@ -1,0 +1,223 @@
+"""What an operator may say in a policy (service.md, Policy), as frozen Pydantic models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
+
+from evalward.errors import canonical_json
+from evalward.guard.labels import UNSWITCHABLE_LABELS
+from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Keyword, Limits, Rules
+from evalward.guard.target import Profile, Target
+from evalward.policy.fields import (
+    AS_DICT,
+    FROZEN,
+    ONE_NAME_PER_TARGET,
+    BindingName,
+    BindingValue,
+    EnvNames,
+    KeywordId,
+    KeywordText,
+    Label,
+    PayloadBytes,
+    ProcessReads,
+    SeedKeyword,
+    TargetName,
+    problem,
+)
+from evalward.policy.override import Request, compile_rules
+
+_RULES_CACHE = 256
+
+Constructs = Annotated[Mapping[Label, Action], FROZEN, AS_DICT]
+Bindings = Annotated[Mapping[BindingName, BindingValue], FROZEN, AS_DICT]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+def _refuse_unswitchable(constructs: Mapping[str, Action]) -> None:
+    for label, action in constructs.items():
+        if label in UNSWITCHABLE_LABELS and action is not Action.BLOCK:
+            raise problem("switch", f"{label} hides code from the guard", f"{label}: block")
+
+
+class TargetPolicy(_Section):
+    """What holds for one target: ``allowed`` is its opt-in; the rest refines the policy's own fields."""
+
+    allowed: StrictBool = False
+    profile: Profile | None = None
+    constructs: Constructs = Field(default_factory=dict)
+    bindings: Bindings = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _refuse_unswitchable(self.constructs)
+        return self
+
+
+class AddedKeyword(_Section):
+    """A text that the blocklist looks for in the raw payload; the log only ever carries ``id``."""
+
+    id: KeywordId
+    text: KeywordText
+
+
+class Blocklist(_Section):
+    """The keyword list. ``mode`` None follows the profile: seed means substring, else confirmed."""
+
+    mode: BlocklistMode | None = None
+    add: tuple[AddedKeyword, ...] = ()
+    remove: tuple[SeedKeyword, ...] = ()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for what, names in (
+            ("id", [word.id for word in self.add]),
+            ("text", [word.text for word in self.add] + list(SEED_KEYWORDS)),
+        ):
+            repeated = sorted({name for name in names if names.count(name) > 1})
+            if repeated:
+                raise problem("repeated", f"add repeats the {what} {repeated[0]}", f"each {what} once")
+        return self
+
+    def keywords(self) -> tuple[Keyword, ...]:
+        """Return the list in force: the seed's words without the removed ones, then the added ones."""
+        kept = [Keyword(text, text) for text in SEED_KEYWORDS if text not in self.remove]
+        return (*kept, *(Keyword(word.id, word.text) for word in self.add))
+
+
+class LimitsPolicy(_Section):
+    """Counted limits: bytes of payload, levels of nesting, nodes per 64 KiB, steps of the resolver."""
+
+    payload_bytes: PayloadBytes = Limits().payload_bytes
+    depth: Annotated[StrictInt, Field(ge=1, le=10_000)] = Limits().depth
+    nodes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = Limits().nodes_per_64k
+    steps: Annotated[StrictInt, Field(ge=1, le=100_000_000)] = Limits().steps
+
+    def compiled(self) -> Limits:
+        """Return the limits as the guard reads them."""
+        return Limits(
+            payload_bytes=self.payload_bytes, depth=self.depth, nodes_per_64k=self.nodes, steps=self.steps
+        )
+
+
+Targets = Annotated[Mapping[TargetName, TargetPolicy], ONE_NAME_PER_TARGET, FROZEN, AS_DICT]
+_DENIED = TargetPolicy()
+
+
+class Policy(_Section):
+    """One policy file: which targets may evaluate, how much is proven, what is blocked.
+
+    Everything is denied that no field opts in. Instances are immutable; ``digest`` is over the
+    *effective* policy, so that two spellings of one policy share it.
+    """
+
+    api_version: Literal["evalward/v1"] = "evalward/v1"
+    profile: Profile = Profile.BALANCED
+    allow_weak: StrictBool = False
+    targets: Targets = Field(default_factory=dict)
+    constructs: Constructs = Field(default_factory=dict)
+    blocklist: Blocklist = Field(default_factory=Blocklist)
+    limits: LimitsPolicy = Field(default_factory=LimitsPolicy)
+    process_reads: ProcessReads = frozenset()
+    env_names: EnvNames = frozenset()
+
+    _rules: Callable[[Request], Rules] = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _refuse_unswitchable(self.constructs)
+        weak = Profile.SEED in {self.profile, *(target.profile for target in self.targets.values())}
+        if weak and not self.allow_weak:
+            raise problem("weak", "profile seed is for comparisons only", "seed with allow_weak: true")
+        return self
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Give each instance its own bounded cache of compiled rules."""
+        self._rules = lru_cache(maxsize=_RULES_CACHE)(lambda request: compile_rules(self, request))
+
+    @classmethod
+    def default(cls) -> Policy:
+        """Return the policy without any file: balanced, and no target opted in."""
+        return cls()
+
+    @property
+    def allowed_targets(self) -> tuple[Target, ...]:
+        """The targets that are opted in, in the order of Target."""
+        return tuple(target for target in Target if self.for_target(target).allowed)
+
+    def for_target(self, target: Target) -> TargetPolicy:
+        """Return the section of ``target``; a target that is not listed is denied."""
+        return self.targets.get(target, _DENIED)
+
+    def profile_for(self, target: Target) -> Profile:
+        """Return the profile that holds for ``target``."""
+        return self.for_target(target).profile or self.profile
+
+    def allowing(self, targets: Iterable[Target]) -> Policy:
+        """Return a copy that also opts ``targets`` in: what the operator's ``--allow-eval`` does."""
+        data = self.model_dump()
+        for target in targets:
+            data["targets"][target] = {**data["targets"].get(target, {}), "allowed": True}
+        return Policy.model_validate(data)
+
+    def with_profile(self, profile: Profile) -> Policy:
+        """Return a copy in which ``profile`` holds for every target: the operator's choice, seed included.
+
+        A caller's wish goes through ``rules_for``, which refuses a looser profile.
+        """
+        data = self.model_dump()
+        data["profile"] = profile
+        data["allow_weak"] = self.allow_weak or profile is Profile.SEED
+        for section in data["targets"].values():
+            section["profile"] = None
+        return Policy.model_validate(data)
+
+    def rules_for(
+        self,
+        target: Target,
+        *,
+        profile: Profile | None = None,
+        limits: Limits | None = None,
+        bindings: Mapping[str, str] | None = None,
+    ) -> Rules:
+        """Return the rules for a request; the wishes may tighten the policy, never loosen it.
+
+        Repeated calls cost a cache look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a
+        looser profile or limit or another binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
+        """
+        wishes = frozenset(bindings.items()) if bindings else frozenset()
+        return self._rules(Request(target, profile, limits, wishes))
+
+    def effective(self) -> dict[str, Any]:
+        """Return the policy as plain JSON data with every default and every target filled in."""
+        own = {target: self.rules_for(target) for target in Target}
+        return {
+            "api_version": self.api_version,
+            "allow_weak": self.allow_weak,
+            "targets": {
+                target.value: {
+                    "allowed": rules.allowed,
+                    "profile": rules.profile.value,
+                    "constructs": {label: action.value for label, action in rules.actions.items()},
+                    "bindings": dict(rules.bindings),
+                    "blocklist_mode": rules.blocklist_mode.value,
+                }
+                for target, rules in own.items()
+            },
+            "keywords": [{"id": word.id, "text": word.text} for word in self.blocklist.keywords()],
+            "limits": self.limits.model_dump(),
+            "process_reads": sorted(self.process_reads),
+            "env_names": sorted(self.env_names),
+        }
+
+    @cached_property
+    def digest(self) -> str:
+        """Lower-case hex SHA-256 of the canonical JSON of ``effective()``."""
+        return hashlib.sha256(canonical_json(self.effective())).hexdigest()
