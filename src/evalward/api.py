@@ -30,12 +30,12 @@ def validate(
     """Return the verdict on ``code`` (UTF-8), were ``target`` to evaluate it in ``shape``.
 
     Without a shape the payload must be safe under every one that it may meet (guard.md §1). Without a policy
-    no target is opted in, so that the answer is EVAL_TARGET_DENIED; ``Policy.default().allowing(["renderer"])``
-    is the least that lets a payload through. ``bindings`` adds to what the policy says that the sink binds.
+    no target is opted in and the answer is EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in.
+    ``bindings`` adds to what the policy says that the sink binds.
 
     Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the
-    caller decides on the encoding. Raises ValueError for a target or shape that does not exist. A payload that
-    is denied, whatever the reason, is a verdict and no exception.
+    caller decides on the encoding. Raises ValueError for a target or shape that does not exist. A denial, for
+    whatever reason, is a verdict and no exception.
     """
     if not isinstance(code, bytes):
         raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")

@@ -53,7 +53,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was missed, blocked under another label than the expected one, or wrongly blocked."""
+        """Whether nothing was missed, blocked under an unexpected label, or wrongly blocked."""
         return not (self.missed or self.wrong_construct or self.wrongly_blocked)
 
     def as_object(self, elapsed_s: float) -> dict[str, Any]:
@@ -85,17 +85,19 @@ def run_cases(
     rules_for: Callable[[Case], Rules],
     judged: Callable[[Case], None] = lambda _: None,
 ) -> Report:
-    """Judge every case that ``profile`` owes a verdict, under the rules that ``rules_for`` gives for it.
+    """Judge every case that expects something of its profile, under the rules that ``rules_for`` gives for it.
 
-    ``judged`` is called after each case, so that a caller can show progress.
+    ``profile`` is the one that the report names: a policy may set another for a single target. ``judged`` is
+    called after each case, so that a caller can show progress.
     """
     lists: dict[str, list[Outcome]] = {
         name: [] for name in ("caught", "limited", "missed", "wrong_construct", "allowed", "wrongly_blocked")
     }
     for case in cases:
-        expected = case.expected(profile)
+        rules = rules_for(case)
+        expected = case.expected(rules.profile)
         if expected is not None:
-            verdict = judge(case.payload, target=case.target, shape=case.shape, rules=rules_for(case))
+            verdict = judge(case.payload, target=case.target, shape=case.shape, rules=rules)
             lists[_list_for(case, expected, verdict)].append(Outcome(case, verdict))
         judged(case)
     return Report(profile, **{name: tuple(outcomes) for name, outcomes in lists.items()})

@@ -1,0 +1,1 @@
+(()=>{const e={add:(e,{by:t})=>({...e,value:e.value+t}),scale:(e,{by:t})=>({...e,value:e.value*t}),reset:e=>({...e,value:0})};const t=[{type:"add",by:2},{type:"scale",by:10},{type:"unknown"},{type:"add",by:1}];let p={value:0,skipped:[]};for(let a=0;a<t.length;a++){const y=t[a];p=Object.hasOwn(e,y.type)?e[y.type](p,y):{...p,skipped:[...p.skipped,y.type]}}return p})();

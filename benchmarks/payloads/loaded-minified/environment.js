@@ -1,0 +1,1 @@
+(()=>{const e=typeof process==="undefined"?"page":process.versions.electron?"electron":"node";const o=e==="page"?"production":process.env.NODE_ENV||"development";return{runtime:e,mode:o,platform:e==="page"?"web":process.platform}})();

@@ -1,0 +1,1 @@
+(()=>{const t=[{customer:"ana",status:"open",total:12.5},{customer:"bo",status:"paid",total:40},{customer:"ana",status:"paid",total:7.25}];const o=(t,o)=>t.reduce((t,s)=>{(t[s[o]]||=[]).push(s);return t},{});const s=(t,o)=>t.reduce((t,s)=>t+s[o],0);const a=o(t,"customer");const c={};for(const t of Object.keys(a))c[t]={count:a[t].length,total:s(a[t],"total")};return c})();

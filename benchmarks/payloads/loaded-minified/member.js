@@ -1,0 +1,1 @@
+console["l"+"og"](typeof process==="object");

@@ -1,0 +1,1 @@
+new Promise(e=>setTimeout(e,250)).then(()=>"settled");

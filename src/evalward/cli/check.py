@@ -1,0 +1,122 @@
+"""``evalward check``: one payload, one verdict, no server."""
+
+import os
+import sys
+import time
+import uuid
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.cli.serverless import (
+    bindings_option,
+    complete_target,
+    policy_in_force,
+    provenance,
+    target_option,
+)
+from evalward.errors import Code, CodedError, canonical_json, verdict_envelope
+from evalward.guard import judge
+from evalward.guard.target import Profile, Shape, Target
+
+BLOCKED = 1
+INFRASTRUCTURE_FAILURE = 3
+
+
+class Format(StrEnum):
+    """How the verdict is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def check(  # noqa: PLR0913 - one parameter per option
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
+    ] = None,
+    *,
+    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    target: Annotated[
+        Target,
+        typer.Option(
+            parser=target_option,
+            metavar="TARGET",
+            autocompletion=complete_target,
+            help="Where it would run: main, renderer (or page), node, sandbox.",
+        ),
+    ] = Target.MAIN,
+    shape: Annotated[
+        Shape | None, typer.Option(help="The wrapper that the sink puts around it; default: any.")
+    ] = None,
+    profile: Annotated[
+        Profile | None, typer.Option(help="How much must be proven; default: balanced.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A policy file; without one, the target counts as opted in.", dir_okay=False, exists=True
+        ),
+    ] = None,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
+        ),
+    ] = None,
+    max_bytes: Annotated[
+        int | None, typer.Option(min=1, max=8 * 1024 * 1024, help="Another limit on the payload's size.")
+    ] = None,
+    output: Annotated[
+        Format | None, typer.Option("--format", help="Default: text on a terminal, else json.")
+    ] = None,
+) -> None:
+    """Judge one payload. Exit code: 0 allowed, 1 blocked, 2 usage, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward check -e "document.title" --target renderer
+      evalward check payload.js --target main --shape function --bind electronApp=electron
+      git show HEAD:script.js | evalward check - --format json
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    payload = _payload(file, code)
+    chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
+    try:
+        effective = policy_in_force(policy, opt_in=[target], profile=profile, max_bytes=max_bytes)
+        rules = effective.rules_for(target, bindings=bindings_option(bind or []))
+    except CodedError as error:
+        typer.echo(f"{error.code}: {error.message}", err=True)
+        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
+    begin = time.perf_counter()
+    verdict = judge(payload, target=target, shape=shape, rules=rules)
+    envelope = verdict_envelope(
+        verdict,
+        elapsed_ms=(time.perf_counter() - begin) * 1000,
+        decision_id=uuid.uuid4().hex,
+        provenance=provenance(effective),
+        audited=False,
+        allowed_targets=effective.allowed_targets,
+    )
+    if chosen is Format.JSON:
+        sys.stdout.buffer.write(canonical_json(envelope) + b"\n")
+        sys.stdout.flush()
+    else:
+        from evalward.cli.text import print_verdict  # noqa: PLC0415 - rich is only needed here
+
+        print_verdict(payload, verdict, envelope)
+    if not verdict.allowed:
+        raise typer.Exit(INFRASTRUCTURE_FAILURE if verdict.code is Code.INTERNAL else BLOCKED)
+
+
+def _payload(file: str | None, code: str | None) -> bytes:
+    if (file is None) == (code is None):
+        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
+    if code is not None:
+        return os.fsencode(code)
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(str(file)).read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from None

@@ -1,0 +1,19 @@
+"""``evalward corpus``: the commands that read cases."""
+
+from __future__ import annotations
+
+import typer
+
+from evalward.cli.lazy import LazyGroup
+
+
+class _Commands(LazyGroup):
+    homes = {"run": "evalward.cli.corpus_run:run"}  # noqa: RUF012 - declared ClassVar in the base class
+
+
+app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def corpus() -> None:
+    """Run cases: payloads with the verdict that each must get."""

@@ -1,0 +1,128 @@
+"""``evalward corpus run``: the product's regression test, and a user's own."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.cli.excerpt import printable
+from evalward.cli.serverless import policy_in_force
+from evalward.corpus.case import Case, CorpusError, load_cases
+from evalward.corpus.run import Outcome, Report, run_cases
+from evalward.errors import CodedError
+from evalward.guard.rules import Rules
+from evalward.guard.target import Profile, Target
+
+NOT_AS_EXPECTED = 1
+USAGE = 2
+INFRASTRUCTURE_FAILURE = 3
+
+
+def run(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Files (.yaml, .jsonl) or directories.")
+    ],
+    *,
+    profile: Annotated[
+        Profile | None, typer.Option(help="Judge under this profile; default: the policy's, else balanced.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A policy file; without one, every target is opted in.", dir_okay=False, exists=True
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
+    ] = False,
+) -> None:
+    """Judge every case and compare with what it expects, in one process.
+
+    Exit code: 0 all as expected, 1 an escape missed or blocked for another construct than its case names, or
+    a benign payload blocked, 2 usage or a corpus that cannot be read, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward corpus run corpus
+      evalward corpus run corpus/benign --profile strict --json
+      evalward corpus run my-cases.yaml --policy policy.yaml
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    begin = time.perf_counter()
+    try:
+        effective = policy_in_force(policy, opt_in=Target, profile=profile)
+        cases = load_cases(paths)
+    except CorpusError as error:
+        typer.echo(printable_lines(error), err=True)
+        raise typer.Exit(USAGE) from None
+    except CodedError as error:
+        typer.echo(f"{error.code}: {error.message}", err=True)
+        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
+
+    def rules_for(case: Case) -> Rules:
+        return effective.rules_for(case.target, bindings=case.bindings)
+
+    with _progress(len(cases)) as judged:
+        report = run_cases(cases, profile=effective.profile, rules_for=rules_for, judged=judged)
+    elapsed = time.perf_counter() - begin
+    if as_json:
+        typer.echo(json.dumps(report.as_object(elapsed)))
+    else:
+        typer.echo("\n".join(summary(report, elapsed)))
+    if not report.ok:
+        raise typer.Exit(NOT_AS_EXPECTED)
+
+
+def summary(report: Report, elapsed_s: float) -> Iterator[str]:
+    """Yield the lines that people read; they name cases by id and repeat no payload."""
+    total = report.escapes + report.benign
+    yield f"{total:,} cases under profile {report.profile} in {elapsed_s:.2f} s"
+    yield (
+        f"  escapes {report.escapes:,}: {len(report.caught):,} blocked, {len(report.limited):,} limited, "
+        f"{len(report.missed):,} missed, {len(report.wrong_construct):,} blocked for the wrong construct"
+    )
+    yield (
+        f"  benign  {report.benign:,}: {len(report.allowed):,} allowed, "
+        f"{len(report.wrongly_blocked):,} wrongly blocked"
+    )
+    for title, outcomes in (
+        ("missed", report.missed),
+        ("wrong construct", report.wrong_construct),
+        ("wrongly blocked", report.wrongly_blocked),
+        ("limited", report.limited),
+    ):
+        for outcome in outcomes:
+            yield f"{title}: {outcome.case.id}{_answer(outcome)}"
+
+
+def printable_lines(error: CorpusError) -> str:
+    """Return the message of ``error`` with anything that could drive a terminal escaped."""
+    return "\n".join(map(printable, str(error).split("\n")))
+
+
+def _answer(outcome: Outcome) -> str:
+    verdict, case = outcome.verdict, outcome.case
+    if verdict.allowed:
+        return f" ({case.target})"
+    said = " ".join(filter(None, (verdict.code, verdict.construct or verdict.keyword)))
+    wanted = f", expected {' or '.join(case.constructs)}" if case.constructs else ""
+    return f" ({case.target}): {printable(said)}{wanted}"
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[Case], None]]:
+    """Show a progress bar on standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("judging", total=total)
+        yield lambda _: bar.advance(task)

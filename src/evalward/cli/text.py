@@ -1,0 +1,77 @@
+"""A verdict as text for people: where, what, how it got there, what to do."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from evalward.cli.excerpt import excerpt, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evalward.guard.verdict import Finding, Location, Verdict
+
+
+def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) -> None:
+    """Print ``verdict``, with the line, a caret and the trace of each finding, to standard output."""
+    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    for line in verdict_lines(payload, verdict, envelope):
+        console.print(line)
+
+
+def verdict_lines(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) -> Iterator[Text]:
+    """Yield what ``print_verdict`` prints, a line at a time; nothing of it can drive a terminal."""
+    where = f"target {verdict.target}, shape {verdict.shape or 'any'}, profile {verdict.profile}"
+    if verdict.allowed:
+        yield Text.assemble(("allowed", "bold green"), f"  {where}")
+    else:
+        about = verdict.construct or verdict.keyword
+        yield Text.assemble(
+            ("blocked", "bold red"), f"  {verdict.code}", (f"  {printable(about)}" if about else "", "bold")
+        )
+        yield Text(f"  {where}", "dim")
+        yield Text(f"  {printable(str(envelope['error']))}")
+    for location, finding in _places(verdict):
+        yield from _place(payload, location, finding)
+    for finding in verdict.shadow:
+        yield Text(f"only audited: {printable(finding.construct)}", "yellow")
+        if finding.location:
+            yield from _place(payload, finding.location, finding)
+    if not verdict.allowed:
+        yield Text(f"hint: {printable(str(envelope['hint']))}")
+        for action in envelope.get("next_actions", ()):
+            yield Text(f"next: {printable(str(action))}")
+    yield Text(f"sha256: {verdict.code_hash}", "dim")
+
+
+def trace_lines(finding: Finding) -> Iterator[str]:
+    """Yield the steps of how a value got to its use, each with its place."""
+    for step in finding.trace:
+        place = f"{step.location.line}:{step.location.column}" if step.location else ""
+        yield f"{place:>7}  {printable(step.note)}"
+
+
+def _places(verdict: Verdict) -> Iterator[tuple[Location, Finding | None]]:
+    """Yield the verdict's own place first, then that of every other finding."""
+    first = next((f for f in verdict.findings if f.location == verdict.location), None)
+    if verdict.location is not None:
+        yield verdict.location, first
+    for finding in verdict.findings:
+        if finding is not first and finding.location is not None:
+            yield finding.location, finding
+
+
+def _place(payload: bytes, location: Location, finding: Finding | None) -> Iterator[Text]:
+    shown = excerpt(payload, location)
+    number = str(location.line)
+    margin = " " * len(number)
+    named = f"  {printable(finding.construct)}" if finding else ""
+    yield Text(f" {margin}--> line {location.line}, column {location.column}{named}", "cyan")
+    yield Text.assemble((f" {number} | ", "cyan"), shown.source)
+    yield Text.assemble((f" {margin} | ", "cyan"), (shown.carets, "bold red"))
+    for line in trace_lines(finding) if finding else ():
+        yield Text.assemble((f" {margin} = ", "cyan"), line)
