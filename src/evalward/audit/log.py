@@ -101,7 +101,7 @@ class AuditLog:
         return log
 
     def append(self, record: AuditRecord) -> None:
-        """Write ``record`` as one line with one ``write``; raise AuditUnavailable if not all of it is there."""
+        """Write ``record`` as one line with one ``write``; raise AuditUnavailable unless all is there."""
         with self._lock:
             self._recover(self._torn_bytes)
             self._write(record)

@@ -7,8 +7,7 @@ always gives equal bytes, so a digest or a comparison of envelopes needs no pars
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import TypeAlias
 
@@ -17,61 +16,87 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 _MAX_NESTING = 32
 
 
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+)
+
+
 class NotJsonError(ValueError):
-    """A value that JSON cannot carry without changing it; the message names the path, never the value."""
+    """A value that JSON cannot carry without changing it.
+
+    ``path`` leads from the outermost value to the offending one; the message never repeats a value.
+    """
+
+    def __init__(self, problem: str, path: str = "") -> None:
+        super().__init__(f"{path or 'the value'}: {problem}")
+        self.problem = problem
+        self.path = path
+
+    def inside(self, step: str) -> NotJsonError:
+        """Return the same error as seen from the container, in which the value is at ``step``."""
+        return NotJsonError(self.problem, step + self.path)
 
 
-def to_json(value: object, path: str = "$", *, nesting: int = 0) -> JsonValue:
+def to_json(value: object, nesting: int = 0) -> JsonValue:
     """Return ``value`` as fresh plain JSON data; raise NotJsonError for what JSON would change or lose.
 
-    Tuples become lists and string or integer enums their value. Keys must be strings, since
-    ``json.dumps`` would turn others into strings silently.
+    Tuples become lists and string enums their value. Keys must be strings, since ``json.dumps`` would turn
+    others into strings silently. ``nesting`` is how many containers are around ``value``.
     """
-    if isinstance(value, Enum):
-        value = value.value
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return _scalar(value, path)
-    if nesting >= _MAX_NESTING:
-        raise NotJsonError(f"{path}: nested deeper than {_MAX_NESTING} levels")
-    if isinstance(value, Mapping):
-        return {
-            _key(key, path): to_json(item, f"{path}.{key}", nesting=nesting + 1)
-            for key, item in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [to_json(item, f"{path}[{i}]", nesting=nesting + 1) for i, item in enumerate(value)]
-    raise NotJsonError(f"{path}: {type(value).__name__} is not JSON-serialisable")
-
-
-def _scalar(value: float | str | None, path: str) -> JsonValue:
     if isinstance(value, str):
-        return _text(value, path)
-    if isinstance(value, float) and not isfinite(value):
-        raise NotJsonError(f"{path}: a number that is not finite is not JSON")
-    return value
+        return _text(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        if isfinite(value):
+            return value
+        raise NotJsonError("a number that is not finite is not JSON")
+    if nesting >= _MAX_NESTING:
+        raise NotJsonError(f"nested deeper than {_MAX_NESTING} levels")
+    if isinstance(value, Mapping):
+        return to_json_object(value, nesting + 1)
+    if isinstance(value, (list, tuple)):
+        return _array(value, nesting + 1)
+    raise NotJsonError(f"{type(value).__name__} is not JSON-serialisable")
 
 
-def _key(key: object, path: str) -> str:
-    if not isinstance(key, str):
-        raise NotJsonError(f"{path}: a key of type {type(key).__name__} is not JSON-serialisable")
-    return _text(key, path)
+def to_json_object(value: Mapping[str, object], nesting: int = 1) -> dict[str, JsonValue]:
+    """Return a mapping as ``to_json`` does; ``nesting`` counts the mapping itself."""
+    plain: dict[str, JsonValue] = {}
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise NotJsonError(f"a key of type {type(key).__name__} is not JSON-serialisable")
+        try:
+            plain[_text(key)] = to_json(item, nesting)
+        except NotJsonError as error:
+            raise error.inside(f".{key!a}") from None
+    return plain
 
 
-def _text(text: str, path: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise NotJsonError(f"{path}: text with a lone surrogate is not UTF-8") from None
-    return str(text)
+def _array(value: Sequence[object], nesting: int) -> JsonValue:
+    plain: list[JsonValue] = []
+    for index, item in enumerate(value):
+        try:
+            plain.append(to_json(item, nesting))
+        except NotJsonError as error:
+            raise error.inside(f"[{index}]") from None
+    return plain
 
 
-def canonical_text(value: object) -> str:
-    """Return the canonical JSON text of ``value``; raise NotJsonError for what JSON cannot carry."""
-    return json.dumps(
-        to_json(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+def _text(text: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise NotJsonError("text with a lone surrogate is not UTF-8") from None
+    return text if type(text) is str else str.__str__(text)
+
+
+def canonical_text(plain: JsonValue) -> str:
+    """Return the canonical JSON text of data that ``to_json`` made plain."""
+    return _ENCODER.encode(plain)
 
 
 def canonical_json(value: object) -> bytes:
     """Return the canonical JSON bytes (UTF-8) of ``value``; raise NotJsonError for what JSON cannot carry."""
-    return canonical_text(value).encode()
+    return canonical_text(to_json(value)).encode()
