@@ -1,6 +1,7 @@
 """Generate ``evalward.v1`` from the ``.proto`` files: ``python proto/generate.py [OUT]`` (default: ``src``).
 
-The output is checked in, so that installing needs no compiler; ``tests/server/test_generated.py`` proves it current.
+The output is checked in, so that installing needs no compiler; ``tests/server/test_generated.py`` proves it
+current.
 """
 
 from __future__ import annotations

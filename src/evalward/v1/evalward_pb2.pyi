@@ -246,7 +246,7 @@ class ValidateRequest(_message.Message):
     profile: Global___Profile.ValueType
     """A profile at least as strict as the policy's."""
     session_id: _builtins.str
-    """The caller's session, for the audit log: 1 to 64 of A-Z a-z 0-9 . _ : - , or empty."""
+    """The caller's session, for the audit log: a letter or digit, then up to 127 of A-Z a-z 0-9 . _ : @ / - ; or empty."""
     request_id: _builtins.str
     """The caller's own number for this request, repeated in the binding; the same pattern."""
     include_context: _builtins.bool

@@ -5,7 +5,7 @@ import warnings
 
 from evalward.v1 import evalward_pb2 as evalward_dot_v1_dot_evalward__pb2
 
-GRPC_GENERATED_VERSION = '1.85.1'
+GRPC_GENERATED_VERSION = '1.80.0'
 GRPC_VERSION = grpc.__version__
 _version_not_supported = False
 
@@ -25,7 +25,7 @@ if _version_not_supported:
     )
 
 
-class GuardServiceStub:
+class GuardServiceStub(object):
     """GuardService judges JavaScript before it runs. Every RPC is stateless; each says whether it is idempotent.
     """
 
@@ -77,7 +77,7 @@ class GuardServiceStub:
                 _registered_method=True)
 
 
-class GuardServiceServicer:
+class GuardServiceServicer(object):
     """GuardService judges JavaScript before it runs. Every RPC is stateless; each says whether it is idempotent.
     """
 
@@ -192,7 +192,7 @@ def add_GuardServiceServicer_to_server(servicer, server):
 
 
  # This class is part of an EXPERIMENTAL API.
-class GuardService:
+class GuardService(object):
     """GuardService judges JavaScript before it runs. Every RPC is stateless; each says whether it is idempotent.
     """
 

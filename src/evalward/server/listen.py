@@ -1,0 +1,147 @@
+"""Where the server listens: TCP on loopback, and Unix sockets that nobody can reach before their mode is set.
+
+A Unix path is guarded by a lock file beside it, so that a second server is refused instead of replacing the
+first one in silence; a socket that a dead server left behind is cleaned, a live one never (service.md,
+"Sockets").
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import ipaddress
+import os
+import socket
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import grpc
+
+DEFAULT_LISTEN = "127.0.0.1:7443"
+SOCKET_UMASK = 0o117  # bind() then creates the socket with mode 0660
+MAX_PORT = 65535
+
+
+class ListenError(Exception):
+    """An address that cannot be served; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpAddress:
+    """A loopback host and a port; port 0 asks the system for a free one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class UnixAddress:
+    """The path of a Unix socket."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"unix:{self.path}"
+
+
+def parse_listen(text: str) -> TcpAddress | UnixAddress:
+    """Read ``127.0.0.1:PORT``, ``[::1]:PORT``, ``localhost:PORT`` or ``unix:PATH``; else raise ListenError.
+
+    An address that is not loopback is refused, since without TLS every payload and verdict would cross the
+    network as plain text.
+    """
+    if text.startswith("unix:"):
+        path = text.removeprefix("unix:").removeprefix("//")
+        if not path or "\0" in path:
+            raise ListenError(f"{text!r}: a Unix address is unix:PATH")
+        return UnixAddress(Path(path).absolute())
+    host, colon, digits = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not digits.isascii() or not digits.isdigit() or int(digits) > MAX_PORT:
+        raise ListenError(f"{text!r}: an address is HOST:PORT, [IPV6]:PORT or unix:PATH")
+    if host != "localhost":
+        try:
+            loopback = ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            loopback = False
+        if not loopback:
+            raise ListenError(
+                f"{text!r}: only loopback (127.0.0.1, [::1], localhost) and Unix sockets are served, "
+                "since any other address needs TLS",
+            )
+    return TcpAddress(host, int(digits))
+
+
+class Listener:
+    """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped."""
+
+    def __init__(self, server: grpc.Server) -> None:
+        self._server = server
+        self._locks: list[int] = []
+        self._sockets: list[tuple[Path, int]] = []
+
+    def bind(self, address: TcpAddress | UnixAddress) -> str:
+        """Bind one address and return it as clients write it, with its real port; raise ListenError."""
+        if isinstance(address, TcpAddress):
+            port = self._add_port(address)
+            return str(TcpAddress(address.host, port))
+        self._lock(address.path)
+        _clean_stale(address.path)
+        previous = os.umask(SOCKET_UMASK)
+        try:
+            self._add_port(address)
+        finally:
+            os.umask(previous)
+        self._sockets.append((address.path, address.path.stat().st_ino))
+        return str(address)
+
+    def close(self) -> None:
+        """Remove the sockets that are still this server's own, then let go of their locks."""
+        for path, inode in self._sockets:
+            if path.exists() and path.stat().st_ino == inode:
+                path.unlink()
+        for descriptor in self._locks:
+            os.close(descriptor)
+        self._sockets.clear()
+        self._locks.clear()
+
+    def _add_port(self, address: TcpAddress | UnixAddress) -> int:
+        try:
+            port: int = self._server.add_insecure_port(str(address))
+        except RuntimeError as refusal:
+            raise ListenError(f"cannot bind {address}: in use, or not permitted") from refusal
+        return port
+
+    def _lock(self, path: Path) -> None:
+        lock = path.with_name(f"{path.name}.lock")
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as failure:
+            raise ListenError(f"cannot open the lock file {lock}: {failure.strerror}") from failure
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as held:
+            os.close(descriptor)
+            raise ListenError(f"unix:{path} is served by another server, which holds {lock}") from held
+        self._locks.append(descriptor)
+
+
+def _clean_stale(path: Path) -> None:
+    """Remove a socket that nobody listens on; raise ListenError when the path is live or is no socket."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise ListenError(f"{path} exists and is not a socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        answer = probe.connect_ex(str(path))
+    if answer != errno.ECONNREFUSED:
+        raise ListenError(f"unix:{path} is served by another server")
+    path.unlink()

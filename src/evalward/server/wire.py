@@ -1,0 +1,92 @@
+"""From the answer to the wire: envelopes and bindings as protobuf messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalward.server.requests import PROFILES, SHAPES, TARGETS
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from evalward.errors import ErrorRow
+    from evalward.guard.target import Profile, Shape, Target
+
+TARGET_NUMBERS = {target: number for number, target in TARGETS.items()}
+SHAPE_NUMBERS = {shape: number for number, shape in SHAPES.items()}
+PROFILE_NUMBERS = {profile: number for number, profile in PROFILES.items()}
+
+
+def binding_message(  # noqa: PLR0913 - one parameter per field of the message
+    *,
+    code_hash: str,
+    target: Target | None,
+    shape: Shape | None,
+    profile: Profile | None,
+    policy_digest: str,
+    decision_id: str,
+    request_id: str,
+) -> pb.VerdictBinding:
+    """Return what a verdict is about; what is not known stays unset."""
+    binding = pb.VerdictBinding(
+        code_hash=code_hash,
+        policy_digest=policy_digest,
+        decision_id=decision_id,
+        request_id=request_id,
+    )
+    if target is not None:
+        binding.target = TARGET_NUMBERS[target]
+    if shape is not None:
+        binding.shape = SHAPE_NUMBERS[shape]
+    if profile is not None:
+        binding.profile = PROFILE_NUMBERS[profile]
+    return binding
+
+
+def typed_error(envelope: dict[str, Any]) -> pb.Error:
+    """Return the typed fields of an error envelope."""
+    details = envelope.get("details", {})
+    error = pb.Error(
+        code=envelope["code"],
+        number=envelope["number"],
+        domain=envelope["domain"],
+        category=envelope["category"],
+        cause=envelope["cause"],
+        message=envelope["error"],
+        hint=envelope["hint"],
+        retryable=envelope["retryable"],
+        http=envelope["http"],
+        next_actions=envelope.get("next_actions", ()),
+        recovery_hints=envelope["recovery_hints"],
+        similar_refs=envelope.get("similar_refs", ()),
+        field=details.get("field", ""),
+        construct=details.get("construct") or "",
+        keyword=details.get("keyword") or "",
+        limit=details.get("limit", ""),
+    )
+    allowed = details.get("allowed")
+    if isinstance(allowed, list):
+        error.allowed.extend(allowed)
+    place = details.get("location") or details.get("where")
+    if place:
+        error.location.line = place["line"]
+        error.location.column = place["column"]
+        error.location.start = place.get("start", 0)
+        error.location.end = place.get("end", 0)
+    return error
+
+
+def code_message(row: ErrorRow) -> pb.ErrorCode:
+    """Return one row of the registry."""
+    return pb.ErrorCode(
+        code=row.code,
+        number=row.number,
+        domain=row.domain,
+        category=row.category,
+        cause=row.cause,
+        http=row.http,
+        grpc_status=row.grpc_status or "",
+        retryable=row.retryable,
+        hint=row.hint,
+        recovery_hints=row.recovery_hints,
+        next_actions=row.next_actions,
+    )
