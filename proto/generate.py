@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script, not a package
 """Generate ``evalward.v1`` from the ``.proto`` files: ``python proto/generate.py [OUT]`` (default: ``src``).
 
 The output is checked in, so that installing needs no compiler; ``tests/server/test_generated.py`` proves it

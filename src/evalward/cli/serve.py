@@ -1,0 +1,179 @@
+"""``evalward serve``: run the sidecar until SIGTERM or SIGINT.
+
+``serve`` is a Typer app of one command, since ``--allow-eval`` needs a command class of its own.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from evalward.audit import SCHEMA_VERSION, AuditLog
+from evalward.cli.serverless import provenance
+from evalward.errors import CodedError
+from evalward.guard import judge
+from evalward.guard.target import Target
+from evalward.policy import Policy, load_policy, parse_allow_eval
+from evalward.server.lifecycle import Server, Settings
+from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
+from evalward.server.service import ERROR_CODES_SCHEMA
+
+USAGE = 2
+INFRASTRUCTURE_FAILURE = 3
+DEFAULTS = Settings()
+SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
+
+
+class BareAllowEval(TyperCommand):
+    """Reads a bare ``--allow-eval`` as ``--allow-eval=all``: Typer has no options with an optional value."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Spell out the bare flag, then parse."""
+        return super().parse_args(ctx, ["--allow-eval=all" if arg == "--allow-eval" else arg for arg in args])
+
+
+def _default_audit_log() -> Path:
+    """Return the log's place in the XDG base directory for state."""
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "evalward" / "audit.jsonl"
+
+
+def _targets(value: str) -> frozenset[Target]:
+    try:
+        return parse_allow_eval(value)
+    except CodedError as error:
+        raise typer.BadParameter(error.message) from None
+
+
+def _address(text: str) -> TcpAddress | UnixAddress:
+    try:
+        return parse_listen(text)
+    except ListenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
+
+
+serve = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@serve.command(cls=BareAllowEval)
+def run(  # noqa: PLR0913 - one parameter per option
+    *,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="EVALWARD_LISTEN",
+            help=f"HOST:PORT on loopback, or unix:PATH; repeatable. [default: {DEFAULT_LISTEN}]",
+        ),
+    ] = None,
+    allow_eval: Annotated[
+        str,
+        typer.Option(
+            envvar="EVALWARD_ALLOW_EVAL",
+            metavar="[=TARGETS]",
+            help="Targets whose payloads may be allowed: --allow-eval=renderer; the bare flag: all.",
+        ),
+    ] = "",
+    policy: Annotated[
+        Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")
+    ] = None,
+    audit_log: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="EVALWARD_AUDIT_LOG",
+            help="The audit log. [default: evalward/audit.jsonl in XDG_STATE_HOME or ~/.local/state]",
+        ),
+    ] = None,
+    reflection: Annotated[
+        bool, typer.Option("--reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection.")
+    ] = DEFAULTS.reflection,
+    max_concurrent: Annotated[
+        int, typer.Option(envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time.")
+    ] = DEFAULTS.max_concurrent,
+    queue: Annotated[
+        int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
+    ] = DEFAULTS.queue,
+    drain_seconds: Annotated[
+        float,
+        typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
+    ] = DEFAULTS.drain_seconds,
+) -> None:
+    """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
+
+    \b
+    Examples:
+      evalward serve --allow-eval=renderer
+      evalward serve --listen unix:/run/evalward/evalward.sock --policy policy.yaml --audit-log audit.jsonl
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    addresses = [_address(text) for text in listen or [DEFAULT_LISTEN]]
+    targets = _targets(allow_eval)
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    settings = Settings(
+        max_concurrent=max_concurrent,
+        queue=queue,
+        drain_seconds=drain_seconds,
+        reflection=reflection,
+    )
+    try:
+        effective = _policy(policy, targets)
+        log_path = audit_log or _default_audit_log()
+        if audit_log is None:
+            log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _signals_held():
+            server = Server(
+                judge,
+                policy=effective,
+                provenance=provenance(effective),
+                audit_log=AuditLog.open(log_path),
+                settings=settings,
+            )
+            _announce(server.start(addresses), log_path)
+            signal.sigwait(SIGNALS)
+            server.stop()
+    except CodedError as error:
+        _fail(f"{error.code}: {error.message}")
+    except (ListenError, OSError) as error:
+        _fail(str(error))
+
+
+def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:
+    policy = Policy.default() if file is None else load_policy(file)
+    return policy.allowing(targets) if targets else policy
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Keep the signals for ``sigwait``: a handler could run inside any lock. Threads inherit the mask."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _announce(bound: list[str], log_path: Path) -> None:
+    logging.getLogger("evalward").info("audit log: %s", log_path)
+    ready = {
+        "type": "ready",
+        "listen": bound,
+        "schema": {"errorCodes": ERROR_CODES_SCHEMA, "audit": SCHEMA_VERSION},
+        "version": version("evalward"),
+        "pid": os.getpid(),
+    }
+    sys.stdout.write(json.dumps(ready, separators=(",", ":")) + "\n")
+    sys.stdout.flush()
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"evalward serve: {message}", err=True)
+    raise typer.Exit(INFRASTRUCTURE_FAILURE)

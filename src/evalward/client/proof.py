@@ -1,0 +1,73 @@
+"""A reply is an ALLOW only if all of it is about what was asked (contract.md §3)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def decision_from(
+    request: pb.ValidateRequest,
+    response: pb.ValidateResponse,
+    *,
+    policy_digest: str | None,
+) -> Decision:
+    """Return the decision in ``response``; raise Unproven when it does not hold for ``request``.
+
+    ``policy_digest`` is the policy that the caller insists on, or None for whichever is in force.
+    """
+    outcome = response.WhichOneof("outcome")
+    if outcome is None:
+        raise Unproven("the reply has no outcome")
+    allowed = outcome == "allowed"
+    envelope = read_envelope(response.envelope, ok=allowed)
+    for mismatch in _mismatches(request, response.binding, envelope, policy_digest):
+        raise Unproven(f"the verdict is about another {mismatch}")
+    code = None if allowed else str(envelope["code"])
+    if not allowed and response.error.code != code:
+        raise Unproven("the envelope contradicts the outcome")
+    return Decision(
+        allowed=allowed,
+        code=code,
+        envelope=envelope,
+        code_hash=response.binding.code_hash,
+        decision_id=response.binding.decision_id,
+    )
+
+
+def _mismatches(
+    request: pb.ValidateRequest,
+    binding: pb.VerdictBinding,
+    envelope: dict[str, Any],
+    policy_digest: str | None,
+) -> Iterator[str]:
+    """Name every field in which a verdict differs from the question."""
+    if binding.code_hash != hashlib.sha256(request.code).hexdigest():
+        yield "payload"
+    if binding.target != request.target or request.target == pb.TARGET_UNSPECIFIED:
+        yield "target"
+    if binding.HasField("shape") != request.HasField("shape") or binding.shape != request.shape:
+        yield "shape"
+    if request.HasField("profile") and binding.profile != request.profile:
+        yield "profile"
+    if binding.request_id != request.request_id:
+        yield "request"
+    meta = envelope["_meta"]
+    if not binding.decision_id or meta.get("decision_id") != binding.decision_id:
+        yield "decision"
+    if DIGEST.fullmatch(binding.policy_digest) is None:
+        yield "policy"
+    provenance = meta.get("provenance")
+    if not isinstance(provenance, dict) or provenance.get("policy_digest") != binding.policy_digest:
+        yield "policy"
+    if policy_digest is not None and binding.policy_digest != policy_digest:
+        yield "policy"
