@@ -17,7 +17,7 @@ from evalward.cli.serverless import (
     provenance,
     target_option,
 )
-from evalward.errors import Code, CodedError, canonical_json, verdict_envelope
+from evalward.errors import REGISTRY, Cause, Code, CodedError, Meta, canonical_json, verdict_envelope
 from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
 
@@ -77,7 +77,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     \b
     Examples:
       evalward check -e "document.title" --target renderer
-      evalward check payload.js --target main --shape function --bind electronApp=electron
+      evalward check payload.js --shape function --bind app=electron.app
       git show HEAD:script.js | evalward check - --format json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     payload = _payload(file, code)
@@ -86,8 +86,7 @@ def check(  # noqa: PLR0913 - one parameter per option
         effective = policy_in_force(policy, opt_in=[target], profile=profile, max_bytes=max_bytes)
         rules = effective.rules_for(target, bindings=bindings_option(bind or []))
     except CodedError as error:
-        typer.echo(f"{error.code}: {error.message}", err=True)
-        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
+        raise _refused(error, output) from None
     begin = time.perf_counter()
     verdict = judge(payload, target=target, shape=shape, rules=rules)
     envelope = verdict_envelope(
@@ -107,6 +106,17 @@ def check(  # noqa: PLR0913 - one parameter per option
         print_verdict(payload, verdict, envelope)
     if not verdict.allowed:
         raise typer.Exit(INFRASTRUCTURE_FAILURE if verdict.code is Code.INTERNAL else BLOCKED)
+
+
+def _refused(error: CodedError, output: Format | None) -> Exception:
+    """Return what ends the command when there are no rules: usage when the caller is at fault, else 3."""
+    if REGISTRY[error.code].cause is Cause.CALLER:
+        return typer.BadParameter(error.message)
+    typer.echo(f"{error.code}: {error.message}", err=True)
+    if output is Format.JSON:
+        meta = Meta(0.0, uuid.uuid4().hex, provenance(None), audited=False)
+        sys.stdout.buffer.write(canonical_json(error.envelope(meta)) + b"\n")
+    return typer.Exit(INFRASTRUCTURE_FAILURE)
 
 
 def _payload(file: str | None, code: str | None) -> bytes:

@@ -1,5 +1,6 @@
 """``evalward demo``: what the guard catches that a keyword list does not, and what it lets pass."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rich import box
@@ -65,11 +66,16 @@ def table() -> Table:
     shown.add_column("payload", overflow="fold", ratio=3)
     for profile in order:
         shown.add_column(str(profile), overflow="fold", ratio=1)
-    policies = {profile: Policy.default().allowing(Target).with_profile(profile) for profile in order}
-    for example in EXAMPLES:
-        verdicts = [_verdict(example, policies[profile]) for profile in order]
+    for example, verdicts in judged(order):
         shown.add_row(_payload(example, verdicts), *map(_cell, verdicts))
     return shown
+
+
+def judged(profiles: Iterable[Profile]) -> Iterator[tuple[Example, list[Verdict]]]:
+    """Yield each example with its verdicts, one per profile."""
+    policies = [Policy.default().allowing(Target).with_profile(profile) for profile in profiles]
+    for example in EXAMPLES:
+        yield example, [_verdict(example, policy) for policy in policies]
 
 
 def _verdict(example: Example, policy: Policy) -> Verdict:

@@ -34,14 +34,14 @@ def policy_in_force(
     return policy
 
 
-def provenance(policy: Policy) -> Provenance:
-    """Return what every envelope says about what produced it (seed 003)."""
+def provenance(policy: Policy | None) -> Provenance:
+    """Return what every envelope says about what produced it (seed 003); None when no policy is in force."""
     from importlib.metadata import version  # noqa: PLC0415 - reads the file system; `--format text` needs none of it
 
     from evalward.errors import Provenance  # noqa: PLC0415
     from evalward.guard import GRAMMAR, RULESET  # noqa: PLC0415
 
-    return Provenance(version("evalward"), policy.digest, RULESET, GRAMMAR)
+    return Provenance(version("evalward"), policy.digest if policy else "", RULESET, GRAMMAR)
 
 
 def target_option(name: str) -> Target:

@@ -85,7 +85,7 @@ def run_cases(
     rules_for: Callable[[Case], Rules],
     judged: Callable[[Case], None] = lambda _: None,
 ) -> Report:
-    """Judge every case that expects something of its profile, under the rules that ``rules_for`` gives for it.
+    """Judge every case that expects something of its profile, under the rules that ``rules_for`` gives it.
 
     ``profile`` is the one that the report names: a policy may set another for a single target. ``judged`` is
     called after each case, so that a caller can show progress.

@@ -1,0 +1,90 @@
+"""benchmarks/validate.py runs, prints what it promises, and measures payloads of the promised kind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalward import Policy, Target, validate
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "benchmarks"
+ACORN = BENCHMARKS / "seed_guard_acorn"
+ROW = {
+    *("load", "style", "size", "bytes", "code"),
+    *("validate_us", "parse_us", "acorn_us", "validate_over_parse", "validate_over_acorn"),
+}
+
+sys.path.insert(0, str(BENCHMARKS))
+
+from payload_sets import SIZES, Payload, all_payloads  # noqa: E402 - a script's own folder, as Python adds it
+
+
+def run(*arguments: str) -> str:
+    """Return what the benchmark prints."""
+    command = [
+        sys.executable,
+        str(BENCHMARKS / "validate.py"),
+        "--rounds",
+        "1",
+        "--sizes",
+        "100 B",
+        *arguments,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def test_json_has_the_promised_keys() -> None:
+    result = json.loads(run("--json", "--no-acorn"))
+
+    assert {"environment", "rounds", "payloads", "median_ratios"} == set(result)
+    assert [set(row) for row in result["payloads"]] == [ROW] * 4
+    assert all(row["validate_us"] > 0 and row["validate_over_parse"] > 0 for row in result["payloads"])
+    assert result["environment"]["verdict_cache"] is False
+
+
+def test_without_json_it_prints_a_table() -> None:
+    lines = run("--no-acorn").splitlines()
+
+    assert len([line for line in lines if line.startswith(("| ordinary", "| loaded"))]) == 4
+
+
+@pytest.mark.skipif(not (ACORN / "node_modules").is_dir(), reason="npm ci was not run in seed_guard_acorn")
+def test_acorn_is_measured_in_the_same_run() -> None:
+    result = json.loads(run("--json"))
+
+    assert all(row["acorn_us"] > 0 and row["validate_over_acorn"] > 0 for row in result["payloads"])
+
+
+@pytest.mark.skipif(not (ACORN / "node_modules").is_dir(), reason="npm ci was not run in seed_guard_acorn")
+@pytest.mark.parametrize(
+    ("code", "construct"),
+    [
+        ("process . exit ( 0 )", "process.exit"),
+        ("process['exit'](0)", "process.exit"),
+        ("globalThis['Function']('1')", "Function()"),
+        ("[].constructor.constructor('1')()", ".constructor.constructor"),
+        ("import('fs')", "import()"),
+        ("globalThis['pro'+'cess']['ex'+'it']()", None),
+        ("const f = Function; f('1')()", None),
+        ("process['exit'](0) +", None),
+    ],
+)
+def test_the_acorn_guard_answers_as_the_seed_guard(code: str, construct: str | None) -> None:
+    script = f"import('./guard.mjs').then((g) => console.log(JSON.stringify(g.judge({json.dumps(code)}))))"
+
+    done = subprocess.run(["node", "-e", script], cwd=ACORN, capture_output=True, text=True, check=True)
+
+    assert json.loads(done.stdout).get("construct") == construct
+
+
+@pytest.mark.parametrize("payload", all_payloads(), ids=lambda p: f"{p.load}-{p.style}-{p.size}")
+def test_every_payload_has_its_size_and_is_allowed(payload: Payload) -> None:
+    verdict = validate(payload.code, target=payload.target, policy=Policy.default().allowing(Target))
+
+    assert 0.84 * SIZES[payload.size] <= len(payload.code) <= SIZES[payload.size]
+    assert (verdict.code, verdict.construct) == (None, None)

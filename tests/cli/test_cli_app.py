@@ -1,0 +1,85 @@
+"""The command group: help, version, completion, what a command loads, how an internal error ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from evalward.cli import app as app_module
+from evalward.cli.app import app
+
+RUNNER = CliRunner()
+COMMANDS = ["check", "demo", "serve", "health", "codes", "corpus"]
+LOADED = "import sys; {run}; print('LOADED', *(m for m in {modules} if m in sys.modules))"
+
+
+def test_help_names_every_command_and_shows_examples() -> None:
+    result = RUNNER.invoke(app, ["--help"])
+
+    assert result.exit_code == 0
+    assert [word for word in [*COMMANDS, "evalward check -e"] if word not in result.stdout] == []
+
+
+@pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["corpus", "run"]], ids=" ".join)
+def test_every_command_has_help(command: list[str]) -> None:
+    result = RUNNER.invoke(app, [*command, "--help"])
+
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+
+
+@pytest.mark.parametrize("command", [["check"], ["demo"], ["corpus", "run"]], ids=" ".join)
+def test_the_serverless_commands_show_examples(command: list[str]) -> None:
+    assert f"evalward {' '.join(command)}" in RUNNER.invoke(app, [*command, "--help"]).stdout
+
+
+def test_version_names_the_product() -> None:
+    assert RUNNER.invoke(app, ["--version"]).stdout.startswith("evalward ")
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    assert RUNNER.invoke(app, ["chekc"]).exit_code == 2
+
+
+def test_a_shell_completes_the_commands() -> None:
+    environment = os.environ | {
+        "_EVALWARD_COMPLETE": "complete_bash",
+        "COMP_WORDS": "evalward c",
+        "COMP_CWORD": "1",
+    }
+    program = "import sys; sys.argv[0] = 'evalward'; from evalward.cli.app import main; main()"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert sorted(done.stdout.split()) == ["check", "codes", "corpus"]
+
+
+def test_check_loads_no_grpc() -> None:
+    run = "from evalward.cli.app import app; app(['check', '-e', '1'], standalone_mode=False)"
+    program = LOADED.format(run=run, modules=("grpc", "rich.table", "evalward.server", "evalward.corpus"))
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[1:] == ["LOADED"]
+
+
+def test_an_internal_error_is_neither_allowed_nor_blocked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("secret payload text")
+
+    monkeypatch.setattr(app_module, "app", fail)
+    monkeypatch.delenv("EVALWARD_VERBOSE", raising=False)
+
+    with pytest.raises(SystemExit) as caught:
+        app_module.main()
+
+    assert caught.value.code == 3
+    assert "secret" not in capsys.readouterr().err
