@@ -1,0 +1,9 @@
+"""The oracles: run a payload behind traps and say which capabilities it really reached (sandbox.md, guard.md §5).
+
+No hit is no proof of safety; a hit is proof of an escape.
+"""
+
+from evalward.oracle.reach import Oracles, reached
+from evalward.oracle.report import Engine, EngineRun, Hit, OracleReport
+
+__all__ = ["Engine", "EngineRun", "Hit", "OracleReport", "Oracles", "reached"]

@@ -1,0 +1,123 @@
+// Stand-ins for host objects: recorders for what is denied whole, stubs for what is mostly harmless, and `process`,
+// whose harmless reads are a list (guard.md §2).
+
+/** The capability that a member stands for, where it differs from its holder's. */
+function capabilityOfMember(holder, key) {
+  if (key === 'constructor' && holder !== 'module') return 'codegen';
+  return config.members[key] || holder;
+}
+
+/** An object of which every part is denied: any call, construction or write on it is a hit, a read a weak one. */
+function recorder(capability, path, depth = 0) {
+  const value = new RealProxy(function () {}, {
+    __proto__: null,
+    get(_, key) {
+      if (key === Symbol.toPrimitive) return () => '[' + path + ']';
+      if (typeof key === 'symbol' || key === 'then') return undefined;
+      const where = path + '.' + key;
+      hit(capability, 'get', where);
+      return depth > 8 ? undefined : recorder(capabilityOfMember(capability, key), where, depth + 1);
+    },
+    set(_, key) { hit(capability, 'set', path + '.' + printable(key)); return true; },
+    defineProperty(_, key) { hit(capability, 'set', path + '.' + printable(key)); return true; },
+    deleteProperty(_, key) { hit(capability, 'set', path + '.' + printable(key)); return true; },
+    has: () => true,
+    apply() { hit(capability, 'call', path); return depth > 8 ? undefined : recorder(capability, path + '()', depth + 1); },
+    construct() { hit(capability, 'construct', path); return recorder(capability, 'new ' + path, depth + 1); },
+  });
+  return mark(value, capability);
+}
+
+function environment() {
+  return mark(new RealProxy(create(objectPrototype), {
+    __proto__: null,
+    get(target, key) {
+      if (typeof key === 'symbol' || key in objectPrototype) return target[key];
+      if (config.envNames.includes(key) || apply(slice, key, [0, 9]) === 'ELECTRON_') return 'test';
+      hit('process', 'read', 'process.env.' + key);
+      return 'secret';
+    },
+    set(_, key) { hit('process', 'set', 'process.env.' + printable(key)); return true; },
+    deleteProperty(_, key) { hit('process', 'set', 'process.env.' + printable(key)); return true; },
+    ownKeys() { hit('process', 'read', 'process.env (all)'); return ['SECRET']; },
+    getOwnPropertyDescriptor() { return { value: 'secret', configurable: true, enumerable: true, writable: true }; },
+  }), 'process');
+}
+
+function processTrap() {
+  const harmless = create(objectPrototype);
+  for (const key of ownKeys(config.processData)) harmless[key] = config.processData[key];
+  for (const key of config.processCalls) harmless[key] = () => 1;
+  harmless.hrtime = () => [1, 0];
+  harmless.hrtime.bigint = () => 1n;
+  harmless.memoryUsage = () => ({ rss: 1, heapTotal: 1, heapUsed: 1, external: 1 });
+  harmless.nextTick = (callback, ...args) => { later(callback, args, 'process.nextTick'); };
+  harmless.env = environment();
+  return mark(new RealProxy(function () {}, {
+    __proto__: null,
+    get(_, key) {
+      if (key in harmless && key !== 'constructor') return harmless[key];
+      if (typeof key === 'symbol') return undefined;
+      const strong = config.processSecrets.includes(key);
+      hit('process', strong ? 'read' : 'get', 'process.' + key);
+      return recorder(capabilityOfMember('process', key), 'process.' + key);
+    },
+    set(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
+    defineProperty(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
+    deleteProperty(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
+    has: (_, key) => key in harmless || config.processSecrets.includes(key) || key === 'exit',
+    getOwnPropertyDescriptor(_, key) {
+      hit('process', 'get', 'process.' + printable(key));
+      return { value: recorder('process', 'process.' + printable(key)), configurable: true, enumerable: true, writable: true };
+    },
+    ownKeys: () => ['exit', 'kill', 'abort', 'binding', 'env', 'mainModule', 'version'],
+  }), 'process');
+}
+
+/** A class for stubs to point at, so that `stub.constructor.constructor` is the trapped Function as it would be. */
+function Host() {}
+
+/** A mostly harmless host object: every read gives another, every call one that can be awaited. */
+function stub(path, depth = 0, awaitable = false) {
+  const value = new RealProxy(function () {}, {
+    __proto__: null,
+    get(target, key) {
+      if (key === Symbol.toPrimitive) return (hint) => (hint === 'number' ? 1 : 'stub');
+      if (key === Symbol.iterator || key === Symbol.asyncIterator) return function* () { yield stub(path + '[]', depth + 1); };
+      if (typeof key === 'symbol') return undefined;
+      if (key === 'then' || key === 'catch' || key === 'finally') {
+        if (!awaitable) return undefined;
+        const settled = RealPromise.resolve(stub(path, depth));
+        return (...args) => apply(RealPromise.prototype[key], settled, args);
+      }
+      if (key === 'constructor') return Host;
+      if (key === 'length') return 1;
+      if (key in objectPrototype) return target[key];
+      if (depth > 12) return undefined;
+      return stub(path + '.' + key, depth + 1);
+    },
+    set(_, key, assigned) { leak(assigned, path + '.' + printable(key), 1); return true; },
+    has: () => true,
+    apply(_, self, args) { return stubCall(path, depth, args); },
+    construct(_, args) { return stubCall(path, depth, args); },
+  });
+  apply(weakSet, stubs, [value, true]);
+  return value;
+}
+
+function stubCall(path, depth, args) {
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  for (const [suffix, capability] of config.deniedCalls) {
+    if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
+  }
+  for (let i = 0; i < args.length; i++) {
+    leak(args[i], path + '()', 1);
+    if (config.textCalls.includes(name) && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
+      hit('nested-evaluation', 'call', path);
+    }
+    if (isFunction(args[i]) && !capabilityOf(args[i]) && !apply(weakGet, stubs, [args[i]])) {
+      later(args[i], [stub(path + ' argument', depth + 1), stub(path + ' argument', depth + 1)], path);
+    }
+  }
+  return depth > 12 ? undefined : stub(path + '()', depth + 1, true);
+}

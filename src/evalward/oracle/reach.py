@@ -1,0 +1,101 @@
+"""Ask every engine that fits a target what a payload really reaches."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from evalward.guard.target import Shape, Target
+from evalward.oracle.node import NodeOracle
+from evalward.oracle.quickjs import QuickJSOracle
+from evalward.oracle.report import Engine, EngineRun, OracleReport
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENGINES_OF: Final[Mapping[Target, tuple[Engine, ...]]] = {
+    Target.MAIN: (Engine.NODE, Engine.QUICKJS),
+    Target.NODE: (Engine.NODE, Engine.QUICKJS),
+    Target.RENDERER: (Engine.CHROMIUM, Engine.QUICKJS),
+    Target.SANDBOX: (Engine.QUICKJS,),
+}
+"""The engines whose world is a target's, the closest first; QuickJS proves what is pure language anywhere."""
+
+UNDECLARED: Final = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY, Shape.FUNCTION)
+"""A payload that declares no shape may be run in any of these, so it is run in each (guard.md §1)."""
+
+
+class Oracle(Protocol):
+    """One engine, ready to run payloads; used by one thread at a time."""
+
+    engine: Engine
+
+    @staticmethod
+    def missing() -> str | None:
+        """Return why the engine cannot be used here, or None."""
+
+    def run(
+        self, code: str, target: Target, shape: Shape, *, bindings: Mapping[str, str] | None = None
+    ) -> EngineRun:
+        """Run one payload once."""
+
+    def close(self) -> None:
+        """Let go of processes and files."""
+
+
+_ORACLES: Final[tuple[type[NodeOracle | QuickJSOracle], ...]] = (NodeOracle, QuickJSOracle)
+
+
+class Oracles:
+    """The engines that are present, opened on first use; used by one thread at a time."""
+
+    def __init__(self, *, deadline: float = 1.0) -> None:
+        self._deadline = deadline
+        self._open: dict[Engine, Oracle] = {}
+        self._stack = ExitStack()
+        self.absent = {kind.engine: reason for kind in _ORACLES if (reason := kind.missing())}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every engine that was opened."""
+        self._stack.close()
+        self._open.clear()
+
+    def reached(
+        self,
+        code: str,
+        target: Target,
+        shape: Shape | None = None,
+        *,
+        bindings: Mapping[str, str] | None = None,
+    ) -> OracleReport:
+        """Run ``code`` in every engine of ``target``, in its shape or in all that an undeclared one may mean."""
+        engines = ENGINES_OF[target]
+        runs = tuple(
+            self._oracle(engine).run(code, target, each, bindings=bindings)
+            for engine in engines
+            if engine not in self.absent
+            for each in ((shape,) if shape else UNDECLARED)
+        )
+        return OracleReport(target, runs, {e: self.absent[e] for e in engines if e in self.absent})
+
+    def _oracle(self, engine: Engine) -> Oracle:
+        if engine not in self._open:
+            kind = next(kind for kind in _ORACLES if kind.engine is engine)
+            oracle = kind(deadline=self._deadline)
+            self._stack.callback(oracle.close)
+            self._open[engine] = oracle
+        return self._open[engine]
+
+
+def reached(
+    code: str, target: Target, shape: Shape | None = None, *, bindings: Mapping[str, str] | None = None
+) -> OracleReport:
+    """Say which capabilities ``code`` really reaches when ``target`` runs it; opens and closes the engines."""
+    with Oracles() as oracles:
+        return oracles.reached(code, target, shape, bindings=bindings)
