@@ -72,7 +72,9 @@ def check(  # noqa: PLR0913 - one parameter per option
         Format | None, typer.Option("--format", help="Default: text on a terminal, else json.")
     ] = None,
 ) -> None:
-    """Judge one payload. Exit code: 0 allowed, 1 blocked, 2 usage, 3 infrastructure.
+    """Judge one payload, without a server.
+
+    Exit code: 0 allowed, 1 blocked, 2 usage, 3 infrastructure.
 
     \b
     Examples:

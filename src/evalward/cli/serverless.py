@@ -41,7 +41,7 @@ def provenance(policy: Policy | None) -> Provenance:
     from evalward.errors import Provenance  # noqa: PLC0415
     from evalward.guard import GRAMMAR, RULESET  # noqa: PLC0415
 
-    return Provenance(version("evalward"), policy.digest if policy else "", RULESET, GRAMMAR)
+    return Provenance(version("evalward"), policy.digest if policy else "unknown", RULESET, GRAMMAR)
 
 
 def target_option(name: str) -> Target:
