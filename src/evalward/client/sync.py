@@ -81,7 +81,7 @@ class GuardClient:
         profile: str | None = None,
         session_id: str = "",
     ) -> Decision:
-        """Ask whether ``target`` may run ``code`` in ``shape``; never raises: whatever goes wrong is a denial."""
+        """Ask whether ``target`` may run ``code`` in ``shape``; whatever goes wrong is a denial."""
         try:
             request = _request(code, target, shape, profile, bindings)
             request.session_id = session_id

@@ -111,6 +111,7 @@ class Server:
 
     def stop(self) -> bool:
         """Drain, close the sockets, write the stop record; False when requests had to be cut off."""
+        self._service.refuse_new()
         self._health.enter_graceful_shutdown()
         drained = self._service.drain(self._settings.drain_seconds)
         self._grpc.stop(CANCEL_SECONDS).wait()

@@ -85,9 +85,12 @@ class GuardService:
             context.abort_with_status(rich_status(answer.envelope))
         return _response(answer)
 
-    def drain(self, seconds: float) -> bool:
-        """Refuse new requests with SHUTTING_DOWN, wait for those in flight; False when time ran out."""
+    def refuse_new(self) -> None:
+        """Answer SHUTTING_DOWN from now on."""
         self._stopping = True
+
+    def drain(self, seconds: float) -> bool:
+        """Wait for the requests in flight; False when the time ran out."""
         with self._idle:
             return self._idle.wait_for(lambda: self._in_flight == 0, timeout=seconds)
 

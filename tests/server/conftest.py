@@ -1,0 +1,178 @@
+"""Servers to test against: in this process with a judge of the test's choice, and as a real process."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from evalward.audit import AuditLog
+from evalward.errors import Code, Provenance
+from evalward.guard.rules import Rules
+from evalward.guard.target import Shape, Target
+from evalward.guard.verdict import Verdict
+from evalward.policy import Policy
+from evalward.server.lifecycle import Server, Settings
+from evalward.server.listen import parse_listen
+from evalward.v1 import evalward_pb2 as pb
+from evalward.v1.evalward_pb2_grpc import GuardServiceStub
+
+EVALWARD = Path(sys.executable).with_name("evalward")
+POLICY = Policy.default().allowing([Target.RENDERER])
+PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
+
+
+def verdict(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
+    """Allow everything but a payload that begins with ``block``."""
+    blocked = payload.startswith(b"block")
+    return Verdict(
+        code=Code.EVAL_BLOCKED_CONSTRUCT if blocked else None,
+        target=target,
+        shape=shape,
+        profile=rules.profile,
+        code_hash=hashlib.sha256(payload).hexdigest(),
+        code_length=len(payload),
+        construct="process.exit" if blocked else None,
+    )
+
+
+class Gate:
+    """A judge that holds every payload until the test opens it."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.leave = threading.Event()
+
+    def judge(self, payload: bytes, **rest: Any) -> Verdict:
+        self.entered.set()
+        assert self.leave.wait(30)
+        return verdict(payload, **rest)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate()
+    yield made
+    made.leave.set()
+
+
+@dataclass
+class Running:
+    """A server that serves: its stub, its channel and its log."""
+
+    server: Server
+    address: str
+    channel: grpc.Channel
+    stub: GuardServiceStub
+    log: Path
+    stopped: bool = False
+
+    def stop(self) -> None:
+        if not self.stopped:
+            self.stopped = True
+            self.server.stop()
+
+    def records(self) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [line for line in lines if line["kind"] == "decision"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Start servers in this process; they stop at the end of the test."""
+    with ExitStack() as stack:
+
+        def begin(judge: Callable[..., Verdict] = verdict, settings: Settings | None = None) -> Running:
+            log = tmp_path / "audit.jsonl"
+            server = Server(
+                judge,
+                policy=POLICY,
+                provenance=PROVENANCE,
+                audit_log=AuditLog.open(log),
+                settings=settings or Settings(),
+            )
+            address = server.start([parse_listen("127.0.0.1:0")])[0]
+            channel = stack.enter_context(grpc.insecure_channel(address))
+            running = Running(server, address, channel, GuardServiceStub(channel), log)
+            stack.callback(running.stop)
+            return running
+
+        yield begin
+
+
+@dataclass
+class Process:
+    """A real ``evalward serve``; ``listen`` holds its addresses in the order of its flags."""
+
+    popen: subprocess.Popen[str]
+    ready: dict[str, Any]
+    log: Path
+
+    @property
+    def listen(self) -> list[str]:
+        return list(self.ready["listen"])
+
+    def terminate(self) -> tuple[int, str]:
+        """Send SIGTERM; return the exit code and what it wrote to stderr."""
+        self.popen.send_signal(signal.SIGTERM)
+        _, stderr = self.popen.communicate(timeout=30)
+        return self.popen.returncode, stderr
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def records(self) -> list[dict[str, Any]]:
+        return [line for line in self.log_lines() if line["kind"] == "decision"]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Start real servers, each on its own directory; the ones that still run at the end are killed."""
+    with ExitStack() as stack:
+
+        def begin(*flags: str, log: Path | None = None) -> Process:
+            log = log or tmp_path / "audit.jsonl"
+            popen = stack.enter_context(
+                subprocess.Popen(
+                    [EVALWARD, "serve", "--audit-log", log, *flags],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    cwd=tmp_path,
+                    env={"PATH": os.environ["PATH"]},
+                )
+            )
+            stack.callback(popen.kill)
+            assert popen.stdout is not None
+            line = popen.stdout.readline()
+            assert line, popen.communicate()[1]
+            return Process(popen, json.loads(line), log)
+
+        yield begin
+
+
+@pytest.fixture
+def stub_at() -> Iterator[Callable[[str], GuardServiceStub]]:
+    """Return a stub for an address; its channel is closed at the end."""
+    with ExitStack() as stack:
+        yield lambda address: GuardServiceStub(stack.enter_context(grpc.insecure_channel(address)))
+
+
+@pytest.fixture
+def ask() -> Callable[..., pb.ValidateRequest]:
+    """Return a request for the renderer, which the servers here opt in."""
+
+    def request(code: bytes = b"document.title", **fields: Any) -> pb.ValidateRequest:
+        return pb.ValidateRequest(**{"code": code, "target": pb.TARGET_RENDERER, **fields})
+
+    return request
