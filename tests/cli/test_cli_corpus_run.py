@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 RUNNER = CliRunner()
@@ -24,7 +25,7 @@ ESCAPE = {
 BENIGN = {"id": "b", "code": "1 + 1", "target": "main", "expect": "allow"}
 
 
-def corpus(tmp_path: Path, *cases: dict[str, object]) -> str:
+def corpus(tmp_path: Path, *cases: Mapping[str, object]) -> str:
     """Write ``cases`` as JSON Lines and return the file's name."""
     file = tmp_path / "cases.jsonl"
     file.write_text("\n".join(map(json.dumps, cases)), encoding="utf-8")

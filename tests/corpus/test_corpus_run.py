@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OPEN = Policy.default().allowing(Target)
 LISTS = ("caught", "limited", "missed", "wrong_construct", "allowed", "wrongly_blocked")
-KINDS = [
+KINDS: list[tuple[str, dict[str, Any]]] = [
     ("caught", {"code": "process['exit'](0)", "expect": "block", "construct": "process.exit"}),
     ("caught", {"code": "process['exit'](0)", "expect": "block", "construct": ["eval()", "process.exit"]}),
     ("caught", {"code": "process['exit'](0)", "expect": "block"}),
