@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from evalward.errors import REGISTRY
 
@@ -32,14 +32,12 @@ def codes(
         }
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
-    table = Table("number", "code", "cause", "http", "gRPC status", "retryable", "hint")
+    table = Table("number", Column("code", no_wrap=True), "http", "retry", "hint")
     for row in REGISTRY.values():
         table.add_row(
             str(row.number),
             row.code.value,
-            row.cause.value,
             str(row.http),
-            row.grpc_status or "",
             "yes" if row.retryable else "no",
             row.hint,
         )

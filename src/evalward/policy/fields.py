@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from evalward.guard.labels import CONSTRUCT_LABELS, is_known_label
 from evalward.guard.rules import SEED_KEYWORDS
-from evalward.guard.target import Target, parse_target
+from evalward.guard.target import TARGET_ALIASES, Target, parse_target
 
 PAYLOAD_PRESETS: Mapping[str, int] = MappingProxyType(
     {"agent": 64 * 1024, "default": 128 * 1024, "library": 1024 * 1024}
@@ -104,7 +104,7 @@ def _seed_keyword(text: str) -> str:
 
 def _one_name_per_target(sections: Any) -> Any:
     if isinstance(sections, Mapping):
-        names = [_target(name) for name in sections]
+        names = [TARGET_ALIASES.get(name, name) for name in sections]
         if len(set(names)) < len(names):
             raise problem("target", "a target is named twice (page is renderer)", "each target once")
     return sections

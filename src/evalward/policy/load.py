@@ -25,6 +25,7 @@ _TYPE_NAMES = {
     "bool_type": "true, false",
     "int_type": "a whole number",
     "string_type": "text",
+    "dict_type": "a mapping",
     "mapping_type": "a mapping",
     "model_type": "a mapping",
     "tuple_type": "a list",

@@ -221,3 +221,9 @@ class Policy(_Section):
     def digest(self) -> str:
         """Lower-case hex SHA-256 of the canonical JSON of ``effective()``."""
         return hashlib.sha256(canonical_json(self.effective())).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)

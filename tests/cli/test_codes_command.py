@@ -1,0 +1,32 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from evalward.cli.codes import codes
+from evalward.errors import REGISTRY
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    command = typer.Typer()
+    command.command()(codes)
+    return command
+
+
+def test_json_is_the_registry(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, ["--json"])
+    assert done.exit_code == 0
+    document = json.loads(done.stdout)
+    assert document["schema"] == {"errorCodes": 1}
+    assert document["codes"] == [row.as_json() for row in REGISTRY.values()]
+    assert all(row["symbol"] == row["code"] for row in document["codes"])
+
+
+def test_text_names_every_code_and_number(app: typer.Typer) -> None:
+    done = CliRunner().invoke(app, [], env={"COLUMNS": "100"})
+    assert done.exit_code == 0
+    for row in REGISTRY.values():
+        assert row.code in done.stdout
+        assert str(row.number) in done.stdout
