@@ -28,7 +28,7 @@ from tree_sitter import Language, Parser
 from evalward import Policy, Target, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from payload_sets import Payload
 
@@ -56,10 +56,14 @@ def main() -> None:
         print_table(result)
 
 
-def measure(payloads: Iterable[Payload], *, rounds: int, acorn: bool) -> dict[str, Any]:
+def measure(payloads: Sequence[Payload], *, rounds: int, acorn: bool) -> dict[str, Any]:
     """Return all figures; times in microseconds, ratios of validate() to each of the others."""
     try:
         with AcornGuard() if acorn else nullcontext() as node:
+            for payload in payloads if node else ():
+                node.warm(
+                    payload.code
+                )  # all of them first: the JIT settles on the mix, not on the first payload
             rows = [measure_payload(payload, rounds=rounds, node=node) for payload in payloads]
     except AcornUnavailableError as error:
         print(f"no acorn figures: {error}", file=sys.stderr)
