@@ -100,6 +100,11 @@ def test_denied_target_names_the_flag_that_permits_it(target: Target) -> None:
     }
 
 
+def test_a_missing_target_is_denied_without_a_name() -> None:
+    verdict = Verdict(Code.EVAL_TARGET_DENIED, None, None, Profile.BALANCED, HASH, 1)
+    assert "--allow-eval=<target>" in envelope_of(verdict)["error"]
+
+
 @pytest.mark.parametrize("actual", [200_000, None])
 def test_limits_carry_name_bound_and_what_was_found(actual: int | None) -> None:
     verdict = deny(Code.EVAL_PAYLOAD_TOO_LARGE, limit=("payload_bytes", 131_072, actual))

@@ -61,7 +61,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 
 def _message(verdict: Verdict, code: Code) -> str:
     if code is Code.EVAL_TARGET_DENIED:
-        target = verdict.target
+        target = _target_name(verdict)
         return (
             f"Evalward policy denies eval in the target {target}; the flag --allow-eval={target} permits it."
         )
@@ -72,6 +72,10 @@ def _message(verdict: Verdict, code: Code) -> str:
             " blocklist.add and blocklist.remove change the keyword list."
         )
     return verdict.message or _default_message(verdict, code)
+
+
+def _target_name(verdict: Verdict) -> str:
+    return "<target>" if verdict.target is None else verdict.target.value
 
 
 def _default_message(verdict: Verdict, code: Code) -> str:
@@ -96,7 +100,7 @@ def _repair(verdict: Verdict, code: Code, allowed_targets: Collection[str] | Non
         return Repair(
             field="target",
             allowed=None if allowed_targets is None else sorted(allowed_targets),
-            required=f"--allow-eval={verdict.target}",
+            required=f"--allow-eval={_target_name(verdict)}",
         )
     if verdict.limit is not None:
         name, allowed, actual = verdict.limit
