@@ -60,13 +60,16 @@ class GuardClient:
         self._channel = grpc.insecure_channel(self.address, options=[("grpc.enable_http_proxy", 0)])
         self._stub = GuardServiceStub(self._channel)
         self._is_ready = False
+        self._is_closed = False
 
     def ready(self) -> bool:
         """Wait until the channel is connected, at most the connect timeout; false when it is not."""
+        if self._is_closed:
+            return False
         if not self._is_ready:
             try:
                 grpc.channel_ready_future(self._channel).result(timeout=self._connect_timeout)
-            except (grpc.FutureTimeoutError, ValueError):
+            except grpc.FutureTimeoutError:
                 return False
             self._is_ready = True
         return True
@@ -97,7 +100,7 @@ class GuardClient:
 
     def close(self) -> None:
         """Close the channel; every later ``validate`` is a denial."""
-        self._is_ready = False
+        self._is_closed = True
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -153,13 +156,13 @@ def _request(
         raise TypeError("a payload is bytes: what is judged is what runs")
     request = pb.ValidateRequest(
         code=code,
-        target=pb.Target.Value(f"TARGET_{target.upper()}"),
+        target=pb.Target.Value(f"TARGET_{target!s}".upper()),
         bindings=bindings or {},
     )
     if shape is not None:
-        request.shape = pb.Shape.Value(f"SHAPE_{shape.upper()}")
+        request.shape = pb.Shape.Value(f"SHAPE_{shape!s}".upper())
     if profile is not None:
-        request.profile = pb.Profile.Value(f"PROFILE_{profile.upper()}")
+        request.profile = pb.Profile.Value(f"PROFILE_{profile!s}".upper())
     return request
 
 
