@@ -149,7 +149,9 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
                     stderr=subprocess.PIPE,
                     text=True,
                     cwd=tmp_path,
-                    env={"PATH": os.environ["PATH"]},
+                    env={
+                        name: value for name, value in os.environ.items() if not name.startswith("EVALWARD_")
+                    },
                 )
             )
             stack.callback(popen.kill)
