@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evalward.guard.target import Shape
 from evalward.oracle.report import Engine, EngineRun, Hit
 from evalward.oracle.traps import source, trap_config, traps_script
-from evalward.sandbox.shape import CALLED_SHAPES, wrap
+from evalward.sandbox.shape import CALLED_SHAPES, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ class NodeOracle:
         self._next += 1
         request = {
             "id": self._next,
-            "source": wrap(code, shape),
+            "source": program(code, shape),
             "calls": shape in CALLED_SHAPES,
             "module": shape is Shape.MODULE,
             "timeout": int(self._deadline * 1000),

@@ -11,7 +11,7 @@ from evalward.guard.target import Shape
 from evalward.oracle.report import Engine, EngineRun, Hit
 from evalward.oracle.traps import source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
-from evalward.sandbox.shape import CALLED_SHAPES, wrap
+from evalward.sandbox.shape import CALLED_SHAPES, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ class QuickJSOracle:
     ) -> EngineRun:
         """Run ``code`` in ``shape`` and return what it reached; a module is run as a script."""
         request = {
-            "source": wrap(code, shape),
+            "source": program(code, shape),
             "calls": shape in CALLED_SHAPES,
             "config": trap_config(target, bindings=bindings),
         }

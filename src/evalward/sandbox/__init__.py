@@ -1,1 +1,28 @@
 """The sandbox: run an allowed payload in QuickJS on WebAssembly, with no I/O and hard limits (sandbox.md)."""
+
+from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
+from evalward.sandbox.outcome import (
+    MAX_ARGUMENT,
+    RANGES,
+    ArgumentError,
+    ConsoleLine,
+    Evaluation,
+    EvaluationLimits,
+)
+from evalward.sandbox.pool import SandboxBusyError, SandboxPool
+from evalward.sandbox.shape import choose_shape
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "MAX_ARGUMENT",
+    "RANGES",
+    "ArgumentError",
+    "ConsoleLine",
+    "Evaluation",
+    "EvaluationLimits",
+    "Sandbox",
+    "SandboxBusyError",
+    "SandboxPool",
+    "choose_shape",
+    "evaluate",
+]

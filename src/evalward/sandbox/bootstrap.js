@@ -25,7 +25,8 @@ let state = 'running';
 let value;
 let failure;
 let limits;
-const lines = [];
+// No prototype: a payload's Array.prototype.toJSON must not speak for the console.
+const lines = Object.setPrototypeOf([], null);
 let lineCount = 0;
 let consoleUsed = 0;
 let consoleDropped = 0;

@@ -1,0 +1,217 @@
+"""Evaluate a payload: one request to a fresh instance, and what its end means."""
+
+from __future__ import annotations
+
+import json
+import threading
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import wasmtime
+
+from evalward.errors.registry import Code
+from evalward.guard.target import Shape
+from evalward.sandbox.engine import Engine, Run
+from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script
+from evalward.sandbox.outcome import MAX_ARGUMENT, ArgumentError, ConsoleLine, Evaluation, EvaluationLimits
+from evalward.sandbox.shape import CALLED_SHAPES, choose_shape, program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFAULT_LIMITS: Final = EvaluationLimits()
+MAX_SEED: Final = 0xFFFF_FFFF
+_HEAD_BYTES: Final = 16 << 10
+
+_TRAPS: Final = {
+    wasmtime.TrapCode.INTERRUPT: Code.EVAL_TIMEOUT,
+    wasmtime.TrapCode.OUT_OF_FUEL: Code.EVAL_FUEL_EXHAUSTED,
+    wasmtime.TrapCode.STACK_OVERFLOW: Code.EVAL_STACK_LIMIT,
+    # The guest keeps a stack of its own at the bottom of its memory: when that runs over, it falls off the edge.
+    wasmtime.TrapCode.MEMORY_OUT_OF_BOUNDS: Code.EVAL_STACK_LIMIT,
+}
+_LIMIT_OF: Final = {
+    Code.EVAL_TIMEOUT: ("deadline_ms", "the deadline of {} ms passed"),
+    Code.EVAL_FUEL_EXHAUSTED: ("fuel", "the fuel of {} instructions was used up"),
+    Code.EVAL_MEMORY_LIMIT: ("memory", "the memory limit of {} bytes was reached"),
+    Code.EVAL_RESULT_TOO_LARGE: ("output", "the result is larger than {} bytes"),
+}
+_PLAIN: Final = {
+    Code.EVAL_STACK_LIMIT: "the stack limit was reached",
+    Code.EVAL_UNSETTLED: "the promise that the payload gave never settled",
+    Code.SANDBOX_UNAVAILABLE: "the sandbox's engine failed",
+}
+_ENDINGS: Final = {
+    "memory": Code.EVAL_MEMORY_LIMIT,
+    "too-large": Code.EVAL_RESULT_TOO_LARGE,
+    "unsettled": Code.EVAL_UNSETTLED,
+    "error": Code.EVAL_RUNTIME_ERROR,
+}
+
+
+class Sandbox:
+    """Runs payloads in fresh, isolated guests. Safe for use by many threads; they run in parallel.
+
+    The guard must have allowed a payload before it comes here: the sandbox contains what runs, it does not judge.
+    ``build`` makes the engine; it is made on first use, and again after a fault, which costs one call.
+    """
+
+    def __init__(self, build: Callable[[], Engine] | None = None) -> None:
+        self._build = build or (lambda: Engine(bootstrap_script()))
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def warm_up(self) -> None:
+        """Make the engine now; raise GuestIntegrityError or wasmtime.WasmtimeError when it cannot be made."""
+        self._ready()
+
+    def evaluate(
+        self,
+        code: bytes,
+        *,
+        arg: bytes | None = None,
+        shape: Shape | None = None,
+        limits: EvaluationLimits = DEFAULT_LIMITS,
+        seed: int = 0,
+    ) -> Evaluation:
+        """Run ``code`` with the JSON ``arg`` and say how it ended.
+
+        ``shape`` must be the one that the guard judged: ``choose_shape(code)`` when none was declared.
+        Raises ValueError for code that is not UTF-8, a ``module`` and a seed out of range, ArgumentError for an
+        argument that is not JSON.
+        """
+        text = code.decode()
+        shape = shape or choose_shape(code)
+        if shape is Shape.MODULE:
+            raise ValueError("the sandbox runs no modules; allowed: script, expression, function, async_body")
+        if not 0 <= seed <= MAX_SEED:
+            raise ValueError(f"seed must be between 0 and {MAX_SEED}")
+        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=seed)
+        try:
+            run = self._ready().run(
+                request,
+                fuel=limits.fuel,
+                deadline=limits.deadline_ms / 1000,
+                memory=limits.memory,
+                output=limits.output + 6 * limits.console + _HEAD_BYTES,
+            )
+        except (wasmtime.WasmtimeError, GuestIntegrityError, OSError):
+            self._discard()
+            return Evaluation(Code.SANDBOX_UNAVAILABLE, shape, message=_PLAIN[Code.SANDBOX_UNAVAILABLE])
+        evaluation = _outcome(run, shape, limits)
+        if evaluation.code is Code.SANDBOX_UNAVAILABLE:
+            self._discard()
+        return evaluation
+
+    def _ready(self) -> Engine:
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._build()
+            return self._engine
+
+    def _discard(self) -> None:
+        with self._lock:
+            self._engine = None
+
+
+@cache
+def _shared() -> Sandbox:
+    return Sandbox()
+
+
+def evaluate(
+    code: bytes,
+    *,
+    arg: bytes | None = None,
+    shape: Shape | None = None,
+    limits: EvaluationLimits = DEFAULT_LIMITS,
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluate in the process's own sandbox; as :meth:`Sandbox.evaluate`."""
+    return _shared().evaluate(code, arg=arg, shape=shape, limits=limits, seed=seed)
+
+
+def _argument(arg: bytes | None) -> str:
+    if arg is None:
+        return "null"
+    if len(arg) > MAX_ARGUMENT:
+        raise ArgumentError(f"the argument is larger than {MAX_ARGUMENT} bytes")
+    try:
+        json.loads(arg, parse_constant=_refuse_constant)
+        return arg.decode()
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError("the argument is not JSON in UTF-8") from error
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _request(source: str, argument: str, *, shape: Shape, limits: EvaluationLimits, seed: int) -> bytes:
+    """Return the guest's request; the argument goes in as it came, for it is JSON already."""
+    calls = "true" if shape in CALLED_SHAPES else "false"
+    return (
+        f'{{"source":{json.dumps(source, ensure_ascii=False)},"calls":{calls},"seed":{seed},'
+        f'"output":{limits.output},"console":{limits.console},"arg":{argument}}}'
+    ).encode()
+
+
+def _outcome(run: Run, shape: Shape, limits: EvaluationLimits) -> Evaluation:
+    if run.trap is not None:
+        return _failure(_trapped(run, limits), run, shape, limits)
+    if run.status <= 0:
+        # Neither step of the bootstrap fails but for want of memory: it catches what the payload throws.
+        return _failure(Code.EVAL_MEMORY_LIMIT, run, shape, limits)
+    if run.status > len(run.output):
+        return _failure(Code.EVAL_RESULT_TOO_LARGE, run, shape, limits)
+    line, _, result = run.output.partition(b"\n")
+    head: dict[str, Any] = json.loads(line)
+    console = tuple(ConsoleLine(entry["level"], entry["text"]) for entry in head["console"])
+    code = _ENDINGS.get(head["state"])
+    if code is None and len(result) > limits.output:
+        code = Code.EVAL_RESULT_TOO_LARGE
+    if code is None:
+        return Evaluation(None, shape, result or None, console, head["dropped"], run.fuel, run.memory)
+    return _failure(code, run, shape, limits, head=head, console=console)
+
+
+def _trapped(run: Run, limits: EvaluationLimits) -> Code:
+    """Name what a trap means; an abort beside an exhausted memory is how the guest's allocator gives up."""
+    if run.trap in _TRAPS:
+        return _TRAPS[run.trap]
+    aborted_full = run.trap is wasmtime.TrapCode.UNREACHABLE and run.memory > limits.memory * 3 // 4
+    return Code.EVAL_MEMORY_LIMIT if aborted_full else Code.SANDBOX_UNAVAILABLE
+
+
+def _failure(  # noqa: PLR0913 - the run, its frame, and what the guest said of it
+    code: Code,
+    run: Run,
+    shape: Shape,
+    limits: EvaluationLimits,
+    *,
+    head: dict[str, Any] | None = None,
+    console: tuple[ConsoleLine, ...] = (),
+) -> Evaluation:
+    thrown = (head or {}).get("failure") or {}
+    limit = None
+    error_name = None
+    if code in _LIMIT_OF:
+        name, message = _LIMIT_OF[code]
+        limit = (name, getattr(limits, name))
+        message = message.format(limit[1])
+    elif code in _PLAIN:
+        message = _PLAIN[code]
+    else:
+        error_name = thrown.get("name", "Error")
+        message = (thrown.get("message", "").splitlines() or [""])[0]
+    return Evaluation(
+        code,
+        shape,
+        console=console,
+        console_dropped=(head or {}).get("dropped", 0),
+        fuel=run.fuel,
+        memory=run.memory,
+        error_name=error_name,
+        message=message,
+        limit=limit,
+    )

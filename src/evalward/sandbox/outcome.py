@@ -1,0 +1,87 @@
+"""What an evaluation may use, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final
+
+from evalward.sandbox.engine import MAX_MEMORY, MIN_MEMORY
+
+if TYPE_CHECKING:
+    from evalward.errors.registry import Code
+    from evalward.guard.target import Shape
+
+MAX_ARGUMENT: Final = 1 << 20
+"""The largest JSON argument, in bytes."""
+
+
+class ArgumentError(ValueError):
+    """The argument is not JSON, or too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationLimits:
+    """Limits of one evaluation. The stack (512 KB) is the engine's; the code's size is the guard's.
+
+    ``fuel`` counts wasm instructions and binds first, ``deadline_ms`` is wall time; ``memory`` (the guest's whole
+    memory), ``output`` (the result's JSON) and ``console`` (its text) are bytes. Raises ValueError for a value
+    out of range, naming the range.
+    """
+
+    fuel: int = 400_000_000
+    deadline_ms: int = 1_000
+    memory: int = 64 << 20
+    output: int = 1 << 20
+    console: int = 64 << 10
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            lowest, highest = RANGES[field.name]
+            value = getattr(self, field.name)
+            if not lowest <= value <= highest:
+                raise ValueError(f"{field.name} must be between {lowest} and {highest}, not {value}")
+
+
+RANGES: Final[dict[str, tuple[int, int]]] = {
+    "fuel": (1_000_000, 4_000_000_000),
+    "deadline_ms": (1, 5_000),
+    "memory": (MIN_MEMORY, MAX_MEMORY),
+    "output": (1, 4 << 20),
+    "console": (0, 1 << 20),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleLine:
+    """One call of ``console``: level is log, info, warn, error, debug or trace."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The outcome of one evaluation.
+
+    ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is
+    ``undefined`` or a function. Otherwise ``message`` says what happened (for EVAL_RUNTIME_ERROR, with
+    ``error_name``, what the payload threw: never log it), and ``limit`` is the (name, allowed) of the limit that
+    was hit. ``fuel`` is what was used, ``memory`` the final size in bytes, ``console_dropped`` the lines past
+    the console's limit.
+    """
+
+    code: Code | None
+    shape: Shape
+    result: bytes | None = None
+    console: tuple[ConsoleLine, ...] = ()
+    console_dropped: int = 0
+    fuel: int = 0
+    memory: int = 0
+    error_name: str | None = None
+    message: str = ""
+    limit: tuple[str, int] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the payload ran to its end and gave a result."""
+        return self.code is None
