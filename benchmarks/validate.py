@@ -60,10 +60,9 @@ def measure(payloads: Sequence[Payload], *, rounds: int, acorn: bool) -> dict[st
     """Return all figures; times in microseconds, ratios of validate() to each of the others."""
     try:
         with AcornGuard() if acorn else nullcontext() as node:
-            for payload in payloads if node else ():
-                node.warm(
-                    payload.code
-                )  # all of them first: the JIT settles on the mix, not on the first payload
+            if node:  # all of them first: the JIT settles on the mix, not on the first payload
+                for payload in payloads:
+                    node.warm(payload.code)
             rows = [measure_payload(payload, rounds=rounds, node=node) for payload in payloads]
     except AcornUnavailableError as error:
         print(f"no acorn figures: {error}", file=sys.stderr)
