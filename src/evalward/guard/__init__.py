@@ -1,1 +1,9 @@
-"""TODO."""
+"""The guard: a pure, deterministic function of (payload, target, shape, rules) to a verdict."""
+
+from __future__ import annotations
+
+from evalward.guard.grammar import GRAMMAR
+from evalward.guard.judge import judge
+from evalward.guard.ruleset import RULESET
+
+__all__ = ["GRAMMAR", "RULESET", "judge"]

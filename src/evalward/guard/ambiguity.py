@@ -1,0 +1,169 @@
+"""Where this grammar's tree and V8's reading part although the tree has no error (guard.md §4, U1 to U9).
+
+Each rule is deliberately wider than the difference that it stands for: what V8 rejects may be rejected here too.
+Checks that look at single nodes are called by the one pass in ``walk``; those that look at the text decide first
+whether there is anything to look for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from evalward.guard.grammar import COMMENTS, kind, kinds
+from evalward.guard.spans import COMMENT, opaque_spans, span_around
+from evalward.guard.target import Shape
+from evalward.guard.words import LINE_BREAK
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from evalward.guard.program import ParsedProgram
+    from evalward.guard.spans import Span
+
+_LONE_BREAK = re.compile(rb"\r|\xe2\x80[\xa8\xa9]")
+_HTML = re.compile(rb"<!--|-->")
+_LEADING_COMMENTS = re.compile(rb"(?:[^\S\r\n]|\xc2\xa0|\xef\xbb\xbf|/\*(?:[^*]|\*(?!/))*+\*/)*+\Z")
+_HASH_BANG = kind("hash_bang_line")
+_HTML_COMMENT = kind("html_comment")
+_ARROW = kind("arrow_function")
+_BLOCK = kind("statement_block")
+_ASYNC = kind("async", named=False)
+_SEMICOLON = kind(";", named=False)
+_BODIED_VALUES = kinds("function_expression", "generator_function", "class", "function_declaration",
+                       "generator_function_declaration", "class_declaration", "arrow_function")
+_OPERATIONS = kinds(
+    "binary_expression",
+    "call_expression",
+    "member_expression",
+    "subscript_expression",
+    "ternary_expression",
+    "update_expression",
+)
+_DECLARES = re.compile(rb"(?:function|class|async(?:[^\S\r\n]|/\*(?:[^*]|\*(?!/))*+\*/)*+function)(?![\w$])|let\s*\[")
+_AFTER_ARROW = re.compile(rb"(?:[\t\n\v\f\r ]|//[^\n\r\xe2]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+# A letter may begin a new statement (`in` and `instanceof` would be errors in V8); the rest end an expression.
+_ENDS_EXPRESSION = re.compile(rb"[),;\]}:A-Za-z_$#@'\"{0-9]|\Z")
+
+
+def hash_bang_fault(root: Node, source: bytes) -> Node | None:
+    """U3: V8 ends a hashbang at CR, LS and PS too, the tree only at LF."""
+    if source.startswith(b"#!"):
+        first = root.children[0] if root.child_count else None
+        if first is None or first.kind_id != _HASH_BANG or _LONE_BREAK.search(source, 0, first.end_byte):
+            return first or root
+    return None
+
+
+def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
+    """U1, U2: an html-like comment that V8 ends sooner, or that only one of the two sees (ECMA-262 B.1.1)."""
+    source = program.source
+    if b"<!--" not in source and b"-->" not in source:
+        return None
+    spans = opaque_spans(program.tree.root_node)
+    for match in _HTML.finditer(source):
+        start, end = match.span()
+        around = span_around(spans, start, end)
+        if around is None:
+            if match[0] == b"<!--" or _begins_line(source, start, spans):
+                return start, end
+        elif around[2] == COMMENT and start == around[0]:
+            if (
+                Shape.MODULE in program.shapes
+                or _LONE_BREAK.search(source, end, around[1])
+                or (match[0] == b"-->" and not _begins_line(source, start, spans))
+            ):
+                return start, end
+    return None
+
+
+def _begins_line(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
+    """Say whether only space and comments lie between a line break (or the payload's start) and ``start``."""
+    position = start
+    while True:
+        while position and source[position - 1] in b"\t\v\f \xa0\xc2\xef\xbb\xbf":
+            position -= 1
+        if not position or source[position - 1] in b"\n\r" or source[position - 3 : position - 1] == b"\xe2\x80":
+            return True
+        around = span_around(spans, position - 1, position)
+        if around is None or around[2] != COMMENT:
+            return False
+        if LINE_BREAK.search(source, around[0], around[1]):
+            return True
+        position = around[0]
+
+
+def statement_fault(source: bytes, start: int) -> bool:
+    """U8, U9, U10: an expression statement begins with a token that V8 reads as a block or a declaration."""
+    first = source[start]
+    if first == 0x7B:  # {
+        return True
+    return first in b"fcal" and _DECLARES.match(source, start) is not None
+
+
+def function_fault(node: Node, source: bytes) -> bool:
+    """``async`` and a line break: V8 reads a name and a plain function, in which ``await`` is a name too."""
+    for index, child in enumerate(node.children):
+        if child.kind_id == _ASYNC:
+            following = node.children[index + 1]
+            return LINE_BREAK.search(source, child.end_byte, following.start_byte) is not None
+    return False
+
+
+def arrow_fault(node: Node, source: bytes) -> bool:
+    """U9 for concise bodies: what begins with ``{`` behind ``=>`` is a block and nothing else."""
+    body = node.children[-1]
+    return body.kind_id != _BLOCK and source[body.start_byte] == 0x7B
+
+
+def arrow_may_be_operand(end: int, source: bytes) -> bool:
+    """U6, cheaply: say whether what follows an arrow function could go on with it as an operand."""
+    match = _AFTER_ARROW.match(source, end)
+    return _ENDS_EXPRESSION.match(source, match.end() if match else end) is None
+
+
+def arrow_operand(root: Node) -> Node | None:
+    """U6: an arrow function as operand or callee, which no grammar allows and the tree contains all the same."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if not node.child_count:
+            continue
+        children = node.children
+        if node.kind_id in _OPERATIONS and children[0].kind_id == _ARROW:
+            return node
+        stack.extend(children)
+    return None
+
+
+def regex_fault(node: Node) -> bool:
+    """U5: a comment, or a name that is not glued to the closing slash, is no set of flags."""
+    children = node.children
+    return any(child.kind_id in COMMENTS for child in children) or any(
+        left.end_byte != right.start_byte for left, right in itertools.pairwise(children)
+    )
+
+
+def return_fault(node: Node, source: bytes) -> bool:
+    """A line break ends ``return`` in V8 whatever follows (ECMA-262 §12.10.1)."""
+    after = node.start_byte + len(b"return")
+    if source[after : after + 1] not in b" ({[\"'`;}":
+        return _broken_return(node, source, after)
+    return source[after + 1 : after + 2] in b"\n\r\xe2 /\t" and _broken_return(node, source, after)
+
+
+def _broken_return(node: Node, source: bytes, after: int) -> bool:
+    for child in node.children[1:]:
+        if child.kind_id not in COMMENTS and child.kind_id != _SEMICOLON:
+            return LINE_BREAK.search(source, after, child.start_byte) is not None
+    return False
+
+
+def export_fault(node: Node, source: bytes) -> bool:
+    """``export default function () {} / …`` declares and begins a regular expression in V8."""
+    return any(
+        child.kind_id not in _BODIED_VALUES and _DECLARES.match(source, child.start_byte) is not None
+        for child in node.children
+        if child.is_named
+    )

@@ -1,0 +1,187 @@
+"""The guard's order of work: admission, target, blocklist, parse, resolve, judge (guard.md §1).
+
+A pure function of its arguments. Every step that cannot say "safe" denies; only the comparison profile ``seed``
+lets an unparsable payload pass, because that is what it compares with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from evalward.errors.registry import Code
+from evalward.guard.admission import admit, content_hash
+from evalward.guard.blocklist import Occurrence, first_confirmed, occurrences
+from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
+from evalward.guard.locate import locate
+from evalward.guard.program import Survey
+from evalward.guard.resolver import resolve
+from evalward.guard.rules import Action, BlocklistMode
+from evalward.guard.seed import seed_findings
+from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.target import Profile
+from evalward.guard.verdict import Finding, Verdict
+from evalward.guard.walk import survey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.program import ParsedProgram
+    from evalward.guard.rules import Rules
+    from evalward.guard.target import Shape, Target
+
+_LIMIT = "analysis-limit"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One payload on its way to a verdict."""
+
+    payload: bytes
+    rules: Rules
+    base: Verdict
+
+    def deny(self, code: Code, message: str, start: int | None = None, end: int | None = None) -> Verdict:
+        place = None if start is None else locate(self.payload, start, start if end is None else end)
+        return replace(self.base, code=code, message=message, location=place)
+
+
+def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
+    """Return the verdict on ``payload`` run by ``target`` in ``shape`` (None: in any undeclared way).
+
+    ``rules`` is the effective policy for ``target``. Never raises on any payload: what it may raise is a defect,
+    and the caller answers INTERNAL.
+    """
+    base = Verdict(
+        code=None,
+        target=target,
+        shape=shape,
+        profile=rules.profile,
+        code_hash=content_hash(payload),
+        code_length=len(payload),
+    )
+    case = _Case(payload, rules, base)
+    refusal = admit(payload, rules.limits)
+    if refusal is not None:
+        return replace(case.deny(refusal.code, refusal.message, refusal.offset), limit=refusal.limit)
+    if not rules.allowed:
+        return case.deny(Code.EVAL_TARGET_DENIED, f"The policy does not allow evaluation in {target}.")
+    found = occurrences(payload, rules.keywords)
+    if found and (rules.blocklist_mode is BlocklistMode.SUBSTRING or rules.profile is Profile.SEED):
+        return _keyword(case, found[0])
+    programs = programs_of(payload, shape, limit_bytes=rules.limits.payload_bytes)
+    if rules.profile is Profile.SEED:
+        return _seed(case, programs)
+    if isinstance(programs, Rejection):
+        return _keyword(case, found[0]) if found else _rejected(case, programs)
+    surveys = _surveys(programs, rules, spans=bool(found))
+    if isinstance(surveys, Rejection):
+        return _keyword(case, found[0]) if found else _rejected(case, surveys)
+    for program, seen in zip(programs, surveys, strict=True):
+        confirmed = first_confirmed(found, payload, seen.opaque, program.offset) if found else None
+        if confirmed is not None:
+            return _keyword(case, confirmed)
+    return _findings(case, resolve(programs, merged(surveys), rules))
+
+
+def merged(surveys: Sequence[Survey]) -> Survey:
+    """Return one survey that holds for all programs of a payload: counts added, flags joined."""
+    if len(surveys) == 1:
+        return surveys[0]
+    flags = {
+        name: any(getattr(each, name) for each in surveys)
+        for name in Survey.__slots__
+        if name not in ("nodes", "depth", "opaque")
+    }
+    nodes, depth = sum(each.nodes for each in surveys), max(each.depth for each in surveys)
+    return Survey(nodes=nodes, depth=depth, opaque=surveys[0].opaque, **flags)
+
+
+def _surveys(
+    programs: Sequence[ParsedProgram], rules: Rules, *, spans: bool
+) -> tuple[Survey, ...] | Rejection:
+    done = []
+    for program in programs:
+        seen = survey(program, rules.limits, spans=spans)
+        if isinstance(seen, Rejection):
+            return seen
+        done.append(seen)
+    return tuple(done)
+
+
+def _keyword(case: _Case, each: Occurrence) -> Verdict:
+    message = (
+        f"The payload contains the blocklisted keyword {each.keyword.id}; the policy's blocklist setting "
+        f"(mode {case.rules.blocklist_mode}) decides which occurrences count."
+    )
+    denial = case.deny(Code.EVAL_BLOCKED_KEYWORD, message, each.start, each.end)
+    return replace(denial, keyword=each.keyword.id)
+
+
+def _rejected(case: _Case, why: Rejection) -> Verdict:
+    if why.construct is None or why.construct.startswith(_LIMIT):
+        if why.budget is None:
+            return case.deny(
+                Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", why.start, why.end
+            )
+        name = "parse_budget" if why.construct is None else why.construct.partition(":")[2]
+        denial = case.deny(
+            Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {name} of {why.budget} is used up.", why.start
+        )
+        return replace(denial, limit=(name, why.budget, None))
+    finding = Finding(why.construct, locate(case.payload, why.start, why.end))
+    return _blocked(case, [finding], ())
+
+
+def _seed(case: _Case, programs: tuple[ParsedProgram, ...] | Rejection) -> Verdict:
+    if isinstance(programs, Rejection):
+        if programs.budget is not None:
+            return _rejected(case, programs)
+        return case.base
+    found = [finding for program in programs for finding in seed_findings(program, case.payload)]
+    return _findings(case, found)
+
+
+def _findings(case: _Case, found: Sequence[Finding]) -> Verdict:
+    blocking, shadow = [], []
+    for finding in found:
+        action = _action(case.rules, finding.construct)
+        if action is Action.BLOCK:
+            blocking.append(finding)
+        elif action is Action.AUDIT:
+            shadow.append(finding)
+    if not blocking:
+        return replace(case.base, shadow=tuple(shadow)) if shadow else case.base
+    blocking.sort(key=_rank)
+    return _blocked(case, blocking, tuple(shadow))
+
+
+def _action(rules: Rules, construct: str) -> Action:
+    if construct in UNSWITCHABLE_LABELS:
+        return Action.BLOCK
+    default = Action.ALLOW if construct in OFF_BY_DEFAULT_LABELS else Action.BLOCK
+    return rules.actions.get(construct, default)
+
+
+# What says less than another finding of the same payload comes after it.
+_GENERAL = {"dynamic-key": 3, "global-object": 2, "process": 2, "reflection": 2, "function-constructor": 1}
+
+
+def _rank(finding: Finding) -> tuple[int, int]:
+    return _GENERAL.get(finding.construct, 0), finding.location.start if finding.location else 0
+
+
+def _blocked(case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ...]) -> Verdict:
+    first = blocking[0]
+    if first.construct == _LIMIT:
+        denial = case.deny(Code.EVAL_ANALYSIS_LIMIT, "The resolver's budget of steps is used up.")
+        return replace(denial, limit=("steps", case.rules.limits.steps, None), location=first.location)
+    return replace(
+        case.base,
+        code=Code.EVAL_BLOCKED_CONSTRUCT,
+        construct=first.construct,
+        location=first.location,
+        findings=tuple(blocking),
+        shadow=shadow,
+        message=f"The payload reaches {first.construct}, which the policy denies.",
+    )
