@@ -65,6 +65,22 @@ class Settings:
     reflection: bool = False
 
 
+def bounded_server(settings: Settings, payload_bytes: int) -> grpc.Server:
+    """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``."""
+    return grpc.server(
+        ThreadPoolExecutor(
+            settings.max_concurrent + settings.queue + SPARE_THREADS,
+            thread_name_prefix="rpc",
+        ),
+        maximum_concurrent_rpcs=BACKSTOP,
+        options=[
+            ("grpc.max_receive_message_length", MESSAGE_FACTOR * payload_bytes + MESSAGE_EXTRA_BYTES),
+            # A second server on the same port must fail and not share the first one's requests.
+            ("grpc.so_reuseport", 0),
+        ],
+    )
+
+
 class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once."""
 
@@ -93,7 +109,12 @@ class Server:
             experimental_non_blocking=True,
             experimental_thread_pool=self._watches,
         )
-        self._grpc = self._build(policy.limits.payload_bytes)
+        self._grpc = bounded_server(settings, policy.limits.payload_bytes)
+        self._grpc.add_generic_rpc_handlers((self._service.handler(),))
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        if settings.reflection:
+            names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._grpc)
         self._listener = Listener(self._grpc)
         self._weakened = _weakened(policy, settings)
 
@@ -124,27 +145,6 @@ class Server:
             LOG.error("no stop record: %s", failure)  # noqa: TRY400 - the cause is in the text
         self._audit_log.close()
         return drained
-
-    def _build(self, payload_bytes: int) -> grpc.Server:
-        settings = self._settings
-        server = grpc.server(
-            ThreadPoolExecutor(
-                settings.max_concurrent + settings.queue + SPARE_THREADS,
-                thread_name_prefix="rpc",
-            ),
-            maximum_concurrent_rpcs=BACKSTOP,
-            options=[
-                ("grpc.max_receive_message_length", MESSAGE_FACTOR * payload_bytes + MESSAGE_EXTRA_BYTES),
-                # A second server on the same port must fail and not share the first one's requests.
-                ("grpc.so_reuseport", 0),
-            ],
-        )
-        server.add_generic_rpc_handlers((self._service.handler(),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
-        if settings.reflection:
-            names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, server)
-        return server
 
     def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
         for name in (health.OVERALL_HEALTH, SERVICE_NAME):

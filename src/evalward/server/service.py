@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from evalward.errors import REGISTRY, canonical_json
+from evalward.errors.canonical import canonical_text
 from evalward.server.status import rich_status
 from evalward.server.wire import TARGET_NUMBERS, code_message, typed_error
 from evalward.v1 import evalward_pb2 as pb
@@ -96,7 +97,9 @@ class GuardService:
 
 
 def _response(answer: Answer) -> pb.ValidateResponse:
-    response = pb.ValidateResponse(binding=answer.binding, envelope=canonical_json(answer.envelope))
+    response = pb.ValidateResponse(
+        binding=answer.binding, envelope=canonical_text(answer.envelope).encode()
+    )
     if answer.code is None:
         response.allowed.would_block.extend(answer.would_block)
         response.allowed.SetInParent()
