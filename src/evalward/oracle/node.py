@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evalward.guard.target import Shape
 from evalward.oracle.report import Engine, EngineRun, Hit
-from evalward.oracle.traps import source, trap_config, traps_script
+from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
 if TYPE_CHECKING:
@@ -56,7 +56,13 @@ class NodeOracle:
         return None if shutil.which("node") else "node is not installed"
 
     def run(
-        self, code: str, target: Target, shape: Shape, *, bindings: Mapping[str, str] | None = None
+        self,
+        code: str,
+        target: Target,
+        shape: Shape,
+        *,
+        bindings: Mapping[str, str] | None = None,
+        data: Data = ORDINARY,
     ) -> EngineRun:
         """Run ``code`` in ``shape`` and return what it reached."""
         child = self._child or self._start()
@@ -68,7 +74,7 @@ class NodeOracle:
             "module": shape is Shape.MODULE,
             "timeout": int(self._deadline * 1000),
             "traps": traps_script(),
-            "config": trap_config(target, bindings=bindings),
+            "config": trap_config(target, bindings=bindings, data=data),
         }
         assert child.stdin is not None  # noqa: S101 - Popen was given a pipe
         hits: list[Hit] = []

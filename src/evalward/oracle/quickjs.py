@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from evalward.guard.target import Shape
 from evalward.oracle.report import Engine, EngineRun, Hit
-from evalward.oracle.traps import source, trap_config, traps_script
+from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
@@ -46,13 +46,19 @@ class QuickJSOracle:
         return None
 
     def run(
-        self, code: str, target: Target, shape: Shape, *, bindings: Mapping[str, str] | None = None
+        self,
+        code: str,
+        target: Target,
+        shape: Shape,
+        *,
+        bindings: Mapping[str, str] | None = None,
+        data: Data = ORDINARY,
     ) -> EngineRun:
         """Run ``code`` in ``shape`` and return what it reached; a module is run as a script."""
         request = {
             "source": program(code, shape),
             "calls": shape in CALLED_SHAPES,
-            "config": trap_config(target, bindings=bindings),
+            "config": trap_config(target, bindings=bindings, data=data),
         }
         run = _engine().run(
             json.dumps(request).encode(), fuel=_FUEL, deadline=self._deadline, memory=_MEMORY, output=_OUTPUT

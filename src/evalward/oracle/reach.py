@@ -6,12 +6,14 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from evalward.guard.target import Shape, Target
+from evalward.oracle.chromium import ChromiumOracle
 from evalward.oracle.node import NodeOracle
 from evalward.oracle.quickjs import QuickJSOracle
 from evalward.oracle.report import Engine, EngineRun, OracleReport
+from evalward.oracle.traps import ORDINARY, Data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 ENGINES_OF: Final[Mapping[Target, tuple[Engine, ...]]] = {
     Target.MAIN: (Engine.NODE, Engine.QUICKJS),
@@ -35,7 +37,13 @@ class Oracle(Protocol):
         """Return why the engine cannot be used here, or None."""
 
     def run(
-        self, code: str, target: Target, shape: Shape, *, bindings: Mapping[str, str] | None = None
+        self,
+        code: str,
+        target: Target,
+        shape: Shape,
+        *,
+        bindings: Mapping[str, str] | None = None,
+        data: Data = ORDINARY,
     ) -> EngineRun:
         """Run one payload once."""
 
@@ -43,7 +51,11 @@ class Oracle(Protocol):
         """Let go of processes and files."""
 
 
-_ORACLES: Final[tuple[type[NodeOracle | QuickJSOracle], ...]] = (NodeOracle, QuickJSOracle)
+_ORACLES: Final[tuple[type[NodeOracle | ChromiumOracle | QuickJSOracle], ...]] = (
+    NodeOracle,
+    ChromiumOracle,
+    QuickJSOracle,
+)
 
 
 class Oracles:
@@ -66,6 +78,25 @@ class Oracles:
         self._stack.close()
         self._open.clear()
 
+    def runs(
+        self,
+        code: str,
+        target: Target,
+        shape: Shape | None = None,
+        *,
+        bindings: Mapping[str, str] | None = None,
+        data: Data = ORDINARY,
+    ) -> Iterator[EngineRun]:
+        """Yield one run for each engine of ``target`` and each shape that the payload may have, as they are made."""
+        for engine in ENGINES_OF[target]:
+            if engine not in self.absent:
+                for each in (shape,) if shape else UNDECLARED:
+                    yield self._oracle(engine).run(code, target, each, bindings=bindings, data=data)
+
+    def absent_for(self, target: Target) -> dict[Engine, str]:
+        """Return the engines of ``target`` that are not here, and why."""
+        return {engine: self.absent[engine] for engine in ENGINES_OF[target] if engine in self.absent}
+
     def reached(
         self,
         code: str,
@@ -75,14 +106,8 @@ class Oracles:
         bindings: Mapping[str, str] | None = None,
     ) -> OracleReport:
         """Run ``code`` in every engine of ``target``, in its shape or in all that an undeclared one may mean."""
-        engines = ENGINES_OF[target]
-        runs = tuple(
-            self._oracle(engine).run(code, target, each, bindings=bindings)
-            for engine in engines
-            if engine not in self.absent
-            for each in ((shape,) if shape else UNDECLARED)
-        )
-        return OracleReport(target, runs, {e: self.absent[e] for e in engines if e in self.absent})
+        runs = tuple(self.runs(code, target, shape, bindings=bindings))
+        return OracleReport(target, runs, self.absent_for(target))
 
     def _oracle(self, engine: Engine) -> Oracle:
         if engine not in self._open:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,16 @@ def source(part: str) -> str:
 
 
 @cache
-def traps_script() -> str:
-    """Return an expression: a function of (emit, config) that installs the traps and returns the harness."""
-    parts = "\n".join(source(part) for part in _PARTS)
+def traps_script(*, page: bool = False) -> str:
+    """Return an expression: a function of (emit, config) that installs the traps and returns the harness.
+
+    ``page`` adds those for a real document.
+    """
+    parts = "\n".join(source(part) for part in (*_PARTS, *(("document.js",) if page else ())))
+    start = "install();\ntrapDocument();\nremember();" if page else "install();\nremember();"
     return (
         "(function (emit, config) {\n'use strict';\nconst G = globalThis;\n"
-        f"{parts}\ninstall();\nreturn {{ settle, fail, finish, evaluate: globalEval }};\n}})"
+        f"{parts}\n{start}\nreturn {{ settle, fail, finish, evaluate: globalEval }};\n}})"
     )
 
 
@@ -45,10 +50,29 @@ def _hosts() -> dict[str, Any]:
     return hosts
 
 
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The data that a payload works on: ordinary JSON, or an attacker's, that says ``word`` wherever it is asked.
+
+    With ``as_list`` the attacker's JSON holds lists of the word instead.
+    """
+
+    word: str | None = None
+    as_list: bool = False
+
+
+ORDINARY = Data()
+
+
+def attacker_data() -> tuple[Data, ...]:
+    """Return the attacker's answers that an unresolved key is tried with."""
+    return tuple(Data(word, as_list) for as_list in (False, True) for word in _hosts()["words"])
+
+
 def trap_config(
-    target: Target, *, argument: str = SAMPLE_ARGUMENT, bindings: Mapping[str, str] | None = None
+    target: Target, *, data: Data = ORDINARY, bindings: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Return the configuration of the traps for ``target``; ``bindings`` as in policy, ``argument`` JSON text."""
+    """Return the configuration of the traps for ``target``; ``bindings`` as in policy."""
     hosts = _hosts()
     bound = {"arg": "json"} | dict(bindings or {})
     return {
@@ -57,5 +81,7 @@ def trap_config(
         **hosts["targets"][target.value],
         "platform": True,
         "bindings": sorted(bound.items()),
-        "arg": argument,
+        "arg": SAMPLE_ARGUMENT,
+        "word": data.word,
+        "words": [data.word, data.word] if data.as_list else None,
     }

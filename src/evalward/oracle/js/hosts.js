@@ -82,7 +82,7 @@ function stub(path, depth = 0, awaitable = false) {
   const value = new RealProxy(function () {}, {
     __proto__: null,
     get(target, key) {
-      if (key === Symbol.toPrimitive) return (hint) => (hint === 'number' ? 1 : 'stub');
+      if (key === Symbol.toPrimitive) return (hint) => (hint === 'number' ? 1 : config.word ?? 'stub');
       if (key === Symbol.iterator || key === Symbol.asyncIterator) return function* () { yield stub(path + '[]', depth + 1); };
       if (typeof key === 'symbol') return undefined;
       if (key === 'then' || key === 'catch' || key === 'finally') {

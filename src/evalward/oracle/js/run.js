@@ -3,7 +3,6 @@
 const tamperedRoots = [];
 
 function install() {
-  // Before any stub exists, so that the photograph shows the language alone.
   trapFunctionConstructors();
   trapTampering();
   trapWebAssembly();
@@ -13,18 +12,34 @@ function install() {
   expose('process', processTrap());
   for (const [name, capability] of config.recorders) expose(name, recorder(capability, name));
   for (const name of config.stubs) expose(name, stub(name));
-  for (const [name, path] of config.bindings) expose(name, path === 'json' ? JSON.parse(config.arg) : stub(path));
+  for (const [name, path] of config.bindings) expose(name, path === 'json' ? jsonArgument() : stub(path));
+}
+
+const known = create(null);
+
+/** Note how the world stands once every trap is in place, so that `finish` sees what the payload changed. */
+function remember() {
   tamperedRoots.push(...photographPrototypes());
   for (const name of ownKeys(G)) known[name] = describe(G, name);
 }
 
-const known = create(null);
 let state = 'running';
 let argument;
 
+/** The JSON that the caller sends: `config.arg`, or, with `config.word`, one that says that word wherever it is asked. */
+function jsonArgument() {
+  if (config.word === null) return JSON.parse(config.arg);
+  const answer = (key) => {
+    if (config.valueNames.includes(key)) return config.value;
+    return config.words ? config.words : config.word;
+  };
+  return new RealProxy({}, { __proto__: null,
+    get: (target, key) => (typeof key === 'symbol' || key === 'then' || key === 'toJSON' ? target[key] : answer(key)) });
+}
+
 /** What a `function` payload is called with: the host's object where the sink binds one, else the JSON argument. */
 function firstArgument() {
-  argument = config.first ? stub(config.first) : JSON.parse(config.arg);
+  argument = config.first ? stub(config.first) : jsonArgument();
   return argument;
 }
 

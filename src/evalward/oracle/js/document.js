@@ -1,0 +1,127 @@
+// Traps for a real page. Trusted Types names every sink at the place where the browser itself compiles text, so the
+// default policy of a page that requires them is the trap; what they leave out is wrapped here.
+
+const MARKUP_THAT_RUNS = ['document write', 'document writeln', 'createcontextualfragment', 'sethtmlunsafe', 'parsehtmlunsafe'];
+const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'data'];
+
+/** The browser drops control characters and blanks before it looks for the scheme. */
+const isScriptUrl = (value) => /^javascript:/i.test(String(value).replace(/[\u0000-\u0020]/g, ''));
+
+let inspecting = false;
+
+/** Hit when `markup` would run code: handlers, javascript: URLs, srcdoc, and scripts where the sink runs them. */
+function inspectMarkup(markup, sink) {
+  const name = String(sink).toLowerCase();
+  if (name.includes('srcdoc')) hit('dom-script', 'call', sink);
+  const page = document.implementation.createHTMLDocument('');
+  page.body.innerHTML = markup;
+  for (const element of page.querySelectorAll('*')) {
+    if (element.localName === 'script' && MARKUP_THAT_RUNS.some((one) => name.includes(one))) hit('dom-script', 'call', sink);
+    for (const { name: attribute, value } of element.attributes) {
+      if (/^on/.test(attribute)) hit('dom-script', 'call', sink + ' ' + attribute);
+      else if (attribute === 'srcdoc') hit('dom-script', 'call', sink + ' srcdoc');
+      else if (URL_ATTRIBUTES.includes(attribute) && isScriptUrl(value)) hit('dom-script', 'call', sink + ' javascript:');
+    }
+  }
+}
+
+function trapSinks() {
+  trustedTypes.createPolicy('default', {
+    createHTML(markup, _type, sink) {
+      if (inspecting || /DOMParser/.test(sink)) return markup;
+      inspecting = true;
+      try { inspectMarkup(markup, sink); } finally { inspecting = false; }
+      return markup;
+    },
+    createScript(source, _type, sink) {
+      if (/settimeout|setinterval/i.test(sink)) hit('timer-string', 'call', sink);
+      else if (!/^(eval|function)/i.test(sink)) hit('dom-script', 'call', sink);
+      return source;
+    },
+    createScriptURL(url, _type, sink) {
+      hit(/worker/i.test(sink) ? 'worker' : 'dom-script', 'call', sink);
+      return url;
+    },
+  });
+}
+
+/** Wrap an accessor so that `seen` is told of each read or write before it happens. */
+function watch(holder, name, part, seen) {
+  const property = holder && describe(holder, name);
+  if (!property || !property[part]) return;
+  const real = property[part];
+  property[part] = new RealProxy(real, { __proto__: null, apply(_, self, args) {
+    seen(args[0]);
+    return apply(real, self, args);
+  } });
+  define(holder, name, property);
+}
+
+function watchMethod(holder, name, seen) {
+  const property = holder && describe(holder, name);
+  if (!property || !isFunction(property.value)) return;
+  const real = property.value;
+  property.value = new RealProxy(real, { __proto__: null, apply(_, self, args) {
+    seen(...args);
+    return apply(real, self, args);
+  } });
+  define(holder, name, property);
+}
+
+function trapUrls() {
+  const places = [['HTMLAnchorElement', 'href'], ['HTMLAreaElement', 'href'], ['HTMLFormElement', 'action'],
+    ['HTMLInputElement', 'formAction'], ['HTMLButtonElement', 'formAction'], ['HTMLIFrameElement', 'src'], ['HTMLFrameElement', 'src'],
+    ['HTMLEmbedElement', 'src'], ['HTMLObjectElement', 'data'], ['HTMLBaseElement', 'href'], ['Attr', 'value']];
+  for (const [type, name] of places) {
+    watch(G[type] && G[type].prototype, name, 'set', (value) => {
+      if (isScriptUrl(value)) hit('dom-script', 'set', type + '.' + name + ' = javascript:');
+    });
+  }
+  for (const name of ['setAttribute', 'setAttributeNS']) {
+    watchMethod(Element.prototype, name, (...args) => {
+      const [attribute, value] = name === 'setAttribute' ? args : [args[1], args[2]];
+      if (/^on/i.test(attribute)) hit('dom-script', 'call', name + ' ' + attribute);
+      else if (isScriptUrl(value)) hit('dom-script', 'call', name + ' javascript:');
+    });
+  }
+  watchMethod(G, 'open', (url) => { if (isScriptUrl(url)) hit('dom-script', 'call', 'open javascript:'); });
+}
+
+function trapFrames() {
+  for (const type of ['HTMLIFrameElement', 'HTMLFrameElement', 'HTMLObjectElement', 'HTMLEmbedElement']) {
+    for (const name of ['contentWindow', 'contentDocument']) {
+      watch(G[type] && G[type].prototype, name, 'get', () => {
+        hit('dom-script', 'read', type + '.' + name);
+        hit('global', 'read', type + '.' + name);
+      });
+    }
+  }
+  watch(Document.prototype, 'defaultView', 'get', () => hit('global', 'get', 'document.defaultView'));
+}
+
+function trapWorkers() {
+  for (const name of ['Worker', 'SharedWorker']) if (G[name]) expose(name, trapCalls(G[name], 'worker', name));
+  if (G.ServiceWorkerContainer) {
+    watchMethod(ServiceWorkerContainer.prototype, 'register', () => hit('worker', 'call', 'serviceWorker.register'));
+  }
+}
+
+/** Timers with text are hits; the others fire at once, since delays do not matter to what is reached. */
+function trapTimers() {
+  for (const [name, delay] of [['setTimeout', 0], ['setInterval', 10]]) {
+    const real = G[name];
+    expose(name, function (callback, _delay, ...args) {
+      if (!isFunction(callback) && callback !== undefined && callback !== null) hit('timer-string', 'call', name);
+      else if (capabilityOf(callback)) hit(capabilityOf(callback), 'call', name);
+      return apply(real, G, [callback, delay, ...args]);
+    });
+  }
+}
+
+function trapDocument() {
+  trapSinks();
+  trapUrls();
+  trapFrames();
+  trapWorkers();
+  trapTimers();
+}
