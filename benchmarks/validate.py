@@ -1,7 +1,8 @@
 """validate() against a bare tree-sitter parse and against the seed guard on acorn in Node.
 
-Same payloads, alternating in every round, Node warm, no verdict cache. A ratio is taken within a round, and
-the median over the rounds is what counts: it survives a machine whose speed changes while this runs.
+Same payloads, alternating in every round, Node warm, no verdict cache. A time is the best of three short slices,
+which leaves out what other processes took; a ratio is taken within a round, and the median over the rounds is
+what counts: it survives a machine whose speed changes while this runs.
 
     python benchmarks/validate.py            a table
     python benchmarks/validate.py --json     the same figures as one JSON object
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
     from payload_sets import Payload
 
-SLICE_S = 0.02
+SLICES = 3
+SLICE_S = 0.008
 
 
 def main() -> None:
@@ -102,32 +104,32 @@ def measure_payload(payload: Payload, *, rounds: int, node: AcornGuard | None) -
 
 
 def timer(call: Callable[[], object]) -> Callable[[], float]:
-    """Return a function that gives the mean seconds of one ``call`` over a slice of about SLICE_S."""
+    """Return a function that gives the seconds of one ``call``: the mean of the best slice of about SLICE_S."""
     call()
     start = time.perf_counter()
     call()
     count = slice_count(time.perf_counter() - start)
 
-    def sample() -> float:
+    def time_slice() -> float:
         begin = time.perf_counter()
         for _ in range(count):
             call()
         return (time.perf_counter() - begin) / count
 
-    sample()
-    return sample
+    time_slice()
+    return lambda: min(time_slice() for _ in range(SLICES))
 
 
 def timer_of(node: AcornGuard, code: bytes) -> Callable[[], float]:
     """Return the same for the seed guard in Node."""
     node.warm(code)
     count = slice_count(node.seconds(3))
-    return lambda: node.seconds(count)
+    return lambda: min(node.seconds(count) for _ in range(SLICES))
 
 
 def slice_count(seconds: float) -> int:
     """Return how many calls of that length fill a slice."""
-    return max(3, round(SLICE_S / max(seconds, 1e-6)))
+    return max(1, round(SLICE_S / max(seconds, 1e-6)))
 
 
 def microseconds(samples: Iterable[float | None]) -> float | None:
