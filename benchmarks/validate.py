@@ -1,7 +1,7 @@
 """validate() against a bare tree-sitter parse and against the seed guard on acorn in Node.
 
-Same payloads, alternating in every round, Node warm, no verdict cache. A time is the best of three short slices,
-which leaves out what other processes took; a ratio is taken within a round, and the median over the rounds is
+Same payloads, alternating in every round, Node warm, no verdict cache. A time is the best of three short
+slices, which leaves out what other processes took; a ratio is taken within a round, and the median over the rounds is
 what counts: it survives a machine whose speed changes while this runs.
 
     python benchmarks/validate.py            a table
@@ -104,7 +104,7 @@ def measure_payload(payload: Payload, *, rounds: int, node: AcornGuard | None) -
 
 
 def timer(call: Callable[[], object]) -> Callable[[], float]:
-    """Return a function that gives the seconds of one ``call``: the mean of the best slice of about SLICE_S."""
+    """Return a function that gives the mean seconds of one ``call`` in the best slice."""
     call()
     start = time.perf_counter()
     call()
