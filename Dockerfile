@@ -1,0 +1,33 @@
+# The base is an argument, so that a site can build on its own image: any with python3 >= 3.11 and its venv module.
+ARG BASE=docker.io/library/python:3.11.13-slim-bookworm
+
+FROM ${BASE} AS build
+WORKDIR /build
+RUN python3 -m venv /opt/build && python3 -m venv /opt/evalward
+COPY requirements.lock requirements-build.lock ./
+RUN /opt/build/bin/python -m pip install --no-cache-dir --require-hashes -r requirements-build.lock \
+    && /opt/evalward/bin/python -m pip install --no-cache-dir --require-hashes -r requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY src src
+COPY proto proto
+RUN /opt/build/bin/python -m hatchling build -t wheel -d dist \
+    && /opt/evalward/bin/python -m pip install --no-cache-dir --no-deps --no-index dist/*.whl \
+    && /opt/evalward/bin/python -m compileall -q /opt/evalward/lib \
+    && /opt/evalward/bin/python -m pip uninstall --yes pip setuptools \
+    && mkdir -p /state/run/evalward /state/log/evalward
+
+FROM ${BASE}
+COPY --from=build /opt/evalward /opt/evalward
+COPY --from=build --chown=65532:65532 --chmod=0750 /state/run/evalward /run/evalward
+COPY --from=build --chown=65532:65532 --chmod=0700 /state/log/evalward /var/log/evalward
+# The root file system may be read-only: only these two places are written, and bytecode is there already.
+ENV PYTHONDONTWRITEBYTECODE=1 \
+    EVALWARD_LISTEN=unix:/run/evalward/evalward.sock \
+    EVALWARD_AUDIT_LOG=/var/log/evalward/audit.jsonl
+VOLUME ["/run/evalward", "/var/log/evalward"]
+USER 65532:65532
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
+    CMD ["/opt/evalward/bin/evalward", "health", "unix:/run/evalward/evalward.sock"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["/opt/evalward/bin/evalward"]
+CMD ["serve"]
