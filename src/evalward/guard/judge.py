@@ -81,7 +81,7 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
         confirmed = first_confirmed(found, payload, seen.opaque, program.offset) if found else None
         if confirmed is not None:
             return _keyword(case, confirmed)
-    return _findings(case, resolve(programs, merged(surveys), rules))
+    return _findings(case, resolve(programs, merged(surveys), rules, target))
 
 
 def merged(surveys: Sequence[Survey]) -> Survey:
@@ -152,7 +152,6 @@ def _findings(case: _Case, found: Sequence[Finding]) -> Verdict:
             shadow.append(finding)
     if not blocking:
         return replace(case.base, shadow=tuple(shadow)) if shadow else case.base
-    blocking.sort(key=_rank)
     return _blocked(case, blocking, tuple(shadow))
 
 
@@ -161,14 +160,6 @@ def _action(rules: Rules, construct: str) -> Action:
         return Action.BLOCK
     default = Action.ALLOW if construct in OFF_BY_DEFAULT_LABELS else Action.BLOCK
     return rules.actions.get(construct, default)
-
-
-# What says less than another finding of the same payload comes after it.
-_GENERAL = {"dynamic-key": 3, "global-object": 2, "process": 2, "reflection": 2, "function-constructor": 1}
-
-
-def _rank(finding: Finding) -> tuple[int, int]:
-    return _GENERAL.get(finding.construct, 0), finding.location.start if finding.location else 0
 
 
 def _blocked(case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ...]) -> Verdict:

@@ -1,0 +1,113 @@
+"""The capability catalogue: which objects exist, what each member is, and what a read, call or write of it means.
+
+The data are TOML files beside this module, one per environment. A table describes one object by its path:
+
+- ``values.<result>`` lists members that hold a value, ``methods.<result>`` members that are functions with that
+  result, ``deny`` members that are capabilities (``"<label>" = "names"``), ``sinks.<kind>`` members whose *write*
+  is a sink. A list is one string of names.
+- ``result`` is the value of a call of the object itself, ``instance`` the path that its instances inherit from,
+  ``prototype`` the object's own prototype, ``element`` the value behind a numeric key.
+- ``label`` makes the object itself a capability, ``others`` says what a member is that no list names (``host``,
+  ``undefined``, ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct that a read by
+  an unresolved key is (none: the union of the members), ``inert`` marks functions that do nothing with what they
+  are given.
+
+A result is ``string text number boolean undefined plain data unknown host``, ``@path`` (that object),
+``promise:<result>`` or ``array:<result>``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One object of the catalogue."""
+
+    path: str
+    members: dict[str, Member] = field(default_factory=dict)
+    sinks: dict[str, str] = field(default_factory=dict)
+    label: str | None = None
+    prototype: str = "Object.prototype"
+    instance: str = ""
+    result: str = ""
+    element: str = "unknown"
+    others: str = "undefined"
+    unresolved: str = ""
+    inert: bool = False
+    callable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What a named member of a catalogued object is: a result, and the label if it is a capability."""
+
+    result: str
+    label: str | None = None
+
+
+class Catalogue:
+    """All entries by path; ``digest`` identifies the data."""
+
+    def __init__(self, documents: dict[str, str]) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.globals: dict[str, Member] = {}
+        digest = hashlib.sha256()
+        for name, text in sorted(documents.items()):
+            digest.update(name.encode() + b"\0" + text.encode() + b"\0")
+        self.digest = digest.hexdigest()
+        for name in ENVIRONMENTS:
+            for path, table in tomllib.loads(documents[name]).items():
+                self._add(path, table)
+        self.globals = self.entries["globalThis"].members
+
+    def get(self, path: str) -> Entry:
+        """Return the entry of a path; a function without a table of its own has an empty one."""
+        entry = self.entries.get(path)
+        return entry if entry is not None else Entry(path, prototype="Function.prototype", callable=True)
+
+    def _add(self, path: str, table: dict[str, Any]) -> None:
+        old = self.entries.get(path)
+        members: dict[str, Member] = dict(old.members) if old else {}
+        sinks: dict[str, str] = dict(old.sinks) if old else {}
+        prefix = "" if path == "globalThis" else f"{path}."
+        for result, names in table.get("values", {}).items():
+            members.update({name: Member(result) for name in names.split()})
+        for result, names in table.get("methods", {}).items():
+            for name in names.split():
+                self._add_method(f"{prefix}{name}", result)
+                members[name] = Member(f"@{prefix}{name}")
+        for label, names in table.get("deny", {}).items():
+            for name in names.split():
+                members[name] = Member(f"@{prefix}{name}", label.replace("*", name))
+        for kind, names in table.get("sinks", {}).items():
+            sinks.update(dict.fromkeys(names.split(), kind))
+        plain = {key: table[key] for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert") if key in table}
+        if old is not None:
+            plain = {key: getattr(old, key) for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")} | plain
+        is_function = bool(old and old.callable) or "result" in plain or "instance" in plain
+        if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
+            plain["prototype"] = "Function.prototype"
+        self.entries[path] = Entry(path, members, sinks, callable=is_function, **plain)
+
+    def _add_method(self, path: str, result: str) -> None:
+        old = self.entries.get(path)
+        if old is None:
+            self.entries[path] = Entry(path, result=result, prototype="Function.prototype", callable=True)
+        elif not old.result:
+            self._add(path, {"result": result})
+
+
+@cache
+def load_catalogue() -> Catalogue:
+    """Return the catalogue that ships with the package."""
+    folder = files(__package__)
+    return Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})

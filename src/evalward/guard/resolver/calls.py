@@ -1,0 +1,379 @@
+"""Calls: payload functions, built-in ones, the host's, and what may be a function constructor (guard.md §2, use)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver import natives
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    BUILT,
+    CONSTRUCTOR0,
+    CONSTRUCTOR1,
+    DATA,
+    NULL,
+    PRIMITIVE_UNKNOWNS,
+    TEXT,
+    U0,
+    U1,
+    U2,
+    UNDEFINED,
+    V_U1,
+    V_UNDEFINED,
+    W0,
+    Host,
+    Known,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+    symbol,
+)
+from evalward.guard.resolver.writes import Writes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.resolver.values import Atom
+
+V_GLOBAL: Value = of(known("globalThis", "global-object"))
+_RESULTS: dict[str, Value] = {
+    "string": of(ANY_STRING),
+    "text": of(TEXT),
+    "number": of(ANY_NUMBER),
+    "boolean": of(ANY_BOOLEAN),
+    "bigint": of(ANY_BIGINT),
+    "undefined": V_UNDEFINED,
+    "plain": of(U2),
+    "data": of(DATA),
+    "unknown": V_U1,
+    "symbol": of(ANY_SYMBOL),
+    "": V_U1,
+}
+_MAX_DEPTH = 24
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a built-in function: ``rest`` joins arguments whose position is not known."""
+
+    path: str
+    this: Value
+    args: Sequence[Value]
+    rest: Value
+    start: int
+    end: int
+    constructing: bool = False
+
+    def arg(self, index: int) -> Value:
+        """Return an argument, undefined when it is absent."""
+        value = self.args[index] if index < len(self.args) else BOTTOM
+        return join(value, self.rest) or V_UNDEFINED
+
+    def all(self, first: int = 0) -> Value:
+        """Return the join of the arguments from one on."""
+        result = self.rest
+        for value in self.args[first:]:
+            result = join(result, value)
+        return result
+
+
+class Calls(Writes):
+    """Calls and constructions."""
+
+    _depth = 0
+
+    def materialize(self, result: str, start: int, label: str | None = None) -> Value:
+        """Return the value that a catalogue result stands for."""
+        value = _RESULTS.get(result)
+        if value is not None:
+            return value
+        if result.startswith("@"):
+            path = result[1:]
+            entry = self.catalogue.get(path)
+            return of(known(path, label if label is not None else entry.label))
+        kind, _, inner = result.partition(":")
+        made = self.allocate(kind, start, inner)
+        made.exact = False
+        self.put_element(made, self.materialize(inner, start))
+        return of(made)
+
+    def call(
+        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of a call."""
+        result: Value = BOTTOM
+        for atom in callee:
+            if isinstance(atom, HeapObject):
+                result = join(result, self._call_object(atom, this, args, rest, start, end))
+            elif type(atom) is Known:
+                result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
+            elif not (type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS):
+                result = join(result, self._call_unknown(atom, args, rest, start, end))
+        return result
+
+    def _call_unknown(self, atom: Atom, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
+        """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
+        flow = Flow.CALL
+        self.use(of(atom), flow, start, end)
+        for value in (*args, rest):
+            self.leak(value, Flow.ARGUMENT, start, end)
+        if isinstance(atom, Host) or atom in {U1, U2, DATA, CONSTRUCTOR1}:
+            return V_U1
+        self.origin(BUILT, atom, "a call that may build a function from text", start, end)
+        return of(BUILT, U1)
+
+    def _call_object(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        if target.bound is not None:
+            function, bound = target.bound
+            return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
+        if target.kind == "resolver":
+            for value in (*args[:1], rest):
+                self.settle(target, value, start, end)
+            return V_UNDEFINED
+        if target.kind == "proxy":
+            return self._call_proxy(target, args, rest, start, end)
+        if target.unit is None or target.kind == "class":
+            return BOTTOM
+        return self.enter(target, this, args, rest)
+
+    def _call_proxy(self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
+        everything = join(rest, BOTTOM)
+        for value in args:
+            everything = join(everything, value)
+        self.leak(everything, Flow.ARGUMENT, start, end)
+        return join(V_U1, self.call(target.elements, V_UNDEFINED, args, start, end, rest))
+
+    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+        """Resolve a promise: what a thenable gives counts too."""
+        for container in target.elements:
+            if isinstance(container, HeapObject):
+                self.put_element(container, self.awaited(value, start, end))
+
+    def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
+        """Join arguments into a payload function and return what it gives."""
+        unit = target.unit
+        if unit is None:
+            return BOTTOM
+        count = len(unit.parameters)
+        for index, register in enumerate(unit.parameters):
+            value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
+            self.write(register, join(value, rest))
+        if unit.rest >= 0:
+            self._fill(self.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
+        if unit.arguments is not None:
+            for index, value in enumerate(args):
+                self.put_item(unit.arguments, index, join(value, rest))
+            if rest:
+                self.put_element(unit.arguments, rest)
+        if not unit.arrow:
+            self.write(unit.this, this if unit.strict else self._sloppy_this(this))
+        if not unit.ran:
+            unit.ran = True
+            self.enqueue(unit)
+        return self._outcome(target)
+
+    def _fill(self, array: HeapObject, register: int, args: Sequence[Value], rest: Value) -> None:
+        first = not self.values[register]
+        if not first and len(array.items) != len(args):
+            self.inexact(array)
+        for index, value in enumerate(args):
+            self.put_item(array, index, value)
+        if rest:
+            self.inexact(array)
+            self.put_element(array, rest)
+        self.write(register, of(array))
+
+    @staticmethod
+    def _sloppy_this(this: Value) -> Value:
+        if not this or UNDEFINED in this or NULL in this or U1 in this:
+            return frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+        return this
+
+    def _outcome(self, target: HeapObject) -> Value:
+        unit = target.unit
+        if unit is None:
+            return BOTTOM
+        if unit.generator:
+            made = self.allocate("generator", unit.start, "generator")
+            made.unit = unit
+            self.put_element(made, self.read(unit.yielded))
+            self.put(made, "@@returned", self.read(unit.result))
+            return of(made)
+        result = self.read(unit.result)
+        if unit.asynchronous:
+            made = self.allocate("promise", unit.start, "async")
+            self.put_element(made, self.awaited(result, unit.start, unit.start) or V_UNDEFINED)
+            return of(made)
+        return result or V_UNDEFINED
+
+    def call_known(self, atom: Known, call: Call) -> Value:
+        """Call a catalogued function."""
+        flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
+        if atom.label is not None:
+            self.use(of(atom), flow, call.start, call.end)
+        entry = self.catalogue.get(atom.path)
+        native = natives.TRANSFER.get(atom.path)
+        if native is not None and self._depth < _MAX_DEPTH:
+            self._depth += 1
+            try:
+                return native(self, call)
+            finally:
+                self._depth -= 1
+        if not entry.inert:
+            for value in (*call.args, call.rest):
+                self.leak(value, Flow.ARGUMENT, call.start, call.end)
+        if call.constructing:
+            return of(known(entry.instance)) if entry.instance else V_U1
+        return self.materialize(entry.result, call.start)
+
+    def construct(self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM) -> Value:
+        """Return the result of ``new``."""
+        result: Value = BOTTOM
+        for atom in callee:
+            if isinstance(atom, HeapObject):
+                result = join(result, self._construct_object(atom, args, rest, start, end))
+            elif type(atom) is Known:
+                made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
+                result = join(result, self.call_known(atom, made))
+            elif not (type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS):
+                self.use(of(atom), Flow.CONSTRUCT, start, end)
+                result = join(result, self._call_unknown(atom, args, rest, start, end))
+        return result
+
+    def _construct_object(
+        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        if target.bound is not None:
+            function, bound = target.bound
+            return self.construct(function, (*bound[1:], *args), start, end, rest)
+        if target.kind == "proxy":
+            return self._call_proxy(target, args, rest, start, end)
+        if target.kind == "class":
+            return self.instantiate(target, args, rest, start, end)
+        if target.unit is None:
+            return BOTTOM
+        instance = self.allocate("object", target.start, "instance")
+        instance.prototype = join(instance.prototype, self.get(of(target), "prototype", start, end))
+        if target.unit.new_target >= 0:
+            self.write(target.unit.new_target, of(target))
+        result = self.enter(target, of(instance), args, rest)
+        objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
+        return join(of(instance), objects)
+
+    def instantiate(
+        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Construct a payload class: fields, then the constructor, the parent's when there is none."""
+        instance = self.allocate("object", target.start, "instance")
+        instance.prototype = join(instance.prototype, target.properties.get("prototype", BOTTOM))
+        return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
+
+    def initialise(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Run a class's field initialisers and constructor on an instance; return what replaces it."""
+        fields = target.properties.get("@@fields", BOTTOM)
+        for atom in fields:
+            if isinstance(atom, HeapObject):
+                self.enter(atom, this, ())
+        own = target.properties.get("@@constructor", BOTTOM)
+        if not own:
+            return self.construct_parent(target, this, args, rest, start, end)
+        result: Value = BOTTOM
+        for atom in own:
+            if isinstance(atom, HeapObject) and atom.unit is not None:
+                self.write(atom.unit.new_target, of(target))
+                made = self.enter(atom, this, args, rest)
+                result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known)) or a in {U0, U1, W0, BUILT}))
+        return result
+
+    def construct_parent(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
+        result: Value = BOTTOM
+        for parent in target.prototype:
+            if isinstance(parent, HeapObject) and parent.kind == "class":
+                result = join(result, self.initialise(parent, this, args, rest, start, end))
+            elif isinstance(parent, HeapObject) and parent.unit is not None:
+                self.enter(parent, this, args, rest)
+            elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
+                result = join(result, self.construct(of(parent), args, start, end, rest))
+        return result
+
+    def awaited(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+        result: Value = BOTTOM
+        for atom in value:
+            if not isinstance(atom, HeapObject):
+                result = join(result, of(atom))
+                continue
+            atom.readers.add(self.unit)
+            if atom.kind == "promise":
+                result = join(result, atom.elements)
+                continue
+            then = self.own_or_payload(atom, "then")
+            if then:
+                self.use(then, Flow.CALLBACK, start, end)
+                container = self.allocate("promise", atom.start, "then")
+                resolver = self.resolver(container)
+                self.call(then, of(atom), (of(resolver), of(resolver)), start, end)
+                result = join(result, container.elements)
+                container.readers.add(self.unit)
+            result = join(result, of(atom))
+        return result
+
+    def resolver(self, container: HeapObject) -> HeapObject:
+        """Return the function that puts its argument into a promise."""
+        made = self.allocate("resolver", container.start, "resolver")
+        self.put_element(made, of(container))
+        return made
+
+    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all."""
+        result: Value = BOTTOM
+        for atom in value:
+            result = join(result, self._iterate_atom(atom, index, start, end))
+        return result
+
+    def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
+        if type(atom) is str:
+            if index is not None:
+                return of(atom[index]) if index < len(atom) else V_UNDEFINED
+            characters = set(atom)
+            return frozenset(characters) if len(characters) <= 16 else of(ANY_STRING)  # noqa: PLR2004 - a small set
+        if not isinstance(atom, HeapObject):
+            return self.get_element(atom, start)
+        atom.readers.add(self.unit)
+        iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
+        if iterator:
+            self.use(iterator, Flow.CALLBACK, start, end)
+            made = self.call(iterator, of(atom), (), start, end)
+            step = self.call(self.get(made, "next", start, end), made, (), start, end)
+            inner = self.get(self.awaited(step, start, end), "value", start, end)
+            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+        if atom.kind == "map":
+            pair = self.allocate("array", atom.start, "pair")
+            self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self.put_item(pair, 1, atom.elements or V_UNDEFINED)
+            return of(pair)
+        if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
+            return atom.items[index] if index < len(atom.items) else V_UNDEFINED
+        contents = atom.contents()
+        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
+
+    def symbol_key(self, name: str) -> Value:
+        """Return a well-known symbol as a value."""
+        return of(symbol(name))

@@ -1,0 +1,239 @@
+"""Coercions: what a value is as a string, a number or a property key (ECMA-262 §7.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver import literals
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow, Judgement
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    DATA,
+    MAX_STRING_LENGTH,
+    NULL,
+    PRIMITIVE_UNKNOWNS,
+    TEXT,
+    UNDEFINED,
+    V_NUMBER,
+    V_STRING,
+    Atom,
+    Host,
+    Known,
+    Primitive,
+    Unknown,
+    Value,
+    join,
+    number,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MAX_PRODUCT = 64
+_MAX_NESTING = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A property key: its names when they are known, and what else it may be."""
+
+    names: tuple[str, ...]
+    numeric: bool = False
+    unknown: bool = False
+    tainted: bool = False
+
+
+class Coercion(Judgement):
+    """Folding of coercions."""
+
+    _nesting = 0
+
+    if TYPE_CHECKING:
+
+        def call(self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM) -> Value: ...
+        def get(self, owner: Value, name: str, start: int, end: int) -> Value: ...
+
+    def key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call."""
+        names: list[str] = []
+        numeric = unknown = tainted = False
+        for atom in value:
+            if type(atom) is str:
+                names.append(atom)
+            elif type(atom) is Primitive:
+                names.append(atom.text)
+            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_BOOLEAN or atom is ANY_SYMBOL:
+                numeric = True
+            elif isinstance(atom, HeapObject):
+                inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
+                names.extend(inner.names)
+                numeric, unknown, tainted = numeric or inner.numeric, unknown or inner.unknown, tainted or inner.tainted
+            else:
+                unknown = True
+                tainted = tainted or atom is TEXT or atom is DATA
+                if type(atom) is Known and atom.label is not None:
+                    self.use(of(atom), Flow.COERCE, start, end)
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted)
+
+    def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
+        """Return ToPrimitive of one atom."""
+        if type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS:
+            return of(atom)
+        if isinstance(atom, HeapObject):
+            return self._object_primitive(atom, start, end, hint)
+        if type(atom) is Known:
+            return self._known_primitive(atom, start, end)
+        if isinstance(atom, Unknown):
+            self.use(of(atom), Flow.COERCE, start, end)
+            return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
+        return of(ANY_STRING, ANY_NUMBER)
+
+    def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
+        if atom.label is not None:
+            self.use(of(atom), Flow.COERCE, start, end)
+        if self.catalogue.get(atom.path).callable:
+            return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
+        if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
+            return of(f"[object {atom.path}]")
+        return V_STRING
+
+    def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+        """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
+        if self._nesting >= _MAX_NESTING:
+            return V_STRING
+        target.readers.add(self.unit)
+        self._nesting += 1
+        try:
+            return self._converted(target, start, end, hint)
+        finally:
+            self._nesting -= 1
+
+    def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+        order = ("@@toPrimitive", "toString", "valueOf") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
+        result: Value = BOTTOM
+        for name in order:
+            method = self.own_or_payload(target, name)
+            if method:
+                made = self.call(method, of(target), (of("default"),), start, end)
+                for atom in made:
+                    if not isinstance(atom, HeapObject):
+                        result = join(result, of(atom))
+        if result and not target.escaped:
+            return result
+        return join(result, self._builtin_primitive(target, start, end))
+
+    def own_or_payload(self, target: HeapObject, name: str) -> Value:
+        """Return a method that the payload itself defined on the object or a prototype of it."""
+        result: Value = BOTTOM
+        seen = 0
+        current: HeapObject | None = target
+        while current is not None and seen < _MAX_NESTING:
+            seen += 1
+            result = join(result, current.properties.get(name, BOTTOM))
+            if name in current.getters:
+                result = join(result, self.call(current.getters[name], of(target), (), current.start, current.start))
+            if current.extensible:
+                result = join(result, current.elements)
+            parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
+            current = parents[0] if parents else None
+        return result
+
+    def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
+        if target.escaped or target.extensible:
+            return V_STRING
+        match target.kind:
+            case "array":
+                return self.joined(target, ",", start, end)
+            case "object" | "arguments":
+                return of("[object Object]" if target.kind == "object" else "[object Arguments]")
+            case "promise" | "map" | "set" | "generator":
+                return of(f"[object {target.kind.capitalize()}]")
+            case "regexp":
+                return of(*[f"/{atom}/" for atom in target.elements if type(atom) is str]) or V_STRING
+            case _:
+                return V_STRING
+
+    def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
+        """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
+        if not target.exact or target.escaped or self._nesting >= _MAX_NESTING:
+            for atom in target.contents():
+                if isinstance(atom, HeapObject) and atom is not target:
+                    self._nesting += 1
+                    self.primitive(atom, start, end, hint="string")
+                    self._nesting -= 1
+            return V_STRING
+        pieces: list[Value] = []
+        for index, item in enumerate(target.items):
+            if index:
+                pieces.append(of(separator))
+            cleaned = frozenset("" if atom is UNDEFINED or atom is NULL else atom for atom in item if atom is not target)
+            pieces.append(self.strings(cleaned, start, end))
+        return self.concatenated(pieces)
+
+    def strings(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string."""
+        result: set[Atom] = set()
+        for atom in value:
+            if type(atom) is str:
+                result.add(atom)
+            elif type(atom) is Primitive:
+                result.add(atom.text)
+            elif atom is TEXT:
+                result.add(TEXT)
+            elif atom in PRIMITIVE_UNKNOWNS:
+                result.add(ANY_STRING)
+            else:
+                for piece in self.primitive(atom, start, end, hint="string"):
+                    result.add(
+                        piece
+                        if type(piece) is str or piece is TEXT
+                        else piece.text
+                        if type(piece) is Primitive
+                        else ANY_STRING
+                    )
+        return frozenset(result)
+
+    def concatenated(self, pieces: Sequence[Value]) -> Value:
+        """Return the concatenation of string values, as constants while there are few and short ones."""
+        results = [""]
+        for piece in pieces:
+            if not piece:
+                return BOTTOM
+            constants = [atom for atom in piece if type(atom) is str]
+            if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
+                return of(TEXT) if any(TEXT in other for other in pieces) else V_STRING
+            results = [left + right for left in results for right in constants]
+            self.spend(len(results))
+            if sum(map(len, results)) > MAX_STRING_LENGTH:
+                return V_STRING
+        return frozenset(literals.join_surrogates(text) for text in results)
+
+    def numbers(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number."""
+        result: Value = BOTTOM
+        for atom in value:
+            if type(atom) is Primitive:
+                result |= of(number(atom.number))
+            elif type(atom) is str:
+                result |= of(number(literals.to_number(atom)))
+            elif isinstance(atom, HeapObject):
+                inner = self.primitive(atom, start, end, hint="number")
+                result |= self.numbers(frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end)
+            else:
+                if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
+                    self.primitive(atom, start, end)
+                result |= V_NUMBER
+        return result
+
+    @staticmethod
+    def may_be_callable(atom: Atom) -> bool:
+        """Whether calling the atom could run something."""
+        return isinstance(atom, (Known, Unknown, Host)) and atom not in PRIMITIVE_UNKNOWNS

@@ -1,0 +1,87 @@
+"""Abstract objects: one per place in the payload that makes one (guard.md §2, carriers)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.values import BOTTOM, Value, join
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.ir import Unit
+
+MAX_ITEMS = 4_096
+MAX_PROPERTIES = 2_048
+
+
+class HeapObject:
+    """Everything that one allocation site may make, joined.
+
+    ``kind`` is ``object``, ``array``, ``function``, ``class``, ``arguments`` or the container that the native
+    functions know (``promise``, ``map``, ``set``, ``generator``, ``iterator``, ``regexp``, ``proxy`` and so on).
+    ``properties`` holds named properties, ``items`` the elements by index as long as they are known by index, and
+    ``elements`` the join of every element or property that was written by an unknown key, or of a container's
+    contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
+    that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
+    the units to run again when the object changes.
+    """
+
+    __slots__ = (
+        "bound",
+        "elements",
+        "escaped",
+        "exact",
+        "extensible",
+        "getters",
+        "home",
+        "items",
+        "key",
+        "kind",
+        "properties",
+        "prototype",
+        "readers",
+        "setters",
+        "start",
+        "uncertain",
+        "unit",
+    )
+
+    def __init__(self, kind: str, start: int) -> None:
+        self.kind = kind
+        self.start = start
+        self.properties: dict[str, Value] = {}
+        self.getters: dict[str, Value] = {}
+        self.setters: dict[str, Value] = {}
+        self.uncertain: set[str] = set()
+        self.items: list[Value] = []
+        self.elements: Value = BOTTOM
+        self.exact = kind == "array"
+        self.extensible = False  # a property was added by an unknown key
+        self.prototype: Value = BOTTOM
+        self.escaped = False
+        self.unit: Unit | None = None
+        self.home: HeapObject | None = None
+        self.bound: tuple[Value, tuple[Value, ...]] | None = None
+        self.key = ""
+        self.readers: set[Unit] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}@{self.start}>"
+
+    @property
+    def callable(self) -> bool:
+        """Whether the object is certainly a function."""
+        return self.kind in {"function", "class", "native"}
+
+    def contents(self) -> Value:
+        """Return the join of all that an unknown key or an iteration may find in the object itself."""
+        result = self.elements
+        for item in self.items:
+            result = join(result, item)
+        return result
+
+    def everything(self) -> Value:
+        """Return the join of all that any key may find in the object itself, accessors' results aside."""
+        result = self.contents()
+        for value in self.properties.values():
+            result = join(result, value)
+        return result

@@ -1,0 +1,139 @@
+"""The instructions that a payload is lowered to: one linear list per function, in order of evaluation.
+
+An instruction is a tuple ``(operation, destination, a, b, c, start, end)``; destinations and operands are indices into
+one register file for the whole payload, ``start`` and ``end`` are byte offsets in the wrapped source. The
+interpreter ignores control flow: it joins over every order in which instructions may run, so a list needs no jumps.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, auto
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.heap import HeapObject
+    from evalward.guard.resolver.scope import Reference
+
+
+class Op(IntEnum):
+    """What an instruction does; operands are named in the interpreter's handler of the same name."""
+
+    LOAD = 0
+    STORE = auto()
+    TYPEOF_NAME = auto()
+    THIS = auto()
+    SUPER = auto()
+    NEW_TARGET = auto()
+    ARGUMENTS = auto()
+    GET = auto()
+    SET = auto()
+    DELETE = auto()
+    CALL = auto()
+    CALL_METHOD = auto()
+    SUPER_CALL = auto()
+    NEW = auto()
+    TAGGED = auto()
+    IMPORT = auto()
+    IMPORT_META = auto()
+    STATIC_IMPORT = auto()
+    BINARY = auto()
+    UNARY = auto()
+    UPDATE = auto()
+    JOIN = auto()
+    TEMPLATE = auto()
+    ARRAY = auto()
+    OBJECT = auto()
+    REGEXP = auto()
+    FUNCTION = auto()
+    CLASS = auto()
+    SPREAD = auto()
+    ITERATE = auto()
+    KEYS = auto()
+    REST = auto()
+    OMIT = auto()
+    AWAIT = auto()
+    YIELD = auto()
+    RETURN = auto()
+    THROW = auto()
+    CAUGHT = auto()
+    COMPLETE = auto()
+    WITH = auto()
+    HAVOC = auto()
+
+
+Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
+
+
+class Unit:
+    """The code of one function, or of the payload's top level.
+
+    ``parameters`` are the registers that arguments arrive in (patterns are taken apart by the unit's own code),
+    ``rest`` the register of a rest parameter or -1. ``this``, ``result``, ``sent`` and ``yielded`` are registers that
+    joins over all calls flow into and out of.
+    """
+
+    __slots__ = (
+        "arguments",
+        "arrow",
+        "asynchronous",
+        "calls",
+        "code",
+        "constructor",
+        "function",
+        "generator",
+        "instance",
+        "method",
+        "name",
+        "new_target",
+        "outer",
+        "parameters",
+        "queued",
+        "ran",
+        "rest",
+        "result",
+        "start",
+        "strict",
+        "this",
+        "yielded",
+        "sent",
+    )
+
+    def __init__(self, name: str, outer: Unit | None, start: int) -> None:
+        self.name = name
+        self.outer = outer
+        self.start = start
+        self.code: list[Instruction] = []
+        self.parameters: list[int] = []
+        self.rest = -1
+        self.this = -1
+        self.result = -1
+        self.sent = -1
+        self.yielded = -1
+        self.new_target = -1
+        self.arrow = False
+        self.asynchronous = False
+        self.generator = False
+        self.strict = False
+        self.method = False
+        self.constructor = False
+        self.arguments: HeapObject | None = None
+        self.function: HeapObject | None = None
+        self.instance: HeapObject | None = None
+        self.queued = False
+        self.ran = False
+        self.calls = 0
+
+    def __repr__(self) -> str:
+        return f"<unit {self.name or 'anonymous'}@{self.start}>"
+
+
+class Lowered:
+    """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
+
+    __slots__ = ("constants", "references", "registers", "units")
+
+    def __init__(self) -> None:
+        self.units: list[Unit] = []
+        self.registers = 0
+        self.constants: dict[int, Any] = {}
+        self.references: list[Reference] = []

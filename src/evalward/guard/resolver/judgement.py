@@ -1,0 +1,77 @@
+"""Judgement: which flow of which value is a use that policy decides about (guard.md §2, use)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.state import State
+from evalward.guard.resolver.values import BUILT, CONSTRUCTOR0, CONSTRUCTOR1, TEXT, U0, U1, W0, Known
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.values import Atom, Value
+
+
+class Flow(Enum):
+    """Where a value goes."""
+
+    CALL = "is called"
+    CONSTRUCT = "is constructed"
+    COERCE = "is turned into a primitive"
+    CALLBACK = "is handed over to be called"
+    ARGUMENT = "is handed to code that is not part of the payload"
+    PROPERTY = "is stored in an object that outlives the payload"
+    GLOBAL = "is stored where it outlives the payload"
+    RETURN = "leaves the payload"
+    THROW = "is thrown"
+
+
+_EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
+# Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
+# Function itself, read from a certain function, is not.
+_STRONG_LEAKS = {Flow.CALLBACK, Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL, Flow.THROW}
+_BUILT_LEAKS = {
+    Flow.CALL,
+    Flow.CONSTRUCT,
+    Flow.COERCE,
+    Flow.CALLBACK,
+    Flow.ARGUMENT,
+    Flow.PROPERTY,
+    Flow.GLOBAL,
+    Flow.THROW,
+}
+
+
+class Judgement(State):
+    """The rules for uses; every other part of the interpreter asks ``use``."""
+
+    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Report what the flow of this value means."""
+        for atom in value:
+            if type(atom) is Known:
+                if atom.label is not None:
+                    self._use_capability(atom, flow, start, end)
+            elif atom is BUILT:
+                if flow in _BUILT_LEAKS:
+                    self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")
+            elif (atom is U0 and flow in _STRONG_LEAKS) or (atom in {W0, CONSTRUCTOR0} and flow is Flow.GLOBAL):
+                note = f"what may be a function constructor {flow.value}"
+                self.report("function-constructor", 3, start, end, atom, note)
+            elif self.strict and atom in {U0, W0, CONSTRUCTOR0} and flow in _EXERCISED:
+                self.report("function-constructor", 1, start, end, atom, f"what may be a function constructor {flow.value}")
+
+    def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
+        label = atom.label or ""
+        if label == "Function()" and flow is Flow.CONSTRUCT:
+            label = "new Function()"
+        rank = 0 if flow in _EXERCISED else 2
+        self.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
+
+    def unresolved(self, atom: Atom, start: int, end: int) -> None:
+        """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
+        if self.strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
+            self.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
+
+    def text_reaches(self, value: Value) -> bool:
+        """Whether text from ``arg``, JSON or the page may be in the value."""
+        return TEXT in value

@@ -1,0 +1,151 @@
+"""The state that lowering builds up: registers, constants, the current unit and scope, and the generator stack."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import tree_sitter_javascript
+from tree_sitter import Language
+
+from evalward.guard.resolver import literals
+from evalward.guard.resolver.ir import Instruction, Lowered, Op, Unit
+from evalward.guard.resolver.scope import Reference, Scope
+from evalward.guard.resolver.values import UNDEFINED, Value, of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from tree_sitter import Node
+
+Work: TypeAlias = "int | Generator[Any, int, int]"
+
+LANGUAGE: Final = Language(tree_sitter_javascript.language())
+KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_kind_count)]
+_COMMENTS: Final = frozenset(i for i, name in enumerate(KINDS) if name in {"comment", "html_comment"})
+
+
+class Builder:
+    """Shared state and the small operations on it."""
+
+    def __init__(self, source: bytes, *, module: bool, script: bool) -> None:
+        self.source = source
+        self.lowered = Lowered()
+        top = Unit("", None, 0)
+        top.strict = module
+        self.lowered.units.append(top)
+        self.unit = top
+        self.scope = Scope(None, top, is_function=True, is_global=script)
+        self.undefined = self.constant(of(UNDEFINED))
+        top.this = self.register()
+        top.result = self.register()
+
+    @classmethod
+    @cache
+    def handlers(cls) -> dict[int, Callable[[Any, Node], Work]]:
+        """Return the method for each node kind: ``lower_<kind>``."""
+        return {
+            kind: getattr(cls, f"lower_{name}")
+            for kind, name in enumerate(KINDS)
+            if LANGUAGE.node_kind_is_named(kind) and hasattr(cls, f"lower_{name}")
+        }
+
+    def run(self, work: Work) -> int:
+        """Run a generator and all that it yields to completion; an int is its own result."""
+        if type(work) is int:
+            return work
+        stack: list[Any] = [work]
+        value: int | None = None
+        while stack:
+            try:
+                item = stack[-1].send(value)
+            except StopIteration as stop:
+                stack.pop()
+                value = stop.value
+                continue
+            if type(item) is int:
+                value = item
+            else:
+                stack.append(item)
+                value = None
+        return value if value is not None else self.undefined
+
+    def lower(self, node: Node) -> Work:
+        """Return the register of an expression, or the generator that makes it; statements give ``undefined``."""
+        handler = self.handlers().get(node.kind_id)
+        return handler(self, node) if handler is not None else self.lower_unmodelled(node)
+
+    def lower_unmodelled(self, node: Node) -> Work:
+        """Evaluate the children and make the result unknown, with all that they reach (the havoc rule)."""
+        operands = []
+        for child in self.children(node):
+            operands.append((yield self.lower(child)))
+        return self.emit(Op.HAVOC, node, tuple(operands))
+
+    def register(self) -> int:
+        """Return a new register."""
+        index = self.lowered.registers
+        self.lowered.registers = index + 1
+        return index
+
+    def constant(self, value: Value) -> int:
+        """Return a register that always holds the value."""
+        index = self.register()
+        self.lowered.constants[index] = value
+        return index
+
+    def emit(self, op: Op, node: Node, a: Any = None, b: Any = None, c: Any = None) -> int:
+        """Append an instruction to the current unit and return the register that it writes."""
+        index = self.lowered.registers
+        self.lowered.registers = index + 1
+        instruction: Instruction = (op, index, a, b, c, node.start_byte, node.end_byte)
+        self.unit.code.append(instruction)
+        return index
+
+    def text(self, node: Node) -> str:
+        """Return the source text of a node."""
+        return self.source[node.start_byte : node.end_byte].decode()
+
+    def name(self, node: Node) -> str:
+        """Return an identifier's name with its escapes decoded."""
+        return literals.identifier(self.text(node))
+
+    def reference(self, name: str) -> Reference:
+        """Return a use of a name in the current scope, to be resolved at the end."""
+        use = Reference(name, self.scope)
+        self.lowered.references.append(use)
+        return use
+
+    def declare(self, name: str, kind: str) -> int:
+        """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""
+        scope = self.scope.var_scope() if kind == "var" else self.scope
+        register = scope.names.get(name)
+        if register is None:
+            outer = scope.outer
+            if kind == "var" and outer is not None and outer.unit is scope.unit and name in outer.names:
+                return outer.names[name]  # a body's `var` of a parameter's name starts as the parameter
+            register = self.register()
+            scope.names[name] = register
+        if scope.is_global and kind in {"var", "function"}:
+            scope.global_vars.add(name)
+        if kind == "function" and not self.unit.strict and not scope.is_function:
+            self._declare_annex_b(name, scope, register)
+        return register
+
+    def _declare_annex_b(self, name: str, scope: Scope, register: int) -> None:
+        """Hoist a function of a block to the function's scope too (Annex B.3.3); both names share a register."""
+        target = scope.var_scope()
+        if name not in target.names:
+            target.names[name] = register
+            if target.is_global:
+                target.global_vars.add(name)
+
+    @staticmethod
+    def children(node: Node) -> list[Node]:
+        """Return the named children that are not comments."""
+        return [child for child in node.named_children if child.kind_id not in _COMMENTS]
+
+    @staticmethod
+    def field(node: Node, name: str) -> Node | None:
+        """Return the child in a field."""
+        return node.child_by_field_name(name)

@@ -1,0 +1,218 @@
+"""Statements, and the payload's top level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.ir import Lowered, Op
+from evalward.guard.resolver.lowering.functions import Functions
+from evalward.guard.resolver.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from evalward.guard.resolver.lowering.builder import Work
+
+_HOISTED = frozenset({"function_declaration", "generator_function_declaration"})
+_DECLARATIONS = _HOISTED | {
+    "class_declaration",
+    "lexical_declaration",
+    "variable_declaration",
+    "using_declaration",
+    "empty_statement",
+}
+
+
+class Statements(Functions):
+    """Lowering of statements."""
+
+    def lower_program(self, nodes: Sequence[Node], *, expression: bool) -> Lowered:
+        """Lower the payload's top level and resolve every name in it."""
+        if expression:
+            value = self.run(self.lower(nodes[0]))
+            self.emit(Op.COMPLETE, nodes[0], value)
+        else:
+            statements = [node for node in nodes if node.type not in {"comment", "html_comment", "hash_bang_line"}]
+            if self.has_directive(statements):
+                self.unit.strict = True
+            self.run(self._top_level(statements))
+        for reference in self.lowered.references:
+            reference.resolve()
+        return self.lowered
+
+    def _top_level(self, nodes: list[Node]) -> Work:
+        self._completing = self._completions(nodes)
+        return (yield self.lower_statements(nodes))
+
+    def _completions(self, nodes: list[Node]) -> set[int]:
+        """Return the offsets of the expression statements that may give the script's completion value.
+
+        The last statement that has a value counts, in each branch of a compound one (ECMA-262 §8.4).
+        """
+        offsets: set[int] = set()
+        pending = [nodes]
+        while pending:
+            for node in reversed(pending.pop()):
+                if node.type == "expression_statement":
+                    offsets.add(node.start_byte)
+                    break
+                if node.type in _DECLARATIONS:
+                    continue
+                pending.append([child for child in self.children(node) if not child.type.endswith("_expression")])
+                if node.type not in {"statement_block", "labeled_statement"}:
+                    continue
+                break
+        return offsets
+
+    def lower_statements(self, nodes: list[Node]) -> Work:
+        """Lower a statement list, its function declarations first (hoisting)."""
+        for node in nodes:
+            if node.type in _HOISTED:
+                yield self.lower(node)
+        for node in nodes:
+            if node.type not in _HOISTED:
+                yield self.lower(node)
+        return self.undefined
+
+    def lower_statement_block(self, node: Node) -> Work:
+        outer = self.scope
+        self.scope = Scope(outer, self.unit)
+        yield self.lower_statements(self.children(node))
+        self.scope = outer
+        return self.undefined
+
+    def lower_expression_statement(self, node: Node) -> Work:
+        register = yield self.lower(self.children(node)[0])
+        if self.unit.outer is None and node.start_byte in self._completing:
+            self.emit(Op.COMPLETE, node, register)
+        return self.undefined
+
+    def lower_empty_statement(self, _node: Node) -> Work:
+        return self.undefined
+
+    lower_debugger_statement = lower_empty_statement
+    lower_break_statement = lower_empty_statement
+    lower_continue_statement = lower_empty_statement
+    lower_statement_identifier = lower_empty_statement
+    lower_comment = lower_empty_statement
+
+    def _each(self, node: Node) -> Work:
+        """Lower the children in order, for statements whose control flow does not matter."""
+        for child in self.children(node):
+            yield self.lower(child)
+        return self.undefined
+
+    lower_if_statement = _each
+    lower_else_clause = _each
+    lower_while_statement = _each
+    lower_do_statement = _each
+    lower_labeled_statement = _each
+    lower_try_statement = _each
+    lower_finally_clause = _each
+    lower_switch_statement = _each
+
+    def _scoped(self, node: Node) -> Work:
+        outer = self.scope
+        self.scope = Scope(outer, self.unit)
+        yield self._each(node)
+        self.scope = outer
+        return self.undefined
+
+    lower_for_statement = _scoped
+
+    def lower_switch_body(self, node: Node) -> Work:
+        """Lower all cases in one block scope, their function declarations first."""
+        outer = self.scope
+        self.scope = Scope(outer, self.unit)
+        statements = [part for case in self.children(node) for part in self.children(case)]
+        yield self.lower_statements(statements)
+        self.scope = outer
+        return self.undefined
+
+    def _declaration(self, node: Node) -> Work:
+        first = node.children[0].type
+        kind = first if first in {"let", "const", "var"} else "const"
+        for child in self.children(node):
+            if child.type != "variable_declarator":
+                continue
+            name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
+            if name is None:
+                continue
+            if value is None:
+                self.declare(self.name(name), kind)
+                if kind != "var":
+                    self.emit(Op.STORE, child, self.reference(self.name(name)), self.undefined)
+                continue
+            register = yield self.named(value, self.name(name) if name.type == "identifier" else "")
+            yield self.bind(name, register, child, kind)
+        return self.undefined
+
+    lower_lexical_declaration = _declaration
+    lower_variable_declaration = _declaration
+    lower_using_declaration = _declaration
+
+    def lower_for_in_statement(self, node: Node) -> Work:
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        operator, body = node.child_by_field_name("operator"), node.child_by_field_name("body")
+        kind = node.child_by_field_name("kind")
+        assert left is not None  # noqa: S101 - the grammar requires all four
+        assert right is not None  # noqa: S101
+        assert operator is not None  # noqa: S101
+        assert body is not None  # noqa: S101
+        outer = self.scope
+        self.scope = Scope(outer, self.unit)
+        value_node = node.child_by_field_name("value")
+        if value_node is not None and kind is not None:  # Annex B.3.5: for (var a = 1 in o)
+            initial = yield self.lower(value_node)
+            yield self.bind(left, initial, left, kind.type)
+        subject = yield self.lower(right)
+        if operator.type == "in":
+            element = self.emit(Op.KEYS, right, subject)
+        else:
+            element = self.emit(Op.ITERATE, right, subject)
+            if any(child.type == "await" for child in node.children):
+                element = self.emit(Op.AWAIT, right, element)
+        yield self.bind(left, element, left, kind.type if kind is not None else "")
+        yield self.lower(body)
+        self.scope = outer
+        return self.undefined
+
+    def lower_catch_clause(self, node: Node) -> Work:
+        outer = self.scope
+        self.scope = Scope(outer, self.unit)
+        parameter, body = node.child_by_field_name("parameter"), node.child_by_field_name("body")
+        if parameter is not None:
+            register = self.emit(Op.CAUGHT, node)
+            yield self.bind(parameter, register, parameter, "let")
+        if body is not None:
+            yield self.lower_statements(self.children(body))
+        self.scope = outer
+        return self.undefined
+
+    def lower_return_statement(self, node: Node) -> Work:
+        children = self.children(node)
+        register = (yield self.lower(children[0])) if children else self.undefined
+        self.emit(Op.COMPLETE if self.unit.outer is None else Op.RETURN, node, register)
+        return self.undefined
+
+    def lower_throw_statement(self, node: Node) -> Work:
+        register = yield self.lower(self.children(node)[0])
+        self.emit(Op.THROW, node, register)
+        return self.undefined
+
+    def lower_with_statement(self, node: Node) -> Work:
+        subject = node.child_by_field_name("object")
+        register = self.undefined if subject is None else (yield self.lower(subject))
+        self.emit(Op.WITH, node, register)
+        body = node.child_by_field_name("body")
+        if body is not None:
+            yield self.lower(body)
+        return self.undefined
+
+    def lower_import_statement(self, node: Node) -> Work:
+        self.emit(Op.STATIC_IMPORT, node)
+        return self.undefined
+
+    lower_export_statement = lower_import_statement

@@ -1,0 +1,43 @@
+"""What built-in functions do: one module per family, each a table from catalogue path to transfer function.
+
+A transfer function takes the interpreter and a call and returns the abstract result. What stands in no table is
+treated as unmodelled: its arguments are handed over and its result is what the catalogue says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from evalward.guard.resolver.natives import (
+    arrays,
+    collections,
+    document,
+    encodings,
+    functions,
+    objects,
+    promises,
+    reflection,
+    strings,
+    timers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.values import Value
+
+Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
+
+TRANSFER: dict[str, Transfer] = {
+    **strings.TRANSFER,
+    **encodings.TRANSFER,
+    **arrays.TRANSFER,
+    **objects.TRANSFER,
+    **reflection.TRANSFER,
+    **functions.TRANSFER,
+    **promises.TRANSFER,
+    **collections.TRANSFER,
+    **timers.TRANSFER,
+    **document.TRANSFER,
+}

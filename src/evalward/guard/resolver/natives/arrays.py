@@ -1,0 +1,350 @@
+"""``Array`` and ``Array.prototype``: exact arrays fold, others join their elements (ECMA-262 §23.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives.strings import integers
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    V_BOOLEAN,
+    V_NUMBER,
+    V_STRING,
+    V_U1,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    join,
+    number,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+_MAX_UNROLLED = 64
+
+
+def make(run: Calls, call: Call, items: Sequence[Value] | None, elements: Value, tag: str = "") -> Value:
+    """Return an array of the call's site, exact when its items are known."""
+    array = run.allocate("array", call.start, f"{call.path}{tag}")
+    if items is None or (array.items and len(array.items) != len(items)) or len(items) > MAX_ITEMS:
+        run.inexact(array)
+        for item in items or ():
+            elements = join(elements, item)
+        run.put_element(array, elements)
+    else:
+        for index, item in enumerate(items):
+            run.put_item(array, index, item)
+    return of(array)
+
+
+def elements(run: Calls, value: Value, call: Call) -> Value:
+    """Return the join of an array-like's elements."""
+    return run.iterated(value, None, call.start, call.end)
+
+
+def each(run: Calls, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value) -> list[Value]:
+    """Call a callback for every item (or once for the join of all) and return its results."""
+    run.use(function, Flow.CALLBACK, call.start, call.end)
+    this = call.arg(1)
+    if items is not None and len(items) <= _MAX_UNROLLED:
+        return [
+            run.call(function, this, (item, of(number(index)), call.this), call.start, call.end)
+            for index, item in enumerate(items)
+        ]
+    return [run.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
+
+
+def _callback(result: Value | None) -> Transfer:
+    """A method that calls back for each element; without a fixed result it gives an element."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        items, joined = run.items_of(call.this), elements(run, call.this, call)
+        each(run, call, call.arg(0), items=items, joined=joined)
+        return join(joined, V_UNDEFINED) if result is None else result
+
+    return transfer
+
+
+def _map(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    results = each(run, call, call.arg(0), items=items, joined=joined)
+    if items is not None and len(results) == len(items):
+        return make(run, call, results, BOTTOM)
+    combined: Value = BOTTOM
+    for result in results:
+        combined = join(combined, result)
+    return make(run, call, None, combined)
+
+
+def _flat_map(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    combined: Value = BOTTOM
+    for result in each(run, call, call.arg(0), items=items, joined=joined):
+        combined = join(combined, join(result, _flattened(run, result, call)))
+    return make(run, call, None, combined)
+
+
+def _flattened(run: Calls, value: Value, call: Call) -> Value:
+    arrays = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "array")
+    return elements(run, arrays, call) if arrays else BOTTOM
+
+
+def _flat(run: Calls, call: Call) -> Value:
+    items = run.items_of(call.this)
+    if items is not None and not call.args:
+        flat: list[Value] | None = []
+        for item in items:
+            inner = run.items_of(item)
+            if inner is not None and flat is not None:
+                flat.extend(inner)
+            elif any(isinstance(atom, HeapObject) for atom in item):
+                flat = None
+            elif flat is not None:
+                flat.append(item)
+        if flat is not None:
+            return make(run, call, flat, BOTTOM)
+    joined = elements(run, call.this, call)
+    for _ in range(8):
+        joined = join(joined, _flattened(run, joined, call))
+    return make(run, call, None, joined)
+
+
+def _filter(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    each(run, call, call.arg(0), items=items, joined=joined)
+    return make(run, call, None, joined)
+
+
+def _sorted(run: Calls, call: Call) -> Value:
+    joined = elements(run, call.this, call)
+    if call.args:
+        run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+        run.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
+    if call.path.endswith("toSorted"):
+        return make(run, call, None, joined)
+    mutate(run, call.this, BOTTOM)
+    return call.this
+
+
+def mutate(run: Calls, value: Value, added: Value) -> None:
+    """Note that an array's order or contents change."""
+    for atom in value:
+        if isinstance(atom, HeapObject):
+            run.inexact(atom)
+            if added:
+                run.put_element(atom, added)
+        elif added:
+            run.leak(added, Flow.PROPERTY, 0, 0)
+
+
+def _push(run: Calls, call: Call) -> Value:
+    for atom in call.this:
+        if isinstance(atom, HeapObject) and atom.escaped:
+            run.leak(call.all(), Flow.PROPERTY, call.start, call.end)
+    mutate(run, call.this, call.all())
+    return V_NUMBER
+
+
+def _take(run: Calls, call: Call) -> Value:
+    """``pop`` and ``shift``."""
+    joined = elements(run, call.this, call)
+    items = run.items_of(call.this)
+    if items is not None and items and not call.path.endswith("shift"):
+        joined = join(items[-1], joined)
+    mutate(run, call.this, BOTTOM)
+    return join(joined, V_UNDEFINED)
+
+
+def _splice(run: Calls, call: Call) -> Value:
+    joined = elements(run, call.this, call)
+    if call.path.endswith("toSpliced"):
+        return make(run, call, None, join(joined, call.all(2)))
+    mutate(run, call.this, call.all(2))
+    return make(run, call, None, joined)
+
+
+def _reverse(run: Calls, call: Call) -> Value:
+    items = run.items_of(call.this)
+    reversed_items = list(reversed(items)) if items is not None else None
+    made = make(run, call, reversed_items, elements(run, call.this, call))
+    if call.path.endswith("toReversed"):
+        return made
+    if items is not None and _is_fresh(call.this):
+        return made
+    mutate(run, call.this, BOTTOM)
+    return join(made, call.this)
+
+
+def _is_fresh(value: Value) -> bool:
+    """Whether an array is the result of a call or literal that nothing else can hold: reversing it changes no other."""
+    return all(isinstance(atom, HeapObject) and not atom.readers for atom in value)
+
+
+def _slice(run: Calls, call: Call) -> Value:
+    items = run.items_of(call.this)
+    starts, ends = integers(run, call.arg(0), call, 0), integers(run, call.arg(1), call, None)
+    if items is not None and starts and ends and len(starts) == len(ends) == 1:
+        return make(run, call, items[slice(starts[0], ends[0])], BOTTOM)
+    return make(run, call, None, elements(run, call.this, call))
+
+
+def _concat(run: Calls, call: Call) -> Value:
+    parts: list[Value] | None = []
+    combined: Value = BOTTOM
+    for value in (call.this, *call.args, *([call.rest] if call.rest else [])):
+        items = run.items_of(value)
+        is_array = any(isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"} for atom in value)
+        if items is not None and parts is not None and not call.rest:
+            parts.extend(items)
+        elif is_array or not all(type(atom) is str or type(atom) is Primitive for atom in value):
+            parts = None
+        elif parts is not None:
+            parts.append(value)
+        combined = join(combined, join(value, elements(run, value, call)))
+    return make(run, call, parts, combined)
+
+
+def _at(run: Calls, call: Call) -> Value:
+    items, indices = run.items_of(call.this), integers(run, call.arg(0), call, 0)
+    if items is None or indices is None:
+        return join(elements(run, call.this, call), V_UNDEFINED)
+    result: Value = BOTTOM
+    for index in indices:
+        inside = index is not None and -len(items) <= index < len(items)
+        result = join(result, items[index] if inside and index is not None else V_UNDEFINED)
+    return result
+
+
+def _reduce(run: Calls, call: Call) -> Value:
+    function, items = call.arg(0), run.items_of(call.this)
+    run.use(function, Flow.CALLBACK, call.start, call.end)
+    joined = elements(run, call.this, call)
+    has_initial = len(call.args) > 1
+    if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
+        ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
+        total = call.args[1] if has_initial else ordered.pop(0)
+        for index, item in enumerate(ordered):
+            total = run.call(function, V_UNDEFINED, (total, item, of(number(index)), call.this), call.start, call.end)
+        return total
+    total = join(call.arg(1) if has_initial else joined, call.rest)
+    for _ in range(4):
+        made = run.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.start, call.end)
+        wider = join(total, made)
+        if wider == total:
+            break
+        total = wider
+    return total
+
+
+def _join(run: Calls, call: Call) -> Value:
+    separators = run.strings(call.arg(0), call.start, call.end) if call.args else of(",")
+    result: Value = BOTTOM
+    for atom in call.this:
+        if not isinstance(atom, HeapObject):
+            result = join(result, run.strings(of(atom), call.start, call.end))
+            continue
+        atom.readers.add(run.unit)
+        for separator in separators:
+            made = run.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
+            result = join(result, made)
+    return result
+
+
+def _from(run: Calls, call: Call) -> Value:
+    source, function = call.arg(0), call.arg(1)
+    items = run.items_of(source)
+    texts = [atom for atom in source if type(atom) is str]
+    if items is None and len(texts) == len(source) == 1:
+        items = [of(character) for character in texts[0][:MAX_ITEMS]]
+    joined = elements(run, source, call)
+    for atom in source:
+        if isinstance(atom, HeapObject):
+            joined = join(joined, atom.everything())
+    if len(call.args) > 1:
+        run.use(function, Flow.CALLBACK, call.start, call.end)
+        if items is not None and len(items) <= _MAX_UNROLLED:
+            items = [run.call(function, V_UNDEFINED, (item, of(number(i))), call.start, call.end) for i, item in enumerate(items)]
+        else:
+            items = None
+            joined = run.call(function, V_UNDEFINED, (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end)
+    return make(run, call, items, joined)
+
+
+def _array(run: Calls, call: Call) -> Value:
+    if len(call.args) == 1 or call.rest:
+        return make(run, call, None, join(call.all(), V_UNDEFINED))
+    return make(run, call, list(call.args), BOTTOM)
+
+
+def _of(run: Calls, call: Call) -> Value:
+    return make(run, call, None if call.rest else list(call.args), call.all())
+
+
+def _fill(run: Calls, call: Call) -> Value:
+    mutate(run, call.this, call.arg(0))
+    return call.this
+
+
+def _with(run: Calls, call: Call) -> Value:
+    return make(run, call, None, join(elements(run, call.this, call), call.arg(1)))
+
+
+def _entries(run: Calls, call: Call) -> Value:
+    pair = run.allocate("array", call.start, "pair")
+    run.put_item(pair, 0, V_NUMBER)
+    run.put_item(pair, 1, elements(run, call.this, call) or V_UNDEFINED)
+    return make(run, call, None, of(pair))
+
+
+_P = "Array.prototype."
+TRANSFER: dict[str, Transfer] = {
+    "Array": _array,
+    "Array.of": _of,
+    "Array.from": _from,
+    f"{_P}map": _map,
+    f"{_P}flatMap": _flat_map,
+    f"{_P}flat": _flat,
+    f"{_P}filter": _filter,
+    f"{_P}forEach": _callback(V_UNDEFINED),
+    f"{_P}find": _callback(None),
+    f"{_P}findLast": _callback(None),
+    f"{_P}findIndex": _callback(V_NUMBER),
+    f"{_P}findLastIndex": _callback(V_NUMBER),
+    f"{_P}every": _callback(V_BOOLEAN),
+    f"{_P}some": _callback(V_BOOLEAN),
+    f"{_P}reduce": _reduce,
+    f"{_P}reduceRight": _reduce,
+    f"{_P}sort": _sorted,
+    f"{_P}toSorted": _sorted,
+    f"{_P}push": _push,
+    f"{_P}unshift": _push,
+    f"{_P}pop": _take,
+    f"{_P}shift": _take,
+    f"{_P}splice": _splice,
+    f"{_P}toSpliced": _splice,
+    f"{_P}reverse": _reverse,
+    f"{_P}toReversed": _reverse,
+    f"{_P}slice": _slice,
+    f"{_P}concat": _concat,
+    f"{_P}at": _at,
+    f"{_P}join": _join,
+    f"{_P}toString": _join,
+    f"{_P}fill": _fill,
+    f"{_P}copyWithin": _fill,
+    f"{_P}with": _with,
+    f"{_P}entries": _entries,
+    f"{_P}keys": lambda run, call: make(run, call, None, V_NUMBER),
+    f"{_P}values": lambda run, call: make(run, call, None, elements(run, call.this, call)),
+    f"{_P}indexOf": lambda _run, _call: V_NUMBER,
+    f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
+    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}toLocaleString": lambda _run, _call: V_STRING,
+    "Array.fromAsync": lambda run, call: V_U1 | elements(run, call.this, call),
+}

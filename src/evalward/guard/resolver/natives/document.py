@@ -1,0 +1,108 @@
+"""The page's functions that take markup, attribute names or code (HTML Standard; guard.md §3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    DATA,
+    TEXT,
+    V_DATA,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    known,
+    of,
+)
+from evalward.guard.resolver.writes import INJECTION
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+_ELEMENT = of(known("Element"))
+_DOM_CALLBACKS = ("forEach", "map", "filter", "find", "some", "every")
+
+
+def _write(run: Calls, call: Call) -> Value:
+    run.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
+    return V_UNDEFINED
+
+
+def _insert_html(run: Calls, call: Call) -> Value:
+    run.sink("html", call.arg(1), call.start, call.end)
+    return V_UNDEFINED
+
+
+def _set_attribute(run: Calls, call: Call) -> Value:
+    offset = 1 if call.path.endswith("NS") else 0
+    run.set_attribute(call.arg(offset), call.arg(offset + 1), call.start, call.end)
+    run.use(call.all(), Flow.COERCE, call.start, call.end)
+    return V_UNDEFINED
+
+
+def _create_element(run: Calls, call: Call) -> Value:
+    for atom in call.arg(1 if call.path.endswith("NS") else 0):
+        if type(atom) is str:
+            if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
+                run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+        elif atom is TEXT or atom is DATA or run.strict:
+            run.report(INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved")
+    return _ELEMENT
+
+
+def _listener(run: Calls, call: Call) -> Value:
+    """``addEventListener``: the listener is called with an event; ``this`` is the element."""
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(1), call.this, (of(DATA),), call.start, call.end)
+    for atom in call.arg(1):
+        if isinstance(atom, HeapObject) and not atom.callable:
+            run.escape_object(atom)
+    return V_UNDEFINED
+
+
+def _evaluate(run: Calls, call: Call) -> Value:
+    """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
+    position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
+    code = call.arg(position)
+    for atom in code:
+        if isinstance(atom, HeapObject) and atom.callable:
+            run.call(of(atom), V_UNDEFINED, [V_DATA] * 4, call.start, call.end)
+        elif not (isinstance(atom, Known) and atom.label is not None):
+            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+    run.use(code, Flow.CALLBACK, call.start, call.end)
+    for value in (*call.args[position + 1 :], call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = run.allocate("promise", call.start, "evaluated")
+    run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+    return of(made)
+
+
+def _observer(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
+    return of(known("Observer.prototype"))
+
+
+_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
+_EVALUATORS = ("evaluate", "evaluateHandle", "$eval", "$$eval", "waitForFunction", "evaluateAll", "exposeFunction", "exposeBinding")
+
+TRANSFER: dict[str, Transfer] = {
+    "document.write": _write,
+    "document.writeln": _write,
+    "document.createElement": _create_element,
+    "document.createElementNS": _create_element,
+    "Element.insertAdjacentHTML": _insert_html,
+    "Element.setAttribute": _set_attribute,
+    "Element.setAttributeNS": _set_attribute,
+    "Element.addEventListener": _listener,
+    "addEventListener": _listener,
+    "Observer": _observer,
+    **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
+}
+
+_NOTHING: Value = BOTTOM

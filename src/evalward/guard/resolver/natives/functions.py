@@ -1,0 +1,57 @@
+"""``Function.prototype``: calls by another road are calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import BOTTOM, V_U1, V_UNDEFINED, Value, join, of
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+
+def call(run: Calls, call: Call) -> Value:
+    """``f.call(this, …)``."""
+    return run.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
+
+
+def list_arguments(run: Calls, value: Value, call: Call) -> tuple[list[Value], Value]:
+    """Return the arguments that an array-like holds, and the join of those at unknown positions."""
+    items = run.items_of(value)
+    if items is not None:
+        return list(items), BOTTOM
+    joined: Value = BOTTOM
+    for atom in value:
+        joined = join(joined, run.get_element(atom, call.start))
+    return [], joined
+
+
+def apply(run: Calls, call: Call) -> Value:
+    """``f.apply(this, list)``."""
+    args, rest = list_arguments(run, call.arg(1), call) if len(call.args) > 1 or call.rest else ([], BOTTOM)
+    return run.call(call.this, call.arg(0), args, call.start, call.end, rest)
+
+
+def bind(run: Calls, call: Call) -> Value:
+    """``f.bind(this, …)``: a new function with the first arguments fixed."""
+    if call.rest:
+        run.leak(call.this, Flow.ARGUMENT, call.start, call.end)
+        return V_U1
+    made = run.allocate("native", call.start, "bind")
+    function, args = (call.this, (call.arg(0), *call.args[1:]))
+    if made.bound is not None:
+        function = join(function, made.bound[0])
+        old = made.bound[1]
+        args = tuple(join(a, old[i] if i < len(old) else BOTTOM) for i, a in enumerate(args))
+    made.bound = (function, args)
+    run.put(made, "name", V_UNDEFINED)
+    return of(made)
+
+
+TRANSFER: dict[str, Transfer] = {
+    "Function.prototype.call": call,
+    "Function.prototype.apply": apply,
+    "Function.prototype.bind": bind,
+}

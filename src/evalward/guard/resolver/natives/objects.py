@@ -1,0 +1,172 @@
+"""``Object``'s other methods: copying, listing, freezing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    U2,
+    V_BOOLEAN,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+
+def _object(run: Calls, call: Call) -> Value:
+    del run
+    objects = frozenset(atom for atom in call.arg(0) if not (type(atom) is str or type(atom) is Primitive))
+    return join(objects, of(U2))
+
+
+def _assign(run: Calls, call: Call) -> Value:
+    target = call.arg(0)
+    sources = call.all(1)
+    for atom in target:
+        if isinstance(atom, HeapObject):
+            run.copy_properties(atom, sources, call.start, call.end)
+            for source in sources:
+                _call_setters(run, atom, source, call)
+        else:
+            for source in sources:
+                if isinstance(source, HeapObject):
+                    for name, value in list(source.properties.items()):
+                        run.set(of(atom), name, value, call.start, call.end)
+                    if source.extensible:
+                        run.set_computed(of(atom), run.enumerable_keys(source), source.elements, call.start, call.end)
+    return target
+
+
+def _call_setters(run: Calls, target: HeapObject, source: object, call: Call) -> None:
+    if isinstance(source, HeapObject):
+        for name, setter in target.setters.items():
+            if name in source.properties:
+                run.call(setter, of(target), (source.properties[name],), call.start, call.end)
+
+
+def contents(run: Calls, value: Value, call: Call) -> Value:
+    """Return the join of an object's own property values, getters called."""
+    result: Value = BOTTOM
+    for atom in value:
+        if isinstance(atom, HeapObject):
+            atom.readers.add(run.unit)
+            result = join(result, atom.everything())
+            for getter in atom.getters.values():
+                result = join(result, run.call(getter, of(atom), (), call.start, call.end))
+            if atom.escaped:
+                result = join(result, run.get_element(atom, call.start))
+        elif type(atom) is not Primitive and type(atom) is not str:
+            result = join(result, run.get_unknown(atom, call.start, call.end))
+        else:
+            result = join(result, run.get_element(atom, call.start))
+    return result
+
+
+def _values(run: Calls, call: Call) -> Value:
+    made = run.allocate("array", call.start, "values")
+    value = call.arg(0)
+    exact = len(value) == 1
+    for atom in value:
+        if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped and exact:
+            atom.readers.add(run.unit)
+            if made.items and len(made.items) != len(atom.properties):
+                run.inexact(made)
+            for index, name in enumerate(list(atom.properties)):
+                run.put_item(made, index, run.get(of(atom), name, call.start, call.end))
+            return of(made)
+    run.inexact(made)
+    run.put_element(made, contents(run, value, call))
+    return of(made)
+
+
+def _entries(run: Calls, call: Call) -> Value:
+    made = run.allocate("array", call.start, "entries")
+    value = call.arg(0)
+    if len(value) == 1:
+        (atom,) = value
+        if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped:
+            atom.readers.add(run.unit)
+            if made.items and len(made.items) != len(atom.properties):
+                run.inexact(made)
+            for index, name in enumerate(list(atom.properties)):
+                pair = run.allocate("array", call.start, f"entry {name}")
+                run.put_item(pair, 0, of(name))
+                run.put_item(pair, 1, run.get(of(atom), name, call.start, call.end))
+                run.put_item(made, index, of(pair))
+            return of(made)
+    run.inexact(made)
+    pair = run.allocate("array", call.start, "entry")
+    for atom in value:
+        run.put_item(pair, 0, run.enumerable_keys(atom))
+    run.put_item(pair, 1, contents(run, value, call) or V_UNDEFINED)
+    run.put_element(made, of(pair))
+    return of(made)
+
+
+def _from_entries(run: Calls, call: Call) -> Value:
+    made = run.allocate("object", call.start, "fromEntries")
+    for entries in call.arg(0):
+        if isinstance(entries, HeapObject) and entries.kind == "map":
+            _put_entry(run, made, entries.properties.get("@@keys", BOTTOM), entries.elements, call)
+            continue
+        for pair in run.iterated(of(entries), None, call.start, call.end):
+            key = run.get(of(pair), "0", call.start, call.end)
+            _put_entry(run, made, key, run.get(of(pair), "1", call.start, call.end), call)
+    return of(made)
+
+
+def _put_entry(run: Calls, target: HeapObject, key: Value, value: Value, call: Call) -> None:
+    resolved = run.key(key, call.start, call.end)
+    for name in resolved.names:
+        run.put(target, name, value)
+    if resolved.unknown or resolved.numeric:
+        target.extensible = True
+        run.put_element(target, value)
+
+
+def _group_by(run: Calls, call: Call) -> Value:
+    made = run.allocate("object", call.start, "groupBy")
+    array = run.allocate("array", call.start, "group")
+    run.inexact(array)
+    element = run.iterated(call.arg(0), None, call.start, call.end)
+    run.put_element(array, element)
+    made.extensible = True
+    run.put_element(made, of(array))
+    run.call(call.arg(1), V_UNDEFINED, (element,), call.start, call.end)
+    made.prototype = of(known("Object.prototype"))
+    return of(made)
+
+
+def _same(_run: Calls, call: Call) -> Value:
+    return call.arg(0)
+
+
+TRANSFER: dict[str, Transfer] = {
+    "Object": _object,
+    "Object.assign": _assign,
+    "Object.values": _values,
+    "Object.entries": _entries,
+    "Object.fromEntries": _from_entries,
+    "Object.groupBy": _group_by,
+    "Object.freeze": _same,
+    "Object.seal": _same,
+    "Object.preventExtensions": _same,
+    "Object.prototype.valueOf": lambda _run, call: call.this,
+    "Object.is": lambda _run, _call: V_BOOLEAN,
+    "Object.hasOwn": lambda _run, _call: V_BOOLEAN,
+    "Object.isFrozen": lambda _run, _call: V_BOOLEAN,
+    "Object.isSealed": lambda _run, _call: V_BOOLEAN,
+    "Object.isExtensible": lambda _run, _call: V_BOOLEAN,
+    "Object.prototype.hasOwnProperty": lambda _run, _call: V_BOOLEAN,
+    "Object.prototype.propertyIsEnumerable": lambda _run, _call: V_BOOLEAN,
+    "Array.isArray": lambda _run, _call: V_BOOLEAN,
+}

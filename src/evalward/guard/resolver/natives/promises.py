@@ -1,0 +1,115 @@
+"""``Promise``: values travel through ``then``, executors and combinators (ECMA-262 §27.2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import BOTTOM, NULL, U2, UNDEFINED, V_UNDEFINED, Value, join, of
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+
+def _callable(value: Value) -> Value:
+    return frozenset(atom for atom in value if atom is not UNDEFINED and atom is not NULL)
+
+
+def settled(run: Calls, call: Call, value: Value, tag: str = "") -> Value:
+    """Return a promise of a value."""
+    made = run.allocate("promise", call.start, f"{call.path}{tag}")
+    run.put_element(made, run.awaited(value, call.start, call.end) or V_UNDEFINED)
+    return of(made)
+
+
+def _then(run: Calls, call: Call) -> Value:
+    value = run.awaited(call.this, call.start, call.end)
+    value = frozenset(atom for atom in value if not (isinstance(atom, HeapObject) and atom.kind == "promise"))
+    result: Value = BOTTOM
+    handlers = [_callable(call.arg(0)), _callable(call.arg(1))] if call.path.endswith("then") else [BOTTOM, _callable(call.arg(0))]
+    for position, handler in enumerate(handlers):
+        run.use(handler, Flow.CALLBACK, call.start, call.end)
+        argument = value if position == 0 else join(join(run.read(run.thrown), of(U2)), value)
+        result = join(result, run.call(handler, V_UNDEFINED, (argument,), call.start, call.end))
+    return settled(run, call, join(result, value))
+
+
+def _finally(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+    return call.this
+
+
+def _promise(run: Calls, call: Call) -> Value:
+    made = run.allocate("promise", call.start, "executor")
+    resolver = of(run.resolver(made))
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, (resolver, resolver), call.start, call.end)
+    return of(made)
+
+
+def _resolve(run: Calls, call: Call) -> Value:
+    return settled(run, call, call.arg(0))
+
+
+def _all(run: Calls, call: Call) -> Value:
+    array = run.allocate("array", call.start, "all")
+    items = run.items_of(call.arg(0))
+    if items is None or (array.items and len(array.items) != len(items)):
+        run.inexact(array)
+        elements = run.iterated(call.arg(0), None, call.start, call.end)
+        run.put_element(array, run.awaited(elements, call.start, call.end))
+    else:
+        for index, item in enumerate(items):
+            run.put_item(array, index, run.awaited(item, call.start, call.end))
+    return settled(run, call, of(array))
+
+
+def _all_settled(run: Calls, call: Call) -> Value:
+    outcome = run.allocate("object", call.start, "outcome")
+    elements = run.iterated(call.arg(0), None, call.start, call.end)
+    value = run.awaited(elements, call.start, call.end)
+    run.put(outcome, "status", of("fulfilled", "rejected"))
+    run.put(outcome, "value", join(value, V_UNDEFINED))
+    run.put(outcome, "reason", join(value, of(U2)))
+    array = run.allocate("array", call.start, "outcomes")
+    run.inexact(array)
+    run.put_element(array, of(outcome))
+    return settled(run, call, of(array))
+
+
+def _first(run: Calls, call: Call) -> Value:
+    return settled(run, call, run.iterated(call.arg(0), None, call.start, call.end))
+
+
+def _with_resolvers(run: Calls, call: Call) -> Value:
+    promise = run.allocate("promise", call.start, "withResolvers")
+    made = run.allocate("object", call.start, "withResolvers")
+    resolver = of(run.resolver(promise))
+    run.put(made, "promise", of(promise))
+    run.put(made, "resolve", resolver)
+    run.put(made, "reject", resolver)
+    return of(made)
+
+
+def _try(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    return settled(run, call, run.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest))
+
+
+TRANSFER: dict[str, Transfer] = {
+    "Promise": _promise,
+    "Promise.resolve": _resolve,
+    "Promise.reject": _resolve,
+    "Promise.all": _all,
+    "Promise.allSettled": _all_settled,
+    "Promise.any": _first,
+    "Promise.race": _first,
+    "Promise.withResolvers": _with_resolvers,
+    "Promise.try": _try,
+    "Promise.prototype.then": _then,
+    "Promise.prototype.catch": _then,
+    "Promise.prototype.finally": _finally,
+}

@@ -1,0 +1,227 @@
+"""``Reflect``, ``Proxy`` and the reflective methods of ``Object``: reads, writes and calls by another road."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives.functions import list_arguments
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    NULL,
+    U1,
+    V_BOOLEAN,
+    V_STRING,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+
+def _get(run: Calls, call: Call) -> Value:
+    return run.get_computed(call.arg(0), call.arg(1), call.start, call.end)
+
+
+def _set(run: Calls, call: Call) -> Value:
+    run.set_computed(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    return V_BOOLEAN
+
+
+def _apply(run: Calls, call: Call) -> Value:
+    args, rest = list_arguments(run, call.arg(2), call)
+    return run.call(call.arg(0), call.arg(1), args, call.start, call.end, rest)
+
+
+def _construct(run: Calls, call: Call) -> Value:
+    args, rest = list_arguments(run, call.arg(1), call)
+    return run.construct(call.arg(0), args, call.start, call.end, rest)
+
+
+def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> Value:
+    """Return a property descriptor: what the property holds is its ``value``, accessors are ``get`` and ``set``."""
+    made = run.allocate("object", call.start, tag)
+    value = run.get_computed(owner, key, call.start, call.end)
+    run.put(made, "value", value)
+    getters: Value = BOTTOM
+    for atom in owner:
+        if isinstance(atom, HeapObject):
+            for accessor in (*atom.getters.values(), *atom.setters.values()):
+                getters = join(getters, accessor)
+    run.put(made, "get", join(getters, V_U1))
+    run.put(made, "set", join(getters, V_U1))
+    return of(made)
+
+
+def _get_own_property_descriptor(run: Calls, call: Call) -> Value:
+    return _descriptor(run, call, call.arg(0), call.arg(1), "descriptor")
+
+
+def _get_own_property_descriptors(run: Calls, call: Call) -> Value:
+    made = run.allocate("object", call.start, "descriptors")
+    made.extensible = True
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            for name in [*atom.properties, *atom.getters]:
+                run.put(made, name, _descriptor(run, call, of(atom), of(name), f"descriptor {name}"))
+        elif type(atom) is Known:
+            for name in run.catalogue.get(atom.path).members:
+                run.put(made, name, _descriptor(run, call, of(atom), of(name), f"descriptor {name}"))
+        run.put_element(made, _descriptor(run, call, of(atom), V_STRING, "descriptor any"))
+    return of(made)
+
+
+def _get_prototype_of(run: Calls, call: Call) -> Value:
+    result: Value = BOTTOM
+    for atom in call.arg(0):
+        result = join(result, run.prototype_of(atom))
+    return result
+
+
+def _set_prototype_of(run: Calls, call: Call) -> Value:
+    run.report("prototype-tampering", 0, call.start, call.end, None, "the prototype of an object is replaced")
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            atom.prototype = join(atom.prototype, call.arg(1))
+            run.changed(atom)
+    return call.arg(0)
+
+
+def _create(run: Calls, call: Call) -> Value:
+    made = run.allocate("object", call.start, "create")
+    made.prototype = join(made.prototype, call.arg(0))
+    if any(isinstance(atom, HeapObject) and atom.callable for atom in call.arg(0)) or U1 in call.arg(0):
+        made.kind = "prototype"
+    if len(call.args) > 1:
+        define_all(run, of(made), call.args[1], call)
+    return of(made)
+
+
+def define_all(run: Calls, target: Value, descriptors: Value, call: Call) -> None:
+    """Model ``Object.defineProperties``."""
+    for atom in descriptors:
+        if isinstance(atom, HeapObject):
+            for name, descriptor in list(atom.properties.items()):
+                run.define(target, of(name), descriptor, call.start, call.end)
+            if atom.elements:
+                run.define(target, V_STRING, atom.elements, call.start, call.end)
+        elif type(atom) is not Primitive:
+            run.leak(target, Flow.ARGUMENT, call.start, call.end)
+
+
+def _define_property(run: Calls, call: Call) -> Value:
+    run.define(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    return call.arg(0) if call.path.startswith("Object") else V_BOOLEAN
+
+
+def _define_properties(run: Calls, call: Call) -> Value:
+    define_all(run, call.arg(0), call.arg(1), call)
+    return call.arg(0)
+
+
+def _own_keys(run: Calls, call: Call) -> Value:
+    made = run.allocate("array", call.start, "keys")
+    names = list[str]()
+    certain = len(call.arg(0)) == 1
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject) and not atom.extensible and not atom.escaped and atom.kind == "object":
+            atom.readers.add(run.unit)
+            names.extend(name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#")))
+        else:
+            certain = False
+            run.put_element(made, run.enumerable_keys(atom))
+    if not certain or (made.items and len(made.items) != len(names)):
+        run.inexact(made)
+    for index, name in enumerate(names):
+        run.put_item(made, index, of(name))
+    return of(made)
+
+
+def _proxy(run: Calls, call: Call) -> Value:
+    """A proxy: any use may call any trap with the target, and reaches the target itself."""
+    made = run.allocate("proxy", call.start)
+    target, handler = call.arg(0), call.arg(1)
+    made.extensible = True
+    run.put_element(made, target)
+    for atom in target:
+        if isinstance(atom, HeapObject):
+            run.put_element(made, atom.everything())
+            if atom.callable:
+                made.kind = "proxy"
+        elif type(atom) is Known and atom.label is not None:
+            run.leak(of(atom), Flow.ARGUMENT, call.start, call.end)
+    receiver = of(made)
+    for atom in handler:
+        if not isinstance(atom, HeapObject):
+            run.leak(target, Flow.ARGUMENT, call.start, call.end)
+            run.put_element(made, V_U1)
+            continue
+        traps = join(atom.everything(), BOTTOM)
+        for name, trap in list(atom.properties.items()):
+            result = run.call(trap, of(atom), _trap_arguments(run, name, target, receiver, call), call.start, call.end)
+            run.put_element(made, result)
+        if atom.extensible or atom.escaped:
+            run.put_element(made, run.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end))
+    return receiver
+
+
+def _trap_arguments(run: Calls, name: str, target: Value, receiver: Value, call: Call) -> tuple[Value, ...]:
+    if name in {"apply", "construct"}:
+        args = run.allocate("array", call.start, "trap arguments")
+        run.inexact(args)
+        run.put_element(args, V_U1)
+        return (target, V_UNDEFINED if name == "apply" else of(args), of(args), receiver)
+    return (target, V_STRING, V_U1 if name in {"set", "defineProperty"} else receiver, receiver)
+
+
+def _revocable(run: Calls, call: Call) -> Value:
+    made = run.allocate("object", call.start, "revocable")
+    run.put(made, "proxy", _proxy(run, call))
+    return of(made)
+
+
+def _lookup(run: Calls, call: Call) -> Value:
+    run.report("prototype-tampering", 0, call.start, call.end, None, f"`{call.path.rpartition('.')[2]}` is called")
+    return V_U1
+
+
+TRANSFER: dict[str, Transfer] = {
+    "Reflect.get": _get,
+    "Reflect.set": _set,
+    "Reflect.apply": _apply,
+    "Reflect.construct": _construct,
+    "Reflect.getPrototypeOf": _get_prototype_of,
+    "Reflect.setPrototypeOf": _set_prototype_of,
+    "Reflect.getOwnPropertyDescriptor": _get_own_property_descriptor,
+    "Reflect.defineProperty": _define_property,
+    "Reflect.ownKeys": _own_keys,
+    "Reflect.has": lambda _run, _call: V_BOOLEAN,
+    "Object.getOwnPropertyDescriptor": _get_own_property_descriptor,
+    "Object.getOwnPropertyDescriptors": _get_own_property_descriptors,
+    "Object.getPrototypeOf": _get_prototype_of,
+    "Object.setPrototypeOf": _set_prototype_of,
+    "Object.create": _create,
+    "Object.defineProperty": _define_property,
+    "Object.defineProperties": _define_properties,
+    "Object.getOwnPropertyNames": _own_keys,
+    "Object.keys": _own_keys,
+    "Proxy": _proxy,
+    "Proxy.revocable": _revocable,
+    "Object.prototype.__lookupGetter__": _lookup,
+    "Object.prototype.__lookupSetter__": _lookup,
+    "Object.prototype.__defineGetter__": _lookup,
+    "Object.prototype.__defineSetter__": _lookup,
+    "Object.prototype.isPrototypeOf": lambda _run, _call: of(NULL) & V_BOOLEAN | V_BOOLEAN,
+    "Function.prototype": lambda _run, _call: V_UNDEFINED,
+}
+
+_KNOWN_PROTOTYPE = known("Object.prototype")

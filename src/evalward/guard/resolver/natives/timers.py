@@ -1,0 +1,59 @@
+"""Timers: a function is a callback, text is compiled (HTML Standard §8.6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    ANY_STRING,
+    DATA,
+    TEXT,
+    V_NUMBER,
+    V_UNDEFINED,
+    Value,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+_GLOBAL = of(known("globalThis", "global-object"))
+
+
+def _timer(run: Calls, call: Call) -> Value:
+    handler = call.arg(0)
+    for atom in handler:
+        textual = type(atom) is str or atom in {TEXT, DATA, ANY_STRING}
+        if not textual and isinstance(atom, HeapObject) and not atom.callable:
+            textual = atom.kind not in {"resolver", "proxy"}
+        if textual:
+            run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
+    run.use(handler, Flow.CALLBACK, call.start, call.end)
+    run.call(handler, _GLOBAL, call.args[2:], call.start, call.end, call.rest)
+    return V_NUMBER
+
+
+def _frame(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.start, call.end)
+    return V_NUMBER
+
+
+def _next_tick(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
+    return V_UNDEFINED
+
+
+TRANSFER: dict[str, Transfer] = {
+    "setTimeout": _timer,
+    "setInterval": _timer,
+    "setImmediate": _timer,
+    "requestAnimationFrame": _frame,
+    "requestIdleCallback": _frame,
+    "process.nextTick": _next_tick,
+}

@@ -1,0 +1,226 @@
+"""Operators on constants (ECMA-262 §13); whatever is not modelled gives the unknown of the result's type."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.coercion import Coercion
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    BOTTOM,
+    FALSE,
+    STRING_UNKNOWNS,
+    TEXT,
+    TRUE,
+    UNDEFINED,
+    V_BOOLEAN,
+    V_NUMBER,
+    V_STRING,
+    V_UNDEFINED,
+    Known,
+    Primitive,
+    Value,
+    join,
+    number,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.guard.resolver.values import Atom
+
+_COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
+_MAX_PAIRS = 64
+_MAX_POWER = 1024
+_WORD = 0xFFFFFFFF
+
+
+def to_int32(value: float) -> int:
+    """Return ToInt32 (ECMA-262 §7.1.6)."""
+    if not math.isfinite(value):
+        return 0
+    word = int(value) & _WORD
+    return word - (_WORD + 1) if word > _WORD >> 1 else word
+
+
+def _power(left: float, right: float) -> float:
+    if abs(right) > _MAX_POWER or (abs(left) == 1 and not math.isfinite(right)):
+        return math.nan
+    result = left**right
+    return result if isinstance(result, float) else math.nan
+
+
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "%": math.fmod,
+    "**": _power,
+    "|": lambda left, right: to_int32(left) | to_int32(right),
+    "&": lambda left, right: to_int32(left) & to_int32(right),
+    "^": lambda left, right: to_int32(left) ^ to_int32(right),
+    "<<": lambda left, right: to_int32(to_int32(left) << (to_int32(right) & 31)),
+    ">>": lambda left, right: to_int32(left) >> (to_int32(right) & 31),
+    ">>>": lambda left, right: (to_int32(left) & _WORD) >> (to_int32(right) & 31),
+}
+
+
+def truthiness(atom: Atom) -> bool | None:
+    """Return ToBoolean of an atom, None when it is not known."""
+    if type(atom) is str:
+        return bool(atom)
+    if type(atom) is Primitive:
+        return atom.truthy
+    if isinstance(atom, (HeapObject, Known)):
+        return True
+    return None
+
+
+class Operators(Coercion):
+    """Folding of unary and binary operators."""
+
+    def binary(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+        """Return the value of a binary expression."""
+        if not left or not right:
+            return left if operator in {"||", "&&", "??"} else BOTTOM
+        match operator:
+            case "+":
+                return self._add(left, right, start, end)
+            case "||":
+                return join(frozenset(a for a in left if truthiness(a) is not False), right)
+            case "&&":
+                return join(frozenset(a for a in left if truthiness(a) is not True), right)
+            case "??":
+                return join(left, right)
+            case _ if operator in _COMPARISONS:
+                return self._compare(operator, left, right)
+            case _:
+                return self._arithmetic(operator, left, right, start, end)
+
+    def _compare(self, operator: str, left: Value, right: Value) -> Value:
+        if len(left) == 1 and len(right) == 1:
+            (one,), (other,) = left, right
+            if type(one) is str and type(other) is str and operator in {"==", "===", "!=", "!=="}:
+                return of(TRUE if (one == other) == operator.startswith("=") else FALSE)
+        return V_BOOLEAN
+
+    def _add(self, left: Value, right: Value, start: int, end: int) -> Value:
+        left = self._primitives(left, start, end)
+        right = self._primitives(right, start, end)
+        if len(left) * len(right) > _MAX_PAIRS:
+            return of(TEXT, ANY_NUMBER) if TEXT in left or TEXT in right else of(ANY_STRING, ANY_NUMBER)
+        result: Value = BOTTOM
+        for one in left:
+            for other in right:
+                result = join(result, self._add_atoms(one, other))
+        return result
+
+    def _primitives(self, value: Value, start: int, end: int) -> Value:
+        result: Value = BOTTOM
+        for atom in value:
+            made = of(atom) if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
+            result = join(result, made)
+        return result
+
+    def _add_atoms(self, one: Atom, other: Atom) -> Value:
+        if type(one) is str and type(other) is str:
+            return self.concatenated((of(one), of(other)))
+        if type(one) is str and type(other) is Primitive:
+            return self.concatenated((of(one), of(other.text)))
+        if type(one) is Primitive and type(other) is str:
+            return self.concatenated((of(one.text), of(other)))
+        if type(one) is Primitive and type(other) is Primitive:
+            return of(number(one.number + other.number))
+        if one is TEXT or other is TEXT:
+            return of(TEXT)
+        if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
+            return V_STRING
+        return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
+
+    def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+        ones, others = self.numbers(left, start, end), self.numbers(right, start, end)
+        function = _ARITHMETIC.get(operator)
+        if function is None or len(ones) * len(others) > _MAX_PAIRS:
+            return V_NUMBER
+        result: Value = BOTTOM
+        for one in ones:
+            for other in others:
+                if type(one) is not Primitive or type(other) is not Primitive:
+                    return V_NUMBER
+                try:
+                    result = join(result, of(number(function(one.number, other.number))))
+                except (ArithmeticError, ValueError):
+                    result = join(result, V_NUMBER)
+        return result
+
+    def unary(self, operator: str, value: Value, start: int, end: int) -> Value:
+        """Return the value of a unary expression."""
+        match operator:
+            case "typeof":
+                return self._typeof(value)
+            case "void":
+                return V_UNDEFINED
+            case "delete":
+                return V_BOOLEAN
+            case "!":
+                known = {truthiness(atom) for atom in value}
+                if len(known) == 1 and None not in known:
+                    return of(FALSE if known.pop() else TRUE)
+                return V_BOOLEAN if value else BOTTOM
+            case "+":
+                return self.numbers(value, start, end)
+            case _:
+                result: Value = BOTTOM
+                for atom in self.numbers(value, start, end):
+                    if type(atom) is not Primitive:
+                        return V_NUMBER
+                    folded = -atom.number if operator == "-" else ~to_int32(atom.number)
+                    result = join(result, of(number(folded)))
+                return result
+
+    def _typeof(self, value: Value) -> Value:
+        if not value:
+            return BOTTOM
+        names: set[Atom] = set()
+        for atom in value:
+            if type(atom) is str:
+                names.add("string")
+            elif type(atom) is Primitive:
+                names.add(atom.type)
+            elif isinstance(atom, HeapObject) and not atom.escaped:
+                names.add("function" if atom.callable else "object")
+            else:
+                return V_STRING
+        return frozenset(names)
+
+    def update(self, value: Value, step: int, start: int, end: int, *, variable: bool) -> Value:
+        """Return the new value of ``++`` and ``--``; a variable's is any number, since it counts."""
+        if not value:
+            return BOTTOM
+        if variable:
+            self.numbers(value, start, end)
+            return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
+        return self._arithmetic("-", value, of(number(-step)), start, end)
+
+    @staticmethod
+    def has_undefined(value: Value) -> bool:
+        """Whether the value may be undefined."""
+        return UNDEFINED in value
+
+    @staticmethod
+    def is_boolean(value: Value) -> bool:
+        """Whether the value is certainly a boolean."""
+        return bool(value) and all(atom in {TRUE, FALSE, ANY_BOOLEAN} for atom in value)
+
+    @staticmethod
+    def is_number(value: Value) -> bool:
+        """Whether the value is certainly a number."""
+        return bool(value) and all(
+            atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number") for atom in value
+        )

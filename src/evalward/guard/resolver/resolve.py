@@ -1,0 +1,110 @@
+"""From parsed programs to findings: lower, run to the fixpoint, translate offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.catalogue import load_catalogue
+from evalward.guard.locate import locate
+from evalward.guard.resolver.interpreter import Interpreter
+from evalward.guard.resolver.lowering import lower
+from evalward.guard.resolver.state import AnalysisLimitError
+from evalward.guard.resolver.values import V_DATA, Value, known, of
+from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.triggers import is_loaded
+from evalward.guard.verdict import Finding, TraceStep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.program import ParsedProgram, Survey
+    from evalward.guard.resolver.state import Use
+    from evalward.guard.rules import Rules
+
+_BINDING_KINDS: dict[str, Value] = {
+    "json": V_DATA,
+    "electron": of(known("electron")),
+    "electron.app": of(known("electron.app")),
+    "electronApp": of(known("playwright.electronApp")),
+    "playwright.page": of(known("playwright.page")),
+    "playwright.context": of(known("playwright.context")),
+    "playwright.browser": of(known("playwright.browser")),
+    "playwright.electronApp": of(known("playwright.electronApp")),
+    "element": of(known("Element")),
+}
+# What a sink of each target usually binds, when policy declares nothing else.
+_USUAL: dict[Target, dict[str, str]] = {
+    Target.MAIN: {"electron": "electron", "app": "electron.app", "electronApp": "electron", "arg": "json"},
+    Target.RENDERER: {"arg": "json"},
+    Target.NODE: {
+        "page": "playwright.page",
+        "context": "playwright.context",
+        "browser": "playwright.browser",
+        "electronApp": "playwright.electronApp",
+        "arg": "json",
+    },
+    Target.SANDBOX: {"arg": "json"},
+}
+_ELECTRON_GLOBALS = {"shell": "electron.shell", "BrowserWindow": "electron.BrowserWindow", "webContents": "electron.webContents"}
+
+
+def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
+    """Return what the sink binds: the target's usual names, then what policy or the request declare."""
+    bound = {name: _BINDING_KINDS[kind] for name, kind in _USUAL[target].items()}
+    if target is Target.MAIN:
+        for name, path in _ELECTRON_GLOBALS.items():
+            bound[name] = of(known(path, load_catalogue().get(path).label))
+    for name, kind in rules.bindings.items():
+        bound[name] = _BINDING_KINDS.get(kind, V_DATA)
+    return bound
+
+
+def resolve(
+    programs: Sequence[ParsedProgram], survey: Survey, rules: Rules, target: Target = Target.MAIN
+) -> list[Finding]:
+    """Return what the programs reach that policy decides about, the most telling finding first."""
+    findings: list[Finding] = []
+    for program in programs:
+        if is_loaded(program.source, survey, strict=rules.profile is Profile.STRICT):
+            findings.extend(_findings(program, rules, target))
+    return findings
+
+
+def _findings(program: ParsedProgram, rules: Rules, target: Target) -> list[Finding]:
+    shapes = program.shapes
+    expression = Shape.EXPRESSION in shapes or Shape.FUNCTION in shapes
+    lowered = lower(
+        program.source,
+        program.roots,
+        expression=expression and not {Shape.SCRIPT, Shape.ASYNC_BODY} & set(shapes),
+        module=Shape.MODULE in shapes,
+        script=Shape.SCRIPT in shapes,
+    )
+    parameter: Value | None = None
+    if Shape.FUNCTION in shapes:
+        parameter = of(known("electron")) if target is Target.MAIN else V_DATA
+    interpreter = Interpreter(
+        lowered,
+        load_catalogue(),
+        steps=rules.limits.steps,
+        strict=rules.profile is Profile.STRICT,
+        bindings=bindings_for(rules, target),
+        parameter=parameter,
+        module=Shape.MODULE in shapes,
+    )
+    try:
+        interpreter.run()
+    except AnalysisLimitError:
+        return [Finding("analysis-limit")]
+    uses = sorted(interpreter.uses.values(), key=lambda use: (use.rank, use.start, use.construct))
+    payload = program.source[program.offset : program.offset + program.length]
+    return [_finding(use, payload, program.offset) for use in uses]
+
+
+def _finding(use: Use, payload: bytes, offset: int) -> Finding:
+    def place(start: int, end: int) -> tuple[int, int]:
+        low = min(max(start - offset, 0), len(payload))
+        return low, min(max(end - offset, low), len(payload))
+
+    trace = tuple(TraceStep(step.note, locate(payload, *place(step.start, step.end))) for step in use.trace)
+    return Finding(use.construct, locate(payload, *place(use.start, use.end)), trace)

@@ -1,0 +1,192 @@
+"""The interpreter's state: registers, dependencies, allocation, findings, budget."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
+
+if TYPE_CHECKING:
+    from evalward.guard.catalogue import Catalogue
+    from evalward.guard.resolver.ir import Lowered, Unit
+    from evalward.guard.resolver.values import Atom
+
+MAX_GROWTH = 6
+
+
+class AnalysisLimitError(Exception):
+    """The step budget was used up; ``steps`` is how many were allowed."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__(f"the resolver's budget of {steps} steps is used up")
+        self.steps = steps
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a value's way, in offsets of the wrapped source."""
+
+    note: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A use that policy decides about: what (a construct label), where, how it got there.
+
+    ``rank`` orders findings, the most telling first: 0 a capability is exercised, 1 it is read by an unresolved
+    key, 2 it leaves the payload, 3 a value that may be one does.
+    """
+
+    construct: str
+    rank: int
+    start: int
+    end: int
+    trace: tuple[Step, ...] = field(default=(), compare=False)
+
+
+class State:
+    """Registers, the worklist, and what was found so far."""
+
+    def __init__(self, lowered: Lowered, catalogue: Catalogue, *, steps: int, strict: bool) -> None:
+        self.lowered = lowered
+        self.catalogue = catalogue
+        self.strict = strict
+        self.budget = steps
+        self.steps = 0
+        self.values: list[Value] = [BOTTOM] * lowered.registers
+        for register, value in lowered.constants.items():
+            self.values[register] = value
+        self.readers: dict[int, set[Unit]] = {}
+        self.growth: dict[int, int] = {}
+        self.queue: deque[Unit] = deque()
+        self.unit: Unit = lowered.units[0]
+        self.objects: dict[tuple[int, str], HeapObject] = {}
+        self.uses: dict[tuple[str, int, int, int], Use] = {}
+        self.origins: dict[Atom, tuple[Step, ...]] = {}
+        self.thrown = self._extra_register()
+        self.pending_escapes: list[HeapObject] = []
+
+    def _extra_register(self) -> int:
+        self.values.append(BOTTOM)
+        return len(self.values) - 1
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work; raise AnalysisLimitError past the budget."""
+        self.steps += steps
+        if self.steps > self.budget:
+            raise AnalysisLimitError(self.budget)
+
+    def enqueue(self, unit: Unit) -> None:
+        """Have a unit run (again)."""
+        if not unit.queued:
+            unit.queued = True
+            self.queue.append(unit)
+
+    def read(self, register: int) -> Value:
+        """Return a variable's value; the current unit runs again when it changes."""
+        readers = self.readers.get(register)
+        if readers is None:
+            self.readers[register] = {self.unit}
+        else:
+            readers.add(self.unit)
+        return self.values[register]
+
+    def write(self, register: int, value: Value) -> None:
+        """Join a value into a variable."""
+        old = self.values[register]
+        if value <= old:
+            return
+        if old:
+            count = self.growth.get(register, 0) + 1
+            self.growth[register] = count
+            new = self.bounded(old | value, force=count > MAX_GROWTH)
+            if new == old:
+                return
+        else:
+            new = value
+        self.values[register] = new
+        for unit in self.readers.get(register, ()):
+            self.enqueue(unit)
+
+    def bounded(self, value: Value, *, force: bool = False) -> Value:
+        """Return the value within the bounds on constants and objects; what is dropped becomes unknown."""
+        value = widened(value, force=force)
+        if len(value) <= MAX_OBJECTS:
+            return value
+        kept: set[Atom] = {U1}
+        for atom in value:
+            if isinstance(atom, HeapObject):
+                self.escape_object(atom)
+            elif isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
+                kept.add(atom)
+        return frozenset(kept)
+
+    def escape_object(self, target: HeapObject) -> None:
+        """Note that unmodelled code may read, write and call the object."""
+        if not target.escaped:
+            target.escaped = True
+            self.pending_escapes.append(target)
+            self.changed(target)
+
+    def changed(self, target: HeapObject) -> None:
+        """Run again what has read the object."""
+        for unit in target.readers:
+            self.enqueue(unit)
+
+    def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
+        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
+        key = (start, f"{kind}:{tag}")
+        target = self.objects.get(key)
+        if target is None:
+            target = self.objects[key] = HeapObject(kind, start)
+        return target
+
+    def put(self, target: HeapObject, name: str, value: Value) -> None:
+        """Join a value into a named property."""
+        old = target.properties.get(name, BOTTOM)
+        new = join(old, value)
+        if new != old:
+            target.properties[name] = self.bounded(new)
+            self.changed(target)
+
+    def put_element(self, target: HeapObject, value: Value) -> None:
+        """Join a value into what an unknown key, an index or an iteration finds."""
+        new = join(target.elements, value)
+        if new != target.elements:
+            target.elements = self.bounded(new)
+            self.changed(target)
+
+    def put_item(self, target: HeapObject, index: int, value: Value) -> None:
+        """Join a value into the element at an index; the caller keeps the index within bounds."""
+        while len(target.items) <= index:
+            target.items.append(BOTTOM)
+        new = join(target.items[index], value)
+        if new != target.items[index]:
+            target.items[index] = self.bounded(new)
+            self.changed(target)
+
+    def inexact(self, target: HeapObject) -> None:
+        """Give up on the order and number of an array's elements."""
+        if target.exact:
+            target.exact = False
+            self.changed(target)
+
+    def origin(self, atom: Atom, parent: Atom | None, note: str, start: int, end: int) -> None:
+        """Remember how an atom first came about."""
+        if atom not in self.origins:
+            before = self.origins.get(parent, ()) if parent is not None else ()
+            self.origins[atom] = (*before, Step(note, start, end))[-8:]
+
+    def report(self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = "") -> None:
+        """Record a use."""
+        key = (construct, rank, start, end)
+        if key not in self.uses:
+            trace = self.origins.get(atom, ()) if atom is not None else ()
+            if note:
+                trace = (*trace, Step(note, start, end))
+            self.uses[key] = Use(construct, rank, start, end, trace)

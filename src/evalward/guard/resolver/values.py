@@ -1,0 +1,240 @@
+"""Abstract values: bounded sets of atoms (guard.md §2).
+
+A value is a ``frozenset`` of atoms; the empty set is *bottom* (nothing reaches here yet) and a join is a union.
+A JavaScript string constant is a Python ``str``; every other atom is an interned object that compares by identity.
+
+The unknown atoms carry the distance d of guard.md §2, the least number of property reads that may lead to a
+function constructor: ``U2`` (a plain object or primitive), ``U1`` (may be callable), ``U0`` (may be a function
+constructor). ``W0`` is a U0 that was read from data rather than from a certain function; it is as callable, but
+handing it on is how ordinary code passes ``table[row][column]`` around. ``BUILT`` may be a function made from text.
+``DATA`` is a U2 that derives from ``arg``, JSON or the page; ``TEXT`` is the string that derives from them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evalward.guard.resolver.heap import HeapObject
+
+MAX_STRINGS = 24
+MAX_NUMBERS = 24
+MAX_OBJECTS = 48
+MAX_STRING_LENGTH = 16_384
+
+
+class Unknown:
+    """An atom that stands for every value of some class; ``distance`` is d(v) of guard.md §2."""
+
+    __slots__ = ("distance", "name")
+
+    def __init__(self, name: str, distance: int) -> None:
+        self.name = name
+        self.distance = distance
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Primitive:
+    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives."""
+
+    __slots__ = ("number", "text", "truthy", "type")
+
+    def __init__(self, type_: str, text: str, number: float, *, truthy: bool) -> None:
+        self.type = type_
+        self.text = text
+        self.number = number
+        self.truthy = truthy
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Known:
+    """An object that the catalogue names. ``label`` is set when the object itself is a denied capability.
+
+    ``path`` is its canonical name (``process``, ``Array.prototype.map``); a capability reached by another road
+    (``[].constructor.constructor``) keeps its path and takes the label of the road. ``by_constructor`` marks a
+    constructor that was itself read as ``.constructor``.
+    """
+
+    __slots__ = ("by_constructor", "label", "path")
+
+    def __init__(self, path: str, label: str | None, *, by_constructor: bool) -> None:
+        self.path = path
+        self.label = label
+        self.by_constructor = by_constructor
+
+    def __repr__(self) -> str:
+        return f"<{self.path}>"
+
+
+class Host:
+    """An object of the host that no catalogue names, by the path on which it was reached."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"<host {self.path}>"
+
+
+Atom: TypeAlias = Union[str, Unknown, Primitive, Known, Host, "HeapObject"]
+Value: TypeAlias = frozenset[Atom]
+
+U0 = Unknown("U0", 0)
+W0 = Unknown("W0", 0)
+BUILT = Unknown("BUILT", 0)
+U1 = Unknown("U1", 1)
+U2 = Unknown("U2", 2)
+DATA = Unknown("DATA", 2)
+CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)  # `.constructor` of plain data: one more read builds functions
+CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that may be callable
+ANY_STRING = Unknown("ANY_STRING", 2)
+TEXT = Unknown("TEXT", 2)
+ANY_NUMBER = Unknown("ANY_NUMBER", 2)
+ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
+ANY_BIGINT = Unknown("ANY_BIGINT", 2)
+ANY_SYMBOL = Unknown("ANY_SYMBOL", 2)
+
+NAN = float("nan")
+UNDEFINED = Primitive("undefined", "undefined", NAN, truthy=False)
+NULL = Primitive("object", "null", 0.0, truthy=False)
+TRUE = Primitive("boolean", "true", 1.0, truthy=True)
+FALSE = Primitive("boolean", "false", 0.0, truthy=False)
+
+BOTTOM: Value = frozenset()
+V_UNDEFINED: Value = frozenset({UNDEFINED})
+V_U1: Value = frozenset({U1})
+V_U2: Value = frozenset({U2})
+V_DATA: Value = frozenset({DATA})
+V_STRING: Value = frozenset({ANY_STRING})
+V_NUMBER: Value = frozenset({ANY_NUMBER})
+V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
+
+PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
+STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT})
+
+_numbers: dict[str, Primitive] = {}
+_known: dict[tuple[str, str | None, bool], Known] = {}
+_hosts: dict[str, Host] = {}
+_INTERN_CAP = 4_096
+_HOST_PATH_CAP = 4
+_HOST_NAME_CAP = 120
+
+
+def number_text(value: float) -> str:
+    """Return ``Number::toString`` (ECMA-262 §6.1.6.1.20) for radix 10."""
+    if value != value:  # noqa: PLR0124 - the definition of NaN
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == int(value) and abs(value) < 1e21:  # noqa: PLR2004 - the bound of the standard
+        return str(int(value))
+    text = repr(value)
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    power = int(exponent)
+    if -7 <= power < 0:  # noqa: PLR2004 - the bounds of the standard
+        digits = mantissa.replace(".", "").lstrip("-")
+        sign = "-" if value < 0 else ""
+        return f"{sign}0.{'0' * (-power - 1)}{digits}"
+    return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def number(value: float) -> Primitive:
+    """Return the atom of a number; minus zero is zero."""
+    text = number_text(value + 0.0)
+    atom = _numbers.get(text)
+    if atom is None:
+        atom = Primitive("number", text, float(value), truthy=bool(value) and value == value)  # noqa: PLR0124
+        if len(_numbers) >= _INTERN_CAP:
+            _numbers.clear()
+        _numbers[text] = atom
+    return atom
+
+
+def known(path: str, label: str | None = None, *, by_constructor: bool = False) -> Known:
+    """Return the atom of a catalogued object; ``path`` is interned until the table is full, then made anew."""
+    key = (path, label, by_constructor)
+    atom = _known.get(key)
+    if atom is None:
+        if len(_known) >= _INTERN_CAP:
+            _known.clear()
+        atom = _known.setdefault(key, Known(path, label, by_constructor=by_constructor))
+    return atom
+
+
+def symbol(name: str) -> Primitive:
+    """Return the atom of a well-known symbol; as a property key it reads ``@@name``."""
+    atom = _numbers.get(f"@@{name}")
+    if atom is None:
+        atom = _numbers.setdefault(f"@@{name}", Primitive("symbol", f"@@{name}", NAN, truthy=True))
+    return atom
+
+
+def host(path: str) -> Host:
+    """Return the atom of an object that only the host knows; deep paths share one atom."""
+    path = path if path.count(".") < _HOST_PATH_CAP and len(path) < _HOST_NAME_CAP else "host"
+    atom = _hosts.get(path)
+    if atom is None:
+        if len(_hosts) >= _INTERN_CAP:
+            _hosts.clear()
+        atom = _hosts.setdefault(path, Host(path))
+    return atom
+
+
+def string(text: str) -> Value:
+    """Return the value of a string constant, unknown when it is too long to follow."""
+    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_STRING
+
+
+def of(*atoms: Atom) -> Value:
+    """Return the value that holds just these atoms."""
+    return frozenset(atoms)
+
+
+def join(left: Value, right: Value) -> Value:
+    """Return the union, with too many constants widened to the unknown of their type."""
+    if right <= left:
+        return left
+    joined = left | right
+    if len(joined) > MAX_STRINGS:
+        joined = widened(joined)
+    return joined
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    """Return the union of several values."""
+    result = BOTTOM
+    for value in values:
+        result = join(result, value)
+    return result
+
+
+def widened(value: Value, *, force: bool = False) -> Value:
+    """Replace the constants of each type by the unknown of that type where there are too many (or always)."""
+    strings = [a for a in value if type(a) is str]
+    numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
+    if strings and (force or len(strings) > MAX_STRINGS):
+        value = value.difference(strings) | V_STRING
+    if numbers and (force or len(numbers) > MAX_NUMBERS):
+        value = value.difference(numbers) | V_NUMBER
+    return value
+
+
+def strings_of(value: Value) -> list[str] | None:
+    """Return the string constants in a fixed order if the value holds nothing else, otherwise None."""
+    found = [a for a in value if type(a) is str]
+    return sorted(found) if found and len(found) == len(value) else None
+
+
+def is_tainted(value: Value) -> bool:
+    """Whether the value derives from ``arg``, JSON or the page."""
+    return TEXT in value or DATA in value

@@ -1,0 +1,223 @@
+"""Property writes: into payload objects, into the host, into built-in prototypes and sinks (guard.md §2, §3)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.properties import Properties
+from evalward.guard.resolver.values import (
+    ANY_STRING,
+    DATA,
+    STRING_UNKNOWNS,
+    TEXT,
+    V_U1,
+    Host,
+    Known,
+    Primitive,
+    Value,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.values import Atom
+
+_ACTIVE_MARKUP = re.compile(
+    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
+    r"(?:java|vb)\s*script\s*:|data\s*:\s*text/html",
+    re.IGNORECASE,
+)
+_SCRIPT_URL = re.compile(r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE)
+_URL_ATTRIBUTES = frozenset({"href", "src", "action", "formaction", "xlink:href", "data", "background", "poster"})
+INJECTION = "dom-script-injection"
+
+
+class Writes(Properties):
+    """Writes of properties, and the sinks behind some of them."""
+
+    def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
+        """Write a property by a known name."""
+        for atom in owner:
+            self._set_on(atom, name, value, start, end)
+
+    def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
+        """Write a property by a computed key."""
+        resolved = self.key(key, start, end)
+        for name in resolved.names:
+            self.set(owner, name, value, start, end)
+        if resolved.numeric or resolved.unknown:
+            for atom in owner:
+                self._set_dynamic(
+                    atom,
+                    value,
+                    start,
+                    end,
+                    tainted=resolved.tainted or TEXT in value or DATA in value,
+                    numeric=not resolved.unknown,
+                )
+
+    def _set_on(self, atom: Atom, name: str, value: Value, start: int, end: int) -> None:
+        if name == "__proto__" and not isinstance(atom, Host):
+            self.report("__proto__", 0, start, end, atom, "`__proto__` is written")
+        if isinstance(atom, HeapObject):
+            self._set_on_object(atom, name, value, start, end)
+        elif type(atom) is Known:
+            self._set_on_known(atom, name, value, start, end)
+        elif type(atom) is not str and type(atom) is not Primitive:
+            if name == "prepareStackTrace":
+                self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+            self.leak(value, Flow.PROPERTY, start, end)
+
+    def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+        if target.escaped:
+            self.leak(value, Flow.PROPERTY, start, end)
+        if name in target.setters:
+            self.call(target.setters[name], of(target), (value,), start, end)
+            return
+        for parent in target.prototype:
+            self._inherited_setter(parent, target, name, value, start, end)
+        if target.kind in {"array", "arguments"} and name.isdigit():
+            if len(name) <= 5 and int(name) <= len(target.items) < MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
+                self.put_item(target, int(name), value)
+            else:
+                self.inexact(target)
+                self.put_element(target, value)
+            if target.kind == "arguments":
+                self.put_element(target, value)
+            return
+        if target.kind == "array" and name == "length":
+            self.inexact(target)
+        if name not in target.properties:
+            target.uncertain.add(name)
+        self.put(target, name, value)
+
+    def _inherited_setter(
+        self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
+        for _ in range(16):
+            if not isinstance(parent, HeapObject):
+                return
+            parent.readers.add(self.unit)
+            if name in parent.setters:
+                self.call(parent.setters[name], of(target), (value,), start, end)
+                return
+            above = [atom for atom in parent.prototype if isinstance(atom, HeapObject)]
+            if not above:
+                return
+            parent = above[0]
+
+    def _set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
+        entry = self.catalogue.get(atom.path)
+        if name == "prepareStackTrace":
+            self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+            return
+        if atom.path.endswith(".prototype") and atom.path in self.catalogue.entries:
+            self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+            return
+        if atom.label is not None and atom.path != "globalThis":
+            self.report(atom.label, 0, start, end, atom, f"`{atom.path}` is written")
+            return
+        if atom.path == "globalThis":
+            self.use(value, Flow.GLOBAL, start, end)
+            member = entry.members.get(name)
+            if member is not None and name not in entry.sinks and member.result.startswith("@"):
+                self.report("prototype-tampering", 0, start, end, atom, f"the global `{name}` is replaced")
+        kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
+        if kind is not None:
+            self.sink(kind, value, start, end)
+        elif entry.callable or (entry.members.get(name) and entry.members[name].label):
+            self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+        self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
+
+    def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, tainted: bool, numeric: bool) -> None:
+        if isinstance(atom, HeapObject):
+            if atom.escaped:
+                self.leak(value, Flow.PROPERTY, start, end)
+            for setter in atom.setters.values():
+                self.call(setter, of(atom), (value,), start, end)
+            if atom.kind == "array":
+                self.inexact(atom)
+            elif not numeric and not atom.extensible:
+                atom.extensible = True
+                self.changed(atom)
+            self.put_element(atom, value)
+            return
+        if not numeric:
+            self.unresolved(atom, start, end)
+        if type(atom) is Known:
+            self._set_dynamic_on_known(atom, start, end, tainted=tainted, numeric=numeric)
+        self.leak(value, Flow.PROPERTY, start, end)
+
+    def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, tainted: bool, numeric: bool) -> None:
+        entry = self.catalogue.get(atom.path)
+        if numeric or entry.unresolved == "harmless":
+            return
+        if entry.unresolved == "dynamic-key" or atom.path.endswith("prototype") or entry.callable:
+            label = "dynamic-key" if entry.unresolved == "dynamic-key" else "prototype-tampering"
+            self.report(label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved")
+        elif (entry.sinks or self.catalogue.get(entry.prototype).sinks) and (tainted or self.strict):
+            self.report("dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved")
+
+    def sink(self, kind: str, value: Value, start: int, end: int) -> None:
+        """Judge a value that a DOM sink turns into markup, a URL or a document."""
+        constants = [atom for atom in value if type(atom) is str]
+        resolved = len(constants) == len(value) or all(type(atom) in {str, Primitive} for atom in value)
+        match kind:
+            case "html" | "script":
+                if any(_ACTIVE_MARKUP.search(text) or kind == "script" for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                elif not resolved and (self.strict or kind == "script"):
+                    self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+            case "url" | "navigate":
+                if any(_SCRIPT_URL.match(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the URL is a script")
+            case "handler":
+                if any(constants) or (value & STRING_UNKNOWNS):
+                    self.report(INJECTION, 0, start, end, None, "the event handler is text")
+                for atom in value:
+                    if isinstance(atom, HeapObject):
+                        self.escape_object(atom)
+
+    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``."""
+        for atom in name:
+            if type(atom) is str:
+                lowered = atom.lower()
+                if lowered.startswith("on"):
+                    self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                elif lowered == "srcdoc":
+                    self.sink("script", value, start, end)
+                elif lowered in _URL_ATTRIBUTES:
+                    self.sink("url", value, start, end)
+            elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
+                self.report("dynamic-key", 1, start, end, None, "an attribute is set by a name that cannot be resolved")
+
+    def define(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor."""
+        resolved = self.key(key, start, end)
+        value = self.get(descriptor, "value", start, end)
+        getter, setter = self.get(descriptor, "get", start, end), self.get(descriptor, "set", start, end)
+        callables = frozenset(atom for atom in getter if self.may_be_callable(atom) or isinstance(atom, HeapObject))
+        setters = frozenset(atom for atom in setter if self.may_be_callable(atom) or isinstance(atom, HeapObject))
+        self.use(callables | setters, Flow.CALLBACK, start, end)
+        for atom in target:
+            if type(atom) is Known and atom.path.endswith("prototype"):
+                self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+            if not isinstance(atom, HeapObject):
+                self.leak(value | callables | setters, Flow.PROPERTY, start, end)
+                continue
+            if resolved.unknown or resolved.numeric:
+                self._set_dynamic(atom, value, start, end, tainted=False, numeric=not resolved.unknown)
+                self.leak(callables | setters, Flow.PROPERTY, start, end)
+                if callables:
+                    self.put_element(atom, V_U1)
+            for name in resolved.names:
+                if callables:
+                    atom.getters[name] = atom.getters.get(name, frozenset()) | callables
+                if setters:
+                    atom.setters[name] = atom.setters.get(name, frozenset()) | setters
+                if callables or setters:
+                    self.changed(atom)
+                self._set_on(atom, name, value, start, end)
