@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import selectors
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,19 +34,13 @@ class Connection:
     """
 
     def __init__(self, command: list[str], on_event: Callable[[Message], None]) -> None:
-        theirs_in, ours_out = os.pipe()
-        ours_in, theirs_out = os.pipe()
-        # The browser wants exactly the descriptors 3 and 4; the shell puts them there and becomes the browser.
-        redirect = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
+        theirs_in, ours_out = _pipe()
+        ours_in, theirs_out = _pipe()
+        null = [(os.POSIX_SPAWN_OPEN, descriptor, os.devnull, os.O_RDWR, 0) for descriptor in range(3)]
+        ends = [(os.POSIX_SPAWN_DUP2, theirs_in, 3), (os.POSIX_SPAWN_DUP2, theirs_out, 4)]
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - a fixed script; its arguments are not parsed by it
-                ["/bin/sh", "-c", redirect, *command],
-                pass_fds=(theirs_in, theirs_out),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            # A group of its own, so that the browser's helpers can be ended with it.
+            self._pid = os.posix_spawn(command[0], command, os.environ, file_actions=[*null, *ends], setpgroup=0)
         except OSError:
             os.close(ours_in)
             os.close(ours_out)
@@ -109,10 +103,18 @@ class Connection:
         """End the browser and everything that it started."""
         os.close(self._in)
         os.close(self._out)
-        # The browser's helpers are in its session: none may outlive it.
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            os.killpg(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe whose descriptors are above those that the browser wants, so that no dup2 closes another."""
+    low = os.pipe()
+    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10) for descriptor in low]
+    for descriptor in low:
+        os.close(descriptor)
+    return high[0], high[1]
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

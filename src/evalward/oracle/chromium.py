@@ -223,12 +223,13 @@ def _install(config: dict[str, Any]) -> str:
 
 
 def _frame_script() -> str:
-    """Return what a frame of the page runs first: function constructors of its realm are traps too."""
+    """Return what a frame of the page runs first: the function constructors and sinks of its realm are traps too."""
     return (
         f"if (window !== top && globalThis.{_BINDING}) {{ const emit = globalThis.{_BINDING};"
         f" delete globalThis.{_BINDING}; const G = globalThis;"
         " const config = { members: {} };"
-        f" {source('log.js')} {source('intrinsics.js')} trapFunctionConstructors(); }}"
+        f" {source('log.js')} {source('intrinsics.js')} {source('document.js')}"
+        " trapFunctionConstructors(); trapSinks(); }"
     )
 
 

@@ -159,12 +159,14 @@ def _verify_benign(case: Case, oracles: Oracles) -> Proof:
 def _verify_escape(case: Case, oracles: Oracles) -> Proof:
     claims = claimed(case)
     seen: set[str] = set()
+    endings: dict[str, None] = {}
     for data in (ORDINARY, *attacker_data()):
         if data.word and not _depends_on_data(case):
             break
         for run in _runs(case, oracles, data):
             touched = {hit.capability for hit in run.hits}
             seen |= touched
+            endings[f"{run.engine} {run.ending}"] = None
             if touched & claims or (touched and not claims):
                 return Proof(case, "proven", run.engine)
     for construct in case.constructs:
@@ -173,7 +175,7 @@ def _verify_escape(case: Case, oracles: Oracles) -> Proof:
     if absent := oracles.absent_for(case.target):
         return Proof(case, "unproven", reason="; ".join(absent.values()))
     wanted = " or ".join(sorted(claims)) or "anything"
-    return Proof(case, "failed", reason=f"does not reach {wanted}; reached {', '.join(sorted(seen)) or 'nothing'}")
+    return Proof(case, "failed", reason=f"does not reach {wanted}; reached {', '.join(sorted(seen)) or 'nothing'} ({', '.join(endings)})")
 
 
 def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:

@@ -1,5 +1,6 @@
 """The sandbox: run an allowed payload in QuickJS on WebAssembly, with no I/O and hard limits (sandbox.md)."""
 
+from evalward.sandbox.envelope import evaluation_envelope
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
 from evalward.sandbox.outcome import (
     MAX_ARGUMENT,
@@ -25,4 +26,5 @@ __all__ = [
     "SandboxPool",
     "choose_shape",
     "evaluate",
+    "evaluation_envelope",
 ]

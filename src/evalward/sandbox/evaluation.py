@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DEFAULT_LIMITS: Final = EvaluationLimits()
-MAX_SEED: Final = 0xFFFF_FFFF
+MAX_SEED: Final = 2**64 - 1
+_SEED_BITS: Final = 32
 _HEAD_BYTES: Final = 16 << 10
 
 _TRAPS: Final = {
@@ -86,7 +87,8 @@ class Sandbox:
             raise ValueError("the sandbox runs no modules; allowed: script, expression, function, async_body")
         if not 0 <= seed <= MAX_SEED:
             raise ValueError(f"seed must be between 0 and {MAX_SEED}")
-        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=seed)
+        folded = (seed ^ seed >> _SEED_BITS) & 0xFFFF_FFFF
+        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=folded)
         try:
             run = self._ready().run(
                 request,

@@ -13,16 +13,37 @@ let inspecting = false;
 function inspectMarkup(markup, sink) {
   const name = String(sink).toLowerCase();
   if (name.includes('srcdoc')) hit('dom-script', 'call', sink);
-  const page = document.implementation.createHTMLDocument('');
-  page.body.innerHTML = markup;
-  for (const element of page.querySelectorAll('*')) {
-    if (element.localName === 'script' && MARKUP_THAT_RUNS.some((one) => name.includes(one))) hit('dom-script', 'call', sink);
-    for (const { name: attribute, value } of element.attributes) {
-      if (/^on/.test(attribute)) hit('dom-script', 'call', sink + ' ' + attribute);
-      else if (attribute === 'srcdoc') hit('dom-script', 'call', sink + ' srcdoc');
-      else if (URL_ATTRIBUTES.includes(attribute) && isScriptUrl(value)) hit('dom-script', 'call', sink + ' javascript:');
+  // As a whole document for <body onload>, as a template's content for rows and cells, which only a table may hold.
+  const template = document.createElement('template');
+  template.innerHTML = markup;
+  for (const tree of [new DOMParser().parseFromString(markup, 'text/html'), template.content]) {
+    for (const element of tree.querySelectorAll('*')) {
+      if (element.localName === 'script' && MARKUP_THAT_RUNS.some((one) => name.includes(one))) hit('dom-script', 'call', sink);
+      inspectElement(element, sink);
     }
   }
+}
+
+function inspectElement(element, where) {
+  for (const { name, value } of element.attributes) {
+    if (/^on/.test(name)) hit('dom-script', 'set', where + ' ' + name);
+    else if (name === 'srcdoc') hit('dom-script', 'set', where + ' srcdoc');
+    else if (URL_ATTRIBUTES.includes(name) && isScriptUrl(value)) hit('dom-script', 'set', where + ' javascript:');
+  }
+}
+
+/** Elements that come into the document by a road without a sink, such as importNode from a parsed document. */
+function watchDocument() {
+  const inspect = (records) => {
+    for (const { target, addedNodes } of records) {
+      inspectElement(target.attributes ? target : document.body, 'attribute');
+      for (const node of addedNodes) {
+        if (!node.querySelectorAll) continue;
+        for (const element of [node, ...node.querySelectorAll('*')]) if (element.attributes) inspectElement(element, 'inserted');
+      }
+    }
+  };
+  new MutationObserver(inspect).observe(document, { subtree: true, childList: true, attributes: true });
 }
 
 function trapSinks() {
@@ -119,6 +140,7 @@ function trapTimers() {
 }
 
 function trapDocument() {
+  watchDocument();
   trapSinks();
   trapUrls();
   trapFrames();

@@ -4,7 +4,13 @@
 /** The capability that a member stands for, where it differs from its holder's. */
 function capabilityOfMember(holder, key) {
   if (key === 'constructor' && holder !== 'module') return 'codegen';
-  return config.members[key] || holder;
+  return Object.hasOwn(config.members, key) ? config.members[key] : holder;
+}
+
+/** What a loader gives: some modules are capabilities of their own. */
+function capabilityOfCall(holder, args) {
+  const name = typeof args[0] === 'string' ? args[0].replace(/^node:/, '') : '';
+  return Object.hasOwn(config.modules, name) ? config.modules[name] : holder;
 }
 
 /** An object of which every part is denied: any call, construction or write on it is a hit, a read a weak one. */
@@ -14,6 +20,7 @@ function recorder(capability, path, depth = 0) {
     get(_, key) {
       if (key === Symbol.toPrimitive) return () => '[' + path + ']';
       if (typeof key === 'symbol' || key === 'then') return undefined;
+      if (key === 'name') return path.slice(path.lastIndexOf('.') + 1);
       const where = path + '.' + key;
       hit(capability, 'get', where);
       return depth > 8 ? undefined : recorder(capabilityOfMember(capability, key), where, depth + 1);
@@ -22,8 +29,14 @@ function recorder(capability, path, depth = 0) {
     defineProperty(_, key) { hit(capability, 'set', path + '.' + printable(key)); return true; },
     deleteProperty(_, key) { hit(capability, 'set', path + '.' + printable(key)); return true; },
     has: () => true,
-    apply() { hit(capability, 'call', path); return depth > 8 ? undefined : recorder(capability, path + '()', depth + 1); },
-    construct() { hit(capability, 'construct', path); return recorder(capability, 'new ' + path, depth + 1); },
+    apply(_, self, args) {
+      hit(capability, 'call', path);
+      return depth > 8 ? undefined : recorder(capabilityOfCall(capability, args), path + '()', depth + 1);
+    },
+    construct(_, args) {
+      hit(capability, 'construct', path);
+      return recorder(capabilityOfCall(capability, args), 'new ' + path, depth + 1);
+    },
   });
   return mark(value, capability);
 }
@@ -51,9 +64,12 @@ function processTrap() {
   harmless.hrtime = () => [1, 0];
   harmless.hrtime.bigint = () => 1n;
   harmless.memoryUsage = () => ({ rss: 1, heapTotal: 1, heapUsed: 1, external: 1 });
-  harmless.nextTick = (callback, ...args) => { later(callback, args, 'process.nextTick'); };
+  harmless.nextTick = (callback, ...args) => {
+    if (!isFunction(callback)) hit('process', 'call', 'process.nextTick');
+    later(callback, args, 'process.nextTick');
+  };
   harmless.env = environment();
-  return mark(new RealProxy(function () {}, {
+  return mark(new RealProxy({}, {
     __proto__: null,
     get(_, key) {
       if (key in harmless && key !== 'constructor') return harmless[key];
@@ -65,12 +81,13 @@ function processTrap() {
     set(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
     defineProperty(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
     deleteProperty(_, key) { hit('process', 'set', 'process.' + printable(key)); return true; },
-    has: (_, key) => key in harmless || config.processSecrets.includes(key) || key === 'exit',
+    has: (_, key) => key in harmless || config.processSecrets.includes(key) || config.processDenied.includes(key),
     getOwnPropertyDescriptor(_, key) {
-      hit('process', 'get', 'process.' + printable(key));
-      return { value: recorder('process', 'process.' + printable(key)), configurable: true, enumerable: true, writable: true };
+      const value = key in harmless ? harmless[key] : recorder('process', 'process.' + printable(key));
+      if (!(key in harmless)) hit('process', 'get', 'process.' + printable(key));
+      return { value, configurable: true, enumerable: true, writable: true };
     },
-    ownKeys: () => ['exit', 'kill', 'abort', 'binding', 'env', 'mainModule', 'version'],
+    ownKeys: () => [...config.processDenied, 'env', 'mainModule', 'version', 'platform'],
   }), 'process');
 }
 
@@ -91,6 +108,7 @@ function stub(path, depth = 0, awaitable = false) {
         return (...args) => apply(RealPromise.prototype[key], settled, args);
       }
       if (key === 'constructor') return Host;
+      if (key === 'call' || key === 'apply' || key === 'bind') return target[key];
       if (key === 'length') return 1;
       if (key in objectPrototype) return target[key];
       if (depth > 12) return undefined;
@@ -101,7 +119,7 @@ function stub(path, depth = 0, awaitable = false) {
     apply(_, self, args) { return stubCall(path, depth, args); },
     construct(_, args) { return stubCall(path, depth, args); },
   });
-  apply(weakSet, stubs, [value, true]);
+  apply(weakSet, stubs, [value, path]);
   return value;
 }
 
@@ -112,6 +130,10 @@ function stubCall(path, depth, args) {
   }
   for (let i = 0; i < args.length; i++) {
     leak(args[i], path + '()', 1);
+    const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && args[i].webPreferences;
+    if (preferences && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
+      hit('electron', 'construct', path + ' (webPreferences)');
+    }
     if (config.textCalls.includes(name) && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
       hit('nested-evaluation', 'call', path);
     }

@@ -29,12 +29,13 @@ let argument;
 /** The JSON that the caller sends: `config.arg`, or, with `config.word`, one that says that word wherever it is asked. */
 function jsonArgument() {
   if (config.word === null) return JSON.parse(config.arg);
-  const answer = (key) => {
+  const answer = (target, key) => {
+    if (typeof key === 'symbol' || key === 'then' || key === 'toJSON' || key in objectPrototype) return target[key];
     if (config.valueNames.includes(key)) return config.value;
     return config.words ? config.words : config.word;
   };
   return new RealProxy({}, { __proto__: null,
-    get: (target, key) => (typeof key === 'symbol' || key === 'then' || key === 'toJSON' ? target[key] : answer(key)) });
+    get: answer });
 }
 
 /** What a `function` payload is called with: the host's object where the sink binds one, else the JSON argument. */
@@ -89,7 +90,10 @@ function finish() {
     for (let i = 0; i < names.length; i++) {
       const now = describe(G, names[i]);
       const before = known[names[i]];
-      if (now && 'value' in now && (!before || before.value !== now.value)) leak(now.value, 'global ' + text(names[i]), 1);
+      if (!now || !('value' in now) || (before && before.value === now.value)) continue;
+      leak(now.value, 'global ' + text(names[i]), 1);
+      const path = isObject(now.value) && apply(weakGet, stubs, [now.value]);
+      if (path && config.keptByNobody.includes(path.slice(path.lastIndexOf('.') + 1))) hit('electron', 'leak', 'global ' + text(names[i]));
     }
     leak(argument, 'argument');
     reportTampering(tamperedRoots);

@@ -1,0 +1,140 @@
+"""``evalward eval``: judge a payload, then run it in the sandbox.
+
+Register as ``"eval": "evalward.cli.eval:eval_command"`` in ``evalward.cli.app``.
+"""
+
+import os
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.cli.serverless import policy_in_force, provenance
+from evalward.errors import REGISTRY, Cause, CodedError, Meta, canonical_json, verdict_envelope
+from evalward.guard import judge
+from evalward.guard.target import Profile, Shape, Target
+from evalward.sandbox import (
+    RANGES,
+    ArgumentError,
+    Evaluation,
+    EvaluationLimits,
+    choose_shape,
+    evaluate,
+    evaluation_envelope,
+)
+
+FAILED = 1
+INFRASTRUCTURE_FAILURE = 3
+
+_DEFAULTS = EvaluationLimits()
+
+
+def _limit(name: str, what: str) -> typer.models.OptionInfo:
+    lowest, highest = RANGES[name]
+    option: typer.models.OptionInfo = typer.Option(min=lowest, max=highest, help=what)
+    return option
+
+
+def eval_command(  # noqa: PLR0913 - one parameter per option
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
+    ] = None,
+    *,
+    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    arg: Annotated[
+        str | None, typer.Option(metavar="JSON", help="What the payload sees as arg, and a function is called with.")
+    ] = None,
+    shape: Annotated[
+        Shape | None, typer.Option(help="How the text is run; default: chosen from the text.")
+    ] = None,
+    profile: Annotated[
+        Profile | None, typer.Option(help="How much must be proven; default: balanced.")
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="A policy file; without one, sandbox is opted in.", dir_okay=False, exists=True),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of Math.random.")] = 0,
+    fuel: Annotated[int, _limit("fuel", "Instructions.")] = _DEFAULTS.fuel,
+    deadline_ms: Annotated[int, _limit("deadline_ms", "Wall time in milliseconds.")] = _DEFAULTS.deadline_ms,
+    memory: Annotated[int, _limit("memory", "Bytes of memory.")] = _DEFAULTS.memory,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the envelope.")] = False,
+) -> None:
+    """Judge one payload for the sandbox and, if it is allowed, run it there.
+
+    Without --json, the result's JSON goes to standard output, console lines and errors to standard error.
+    Exit code: 0 it ran, 1 blocked or failed, 2 usage, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward eval -e "[1, 2, 3].map(x => x * 2)"
+      evalward eval -e "(a) => a.rows.length" --arg '{"rows": []}' --json
+      evalward eval script.js --shape async_body --deadline-ms 200
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    payload = _payload(file, code)
+    if shape is Shape.MODULE:
+        raise typer.BadParameter("the sandbox runs no modules", param_hint="--shape")
+    try:
+        effective = policy_in_force(policy, opt_in=[Target.SANDBOX], profile=profile)
+        rules = effective.rules_for(Target.SANDBOX)
+    except CodedError as error:
+        if REGISTRY[error.code].cause is Cause.CALLER:
+            raise typer.BadParameter(error.message) from None
+        typer.echo(f"{error.code}: {error.message}", err=True)
+        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
+    begin = time.perf_counter()
+    judged_shape = shape or choose_shape(payload)
+    verdict = judge(payload, target=Target.SANDBOX, shape=judged_shape, rules=rules)
+    decision_id = uuid.uuid4().hex
+    if not verdict.allowed:
+        envelope = verdict_envelope(
+            verdict,
+            elapsed_ms=(time.perf_counter() - begin) * 1000,
+            decision_id=decision_id,
+            provenance=provenance(effective),
+            audited=False,
+            allowed_targets=effective.allowed_targets,
+        )
+        _print(envelope, as_json=as_json)
+        raise typer.Exit(FAILED)
+    limits = EvaluationLimits(fuel=fuel, deadline_ms=deadline_ms, memory=memory)
+    argument = None if arg is None else os.fsencode(arg)
+    try:
+        evaluation = evaluate(payload, arg=argument, shape=judged_shape, limits=limits, seed=seed)
+    except ArgumentError as error:
+        raise typer.BadParameter(str(error), param_hint="--arg") from None
+    elapsed = (time.perf_counter() - begin) * 1000
+    meta = Meta(elapsed, decision_id, provenance(effective), audited=False)
+    _print(evaluation_envelope(evaluation, verdict, meta=meta), as_json=as_json, evaluation=evaluation)
+    if evaluation.code is not None:
+        retryable = REGISTRY[evaluation.code].grpc_status is not None
+        raise typer.Exit(INFRASTRUCTURE_FAILURE if retryable else FAILED)
+
+
+def _print(envelope: dict[str, object], *, as_json: bool, evaluation: Evaluation | None = None) -> None:
+    if as_json:
+        sys.stdout.buffer.write(canonical_json(envelope) + b"\n")
+        sys.stdout.flush()
+        return
+    for line in evaluation.console if evaluation else ():
+        typer.echo(f"{line.level}: {line.text}", err=True)
+    if not envelope["ok"]:
+        typer.echo(f"{envelope['error']}\nhint: {envelope['hint']}", err=True)
+    elif evaluation is not None:
+        typer.echo(evaluation.result if evaluation.result is not None else "undefined")
+
+
+def _payload(file: str | None, code: str | None) -> bytes:
+    if (file is None) == (code is None):
+        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
+    if code is not None:
+        return os.fsencode(code)
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(str(file)).read_bytes()
+    except OSError as error:
+        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from None

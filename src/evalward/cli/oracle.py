@@ -1,0 +1,79 @@
+"""``evalward oracle``: run a payload behind traps and say what it really reaches.
+
+Register as ``"oracle": "evalward.cli.oracle:oracle"`` in ``evalward.cli.app``.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.cli.serverless import bindings_option, complete_target, target_option
+from evalward.guard.target import Shape, Target
+from evalward.oracle import OracleReport, reached
+
+REACHED = 1
+
+
+def oracle(  # noqa: PLR0913 - one parameter per option
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
+    ] = None,
+    *,
+    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    target: Annotated[
+        Target,
+        typer.Option(
+            parser=target_option,
+            metavar="TARGET",
+            autocompletion=complete_target,
+            help="Whose world it runs in: main, renderer (or page), node, sandbox.",
+        ),
+    ] = Target.MAIN,
+    shape: Annotated[
+        Shape | None, typer.Option(help="How it is run; default: in each shape that it may have.")
+    ] = None,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every run.")] = False,
+) -> None:
+    """Run a payload in every engine that fits the target, and list the capabilities that it really reached.
+
+    The payload runs in traps, not on the real thing; still, use it on payloads, not on programs that you trust.
+    No hit is no proof of safety. Exit code: 0 nothing reached, 1 something reached, 2 usage, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward oracle -e "[].at.constructor('return process')()"
+      evalward oracle -e "document.title" --target renderer --json
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    if (file is None) == (code is None):
+        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
+    text = code if code is not None else _read(str(file))
+    report = reached(text, target, shape, bindings=bindings_option(bind or []))
+    typer.echo(json.dumps(report.to_json()) if as_json else "\n".join(_lines(report)))
+    if report.reached:
+        raise typer.Exit(REACHED)
+
+
+def _read(file: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {file}: {error}") from None
+
+
+def _lines(report: OracleReport) -> list[str]:
+    lines = [
+        f"{'reached' if name in report.reached else 'touched'} {name} "
+        f"(seen by {', '.join(engine.value for engine in report.seen_by(name))})"
+        for name in sorted(report.touched)
+    ]
+    lines = lines or ["nothing reached"]
+    lines += [f"not asked: {engine.value}: {reason}" for engine, reason in report.absent.items()]
+    return lines
