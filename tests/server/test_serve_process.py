@@ -21,7 +21,7 @@ from evalward.v1 import evalward_pb2 as pb
 
 EVALWARD = Path(sys.executable).with_name("evalward")
 MARKER = "marker_c41d9e07_4b2f_8861_aa05_77"
-BLOCKED = f"/* {MARKER} */ globalThis['pro' + 'cess']['ex' + 'it']('{MARKER}')".encode()
+BLOCKED = f"/* {MARKER} */ []['constr' + 'uctor']['constr' + 'uctor']('{MARKER}')()".encode()
 ALLOWED = f"/* {MARKER} */ document.title + '{MARKER}'".encode()
 
 Serve = Callable[..., Any]

@@ -1,22 +1,21 @@
 """The life of one server: build it, start it, drain it on SIGTERM.
 
-Why synchronous gRPC. Measured with grpcio 1.85 on two busy cores, medians of three alternating rounds; each
-request parses 1 KB, the health check arrives while three parses of 120 KB run:
+Why synchronous gRPC. ``benchmarks/transports.py``, grpcio 1.85, two busy cores, medians of three alternating
+rounds; each request parses 1 KB, the health check arrives while three parses of 100 KB run:
 
-====================  ========  ===========  ================  ==================  ==================
-server                p50       CPU/request  health meanwhile  CPU/request, 8 in   requests/s, 8 in
-                                                               flight              flight
-====================  ========  ===========  ================  ==================  ==================
-sync, 2 threads       1.11 ms   0.92 ms      86 ms             0.80 ms             1,238
-sync, 20 threads      1.09 ms   0.90 ms      117 ms            0.87 ms             1,139
-asyncio, in the loop  1.15 ms   0.96 ms      130 ms            0.74 ms             1,508
-asyncio, thread pool  1.21 ms   1.05 ms      101 ms            0.87 ms             1,197
-====================  ========  ===========  ================  ==================  ==================
+====================  =======  ===========  ================  ===================  ===================
+server                p50      CPU/request  health meanwhile  CPU/request (eight)  requests/s (eight)
+====================  =======  ===========  ================  ===================  ===================
+sync, 2 threads       0.57 ms  0.43 ms      38 ms             0.43 ms              2,097
+sync, 20 threads      0.57 ms  0.42 ms      24 ms             0.39 ms              1,578
+asyncio, in the loop  0.65 ms  0.51 ms      16 ms             0.47 ms              1,387
+asyncio, thread pool  0.75 ms  0.63 ms      68 ms             0.59 ms              1,461
+====================  =======  ===========  ================  ===================  ===================
 
-One client is the usual load of a sidecar, and there the synchronous server is the cheapest; a parse inside an
-event loop holds up everything, health included. Throughput will come from worker processes behind the
-executor seam. The pool has a thread for each request that may run or wait, and spare ones, so that a health
-check always finds one; an idle thread costs next to nothing. ``benchmarks/transports.py`` prints the table.
+The synchronous server is the cheapest, and more threads than requests cost nothing. Health waits for a parse
+in every one of them, since parsing holds the GIL; what bounds that wait is the guard's budget, and worker
+processes behind the executor seam will end it. The pool has a thread for each request that may run or wait,
+and spare ones, so that a health check never waits for a thread.
 """
 
 from __future__ import annotations

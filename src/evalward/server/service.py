@@ -48,7 +48,8 @@ class GuardService:
         )
         self._stopping = False
         self._in_flight = 0
-        self._idle = threading.Condition()
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
 
     def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """Return the handler to add to a server. Validate takes its request as bytes (see ``requests``)."""
@@ -74,14 +75,15 @@ class GuardService:
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
-        with self._idle:
+        with self._lock:
             self._in_flight += 1
         try:
             answer = self._decider.decide(wire, remaining=context.time_remaining(), stopping=self._stopping)
         finally:
-            with self._idle:
+            with self._lock:
                 self._in_flight -= 1
-                self._idle.notify_all()
+                if self._stopping:
+                    self._idle.notify_all()
         if answer.code is not None and REGISTRY[answer.code].is_infrastructure:
             context.abort_with_status(rich_status(answer.envelope))
         return _response(answer)
@@ -97,9 +99,7 @@ class GuardService:
 
 
 def _response(answer: Answer) -> pb.ValidateResponse:
-    response = pb.ValidateResponse(
-        binding=answer.binding, envelope=canonical_text(answer.envelope).encode()
-    )
+    response = pb.ValidateResponse(binding=answer.binding, envelope=canonical_text(answer.envelope).encode())
     if answer.code is None:
         response.allowed.would_block.extend(answer.would_block)
         response.allowed.SetInParent()
