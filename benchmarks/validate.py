@@ -1,8 +1,8 @@
 """validate() against a bare tree-sitter parse and against the seed guard on acorn in Node.
 
 Same payloads, alternating in every round, Node warm, no verdict cache. A time is the best of three short
-slices, which leaves out what other processes took; a ratio is taken within a round, and the median over the rounds is
-what counts: it survives a machine whose speed changes while this runs.
+slices, which leaves out what other processes took; a ratio is taken within a round, and the median over the
+rounds is what counts: it survives a machine whose speed changes while this runs.
 
     python benchmarks/validate.py            a table
     python benchmarks/validate.py --json     the same figures as one JSON object

@@ -13,7 +13,7 @@ from evalward.cli import app as app_module
 from evalward.cli.app import app
 
 RUNNER = CliRunner()
-COMMANDS = ["check", "demo", "serve", "health", "codes", "corpus"]
+COMMANDS = ["check", "demo", "serve", "health", "codes", "corpus", "eval", "oracle"]
 LOADED = "import sys; {run}; print('LOADED', *(m for m in {modules} if m in sys.modules))"
 
 
@@ -24,7 +24,9 @@ def test_help_names_every_command_and_shows_examples() -> None:
     assert [word for word in [*COMMANDS, "evalward check -e"] if word not in result.stdout] == []
 
 
-@pytest.mark.parametrize("command", [*([name] for name in COMMANDS), ["corpus", "run"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [*([name] for name in COMMANDS), ["corpus", "run"], ["corpus", "verify"]], ids=" ".join
+)
 def test_every_command_has_help(command: list[str]) -> None:
     result = RUNNER.invoke(app, [*command, "--help"])
 
@@ -32,7 +34,9 @@ def test_every_command_has_help(command: list[str]) -> None:
     assert "Usage" in result.stdout
 
 
-@pytest.mark.parametrize("command", [["check"], ["demo"], ["corpus", "run"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["check"], ["demo"], ["corpus", "run"], ["corpus", "verify"]], ids=" ".join
+)
 def test_the_serverless_commands_show_examples(command: list[str]) -> None:
     assert f"evalward {' '.join(command)}" in RUNNER.invoke(app, [*command, "--help"]).stdout
 
@@ -57,7 +61,7 @@ def test_a_shell_completes_the_commands() -> None:
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
     )
 
-    assert sorted(done.stdout.split()) == ["check", "codes", "corpus"]
+    assert sorted(done.stdout.split()) == ["check", "codes", "corpus", "eval", "oracle"]
 
 
 def test_check_loads_no_grpc() -> None:

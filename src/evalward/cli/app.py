@@ -21,6 +21,8 @@ class _Commands(LazyGroup):
         "health": "evalward.cli.health:health",
         "codes": "evalward.cli.codes:codes",
         "corpus": "evalward.cli.corpus:app",
+        "eval": "evalward.cli.eval:eval_command",
+        "oracle": "evalward.cli.oracle:oracle",
     }
 
 

@@ -8,7 +8,10 @@ from evalward.cli.lazy import LazyGroup
 
 
 class _Commands(LazyGroup):
-    homes = {"run": "evalward.cli.corpus_run:run"}  # noqa: RUF012 - declared ClassVar in the base class
+    homes = {  # noqa: RUF012 - declared ClassVar in the base class
+        "run": "evalward.cli.corpus_run:run",
+        "verify": "evalward.cli.corpus_verify:corpus_verify",
+    }
 
 
 app = typer.Typer(cls=_Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
