@@ -10,7 +10,9 @@ import hashlib
 import logging
 import secrets
 import time
+import traceback
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
@@ -94,8 +96,15 @@ class Decider:
         except CodedError as refusal:
             return self._refused(case, refusal)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
-            # Neither text nor traceback: an exception's text may hold payload.
-            LOG.error("decision %s failed: %s", case.decision_id, type(failure).__name__)  # noqa: TRY400
+            # Where, and of which type, but not its text: an exception's text may hold payload.
+            frame = traceback.extract_tb(failure.__traceback__, limit=-1)[0]
+            LOG.error(  # noqa: TRY400
+                "decision %s failed: %s at %s:%s",
+                case.decision_id,
+                type(failure).__name__,
+                Path(frame.filename).name,
+                frame.lineno,
+            )
             return self._refused(case, CodedError(Code.INTERNAL, "The request could not be judged."))
 
     def _judged(self, case: _Case, remaining: float | None, *, stopping: bool) -> Answer:
