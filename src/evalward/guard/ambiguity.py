@@ -1,8 +1,8 @@
 """Where this grammar's tree and V8's reading part although the tree has no error (guard.md §4, U1 to U9).
 
-Each rule is deliberately wider than the difference that it stands for: what V8 rejects may be rejected here too.
-Checks that look at single nodes are called by the one pass in ``walk``; those that look at the text decide first
-whether there is anything to look for.
+Each rule is deliberately wider than the difference that it stands for: what V8 rejects may be rejected here
+too. Checks of single nodes are called by the one pass in ``walk``; those of the text decide first whether
+there is anything to look for.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalward.guard.spans import Span
 
 _LONE_BREAK = re.compile(rb"\r|\xe2\x80[\xa8\xa9]")
+_BRACE = 0x7B
 _HTML = re.compile(rb"<!--|-->")
 _LEADING_COMMENTS = re.compile(rb"(?:[^\S\r\n]|\xc2\xa0|\xef\xbb\xbf|/\*(?:[^*]|\*(?!/))*+\*/)*+\Z")
 _HASH_BANG = kind("hash_bang_line")
@@ -31,8 +32,15 @@ _ARROW = kind("arrow_function")
 _BLOCK = kind("statement_block")
 _ASYNC = kind("async", named=False)
 _SEMICOLON = kind(";", named=False)
-_BODIED_VALUES = kinds("function_expression", "generator_function", "class", "function_declaration",
-                       "generator_function_declaration", "class_declaration", "arrow_function")
+_BODIED_VALUES = kinds(
+    "function_expression",
+    "generator_function",
+    "class",
+    "function_declaration",
+    "generator_function_declaration",
+    "class_declaration",
+    "arrow_function",
+)
 _OPERATIONS = kinds(
     "binary_expression",
     "call_expression",
@@ -41,19 +49,21 @@ _OPERATIONS = kinds(
     "ternary_expression",
     "update_expression",
 )
-_DECLARES = re.compile(rb"(?:function|class|async(?:[^\S\r\n]|/\*(?:[^*]|\*(?!/))*+\*/)*+function)(?![\w$])|let\s*\[")
+_DECLARES = re.compile(
+    rb"(?:function|class|async(?:[^\S\r\n]|/\*(?:[^*]|\*(?!/))*+\*/)*+function)(?![\w$])|let\s*\["
+)
 _AFTER_ARROW = re.compile(rb"(?:[\t\n\v\f\r ]|//[^\n\r\xe2]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
-# A letter may begin a new statement (`in` and `instanceof` would be errors in V8); the rest end an expression.
+# A letter may begin a statement (`in` and `instanceof` would be errors in V8); the rest end an expression.
 _ENDS_EXPRESSION = re.compile(rb"[),;\]}:A-Za-z_$#@'\"{0-9]|\Z")
 
 
 def hash_bang_fault(root: Node, source: bytes) -> Node | None:
     """U3: V8 ends a hashbang at CR, LS and PS too, the tree only at LF."""
-    if source.startswith(b"#!"):
-        first = root.children[0] if root.child_count else None
-        if first is None or first.kind_id != _HASH_BANG or _LONE_BREAK.search(source, 0, first.end_byte):
-            return first or root
-    return None
+    if not source.startswith(b"#!"):
+        return None
+    first = root.children[0]
+    whole = first.kind_id == _HASH_BANG and not _LONE_BREAK.search(source, 0, first.end_byte)
+    return None if whole else first
 
 
 def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
@@ -65,16 +75,16 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
     for match in _HTML.finditer(source):
         start, end = match.span()
         around = span_around(spans, start, end)
-        if around is None:
-            if match[0] == b"<!--" or _begins_line(source, start, spans):
-                return start, end
-        elif around[2] == COMMENT and start == around[0]:
-            if (
-                Shape.MODULE in program.shapes
-                or _LONE_BREAK.search(source, end, around[1])
-                or (match[0] == b"-->" and not _begins_line(source, start, spans))
-            ):
-                return start, end
+        if around is None and (match[0] == b"<!--" or _begins_line(source, start, spans)):
+            return start, end
+        if around is None or around[2] != COMMENT or start != around[0]:
+            continue
+        if (
+            Shape.MODULE in program.shapes
+            or _LONE_BREAK.search(source, end, around[1])
+            or (match[0] == b"-->" and not _begins_line(source, start, spans))
+        ):
+            return start, end
     return None
 
 
@@ -84,7 +94,11 @@ def _begins_line(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
     while True:
         while position and source[position - 1] in b"\t\v\f \xa0\xc2\xef\xbb\xbf":
             position -= 1
-        if not position or source[position - 1] in b"\n\r" or source[position - 3 : position - 1] == b"\xe2\x80":
+        if (
+            not position
+            or source[position - 1] in b"\n\r"
+            or source[position - 3 : position - 1] == b"\xe2\x80"
+        ):
             return True
         around = span_around(spans, position - 1, position)
         if around is None or around[2] != COMMENT:
@@ -97,7 +111,7 @@ def _begins_line(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
 def statement_fault(source: bytes, start: int) -> bool:
     """U8, U9, U10: an expression statement begins with a token that V8 reads as a block or a declaration."""
     first = source[start]
-    if first == 0x7B:  # {
+    if first == _BRACE:
         return True
     return first in b"fcal" and _DECLARES.match(source, start) is not None
 
@@ -114,7 +128,7 @@ def function_fault(node: Node, source: bytes) -> bool:
 def arrow_fault(node: Node, source: bytes) -> bool:
     """U9 for concise bodies: what begins with ``{`` behind ``=>`` is a block and nothing else."""
     body = node.children[-1]
-    return body.kind_id != _BLOCK and source[body.start_byte] == 0x7B
+    return body.kind_id != _BLOCK and source[body.start_byte] == _BRACE
 
 
 def arrow_may_be_operand(end: int, source: bytes) -> bool:
@@ -124,7 +138,7 @@ def arrow_may_be_operand(end: int, source: bytes) -> bool:
 
 
 def arrow_operand(root: Node) -> Node | None:
-    """U6: an arrow function as operand or callee, which no grammar allows and the tree contains all the same."""
+    """U6: an arrow function as operand or callee, which no grammar allows and the tree has all the same."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -146,7 +160,7 @@ def regex_fault(node: Node) -> bool:
 
 
 def return_fault(node: Node, source: bytes) -> bool:
-    """A line break ends ``return`` in V8 whatever follows (ECMA-262 §12.10.1)."""
+    """Find a line break behind ``return``, which ends it in V8 whatever follows (ECMA-262 §12.10.1)."""
     after = node.start_byte + len(b"return")
     if source[after : after + 1] not in b" ({[\"'`;}":
         return _broken_return(node, source, after)

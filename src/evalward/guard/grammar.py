@@ -1,4 +1,4 @@
-"""The grammar's node kinds as numbers: comparing ``kind_id`` is several times cheaper than comparing names."""
+"""The grammar's node kinds as numbers: comparing ``kind_id`` is much cheaper than names."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def kinds(*names: str) -> frozenset[int]:
 JSX = frozenset(
     number
     for number in range(KIND_COUNT)
-    if (LANGUAGE.node_kind_for_id(number) or "").startswith("jsx_")
-    and LANGUAGE.node_kind_is_visible(number)
+    if (LANGUAGE.node_kind_for_id(number) or "").startswith("jsx_") and LANGUAGE.node_kind_is_visible(number)
 )
 FUNCTIONS = kinds(
     "function_declaration",
@@ -43,5 +42,8 @@ COMMENTS = kinds("comment", "html_comment", "hash_bang_line")
 STRING_TEXT = kinds("string_fragment", "escape_sequence")
 REGEX_TEXT = kinds("regex_pattern", "regex_flags")
 IDENTIFIERS = kinds(
-    "identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern", "statement_identifier"
+    "identifier",
+    "shorthand_property_identifier",
+    "shorthand_property_identifier_pattern",
+    "statement_identifier",
 )

@@ -1,7 +1,7 @@
 """The guard's order of work: admission, target, blocklist, parse, resolve, judge (guard.md §1).
 
-A pure function of its arguments. Every step that cannot say "safe" denies; only the comparison profile ``seed``
-lets an unparsable payload pass, because that is what it compares with.
+A pure function of its arguments. Every step that cannot say "safe" denies; only the comparison profile
+``seed`` lets an unparsable payload pass, because that is what it compares with.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from evalward.guard.resolver import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.seed import seed_findings
 from evalward.guard.shapes import Rejection, programs_of
-from evalward.guard.target import Profile
+from evalward.guard.target import Profile, Shape
 from evalward.guard.verdict import Finding, Verdict
 from evalward.guard.walk import survey
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.program import ParsedProgram
     from evalward.guard.rules import Rules
-    from evalward.guard.target import Shape, Target
+    from evalward.guard.target import Target
 
 _LIMIT = "analysis-limit"
 
@@ -38,6 +38,7 @@ class _Case:
     """One payload on its way to a verdict."""
 
     payload: bytes
+    target: Target
     rules: Rules
     base: Verdict
 
@@ -49,8 +50,8 @@ class _Case:
 def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
     """Return the verdict on ``payload`` run by ``target`` in ``shape`` (None: in any undeclared way).
 
-    ``rules`` is the effective policy for ``target``. Never raises on any payload: what it may raise is a defect,
-    and the caller answers INTERNAL.
+    ``rules`` is the effective policy for ``target``. Never raises on any payload: what it may raise is a
+    defect, and the caller answers INTERNAL.
     """
     base = Verdict(
         code=None,
@@ -60,7 +61,7 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
         code_hash=content_hash(payload),
         code_length=len(payload),
     )
-    case = _Case(payload, rules, base)
+    case = _Case(payload, target, rules, base)
     refusal = admit(payload, rules.limits)
     if refusal is not None:
         return replace(case.deny(refusal.code, refusal.message, refusal.offset), limit=refusal.limit)
@@ -69,9 +70,15 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
     found = occurrences(payload, rules.keywords)
     if found and (rules.blocklist_mode is BlocklistMode.SUBSTRING or rules.profile is Profile.SEED):
         return _keyword(case, found[0])
-    programs = programs_of(payload, shape, limit_bytes=rules.limits.payload_bytes)
     if rules.profile is Profile.SEED:
-        return _seed(case, programs)
+        return _seed(case)
+    return _analysed(case, found)
+
+
+def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
+    """Parse, confirm the blocklist's occurrences in the tree, resolve and judge."""
+    payload, rules = case.payload, case.rules
+    programs = programs_of(payload, case.base.shape, limit_bytes=rules.limits.payload_bytes)
     if isinstance(programs, Rejection):
         return _keyword(case, found[0]) if found else _rejected(case, programs)
     surveys = _surveys(programs, rules, spans=bool(found))
@@ -81,7 +88,7 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
         confirmed = first_confirmed(found, payload, seen.opaque, program.offset) if found else None
         if confirmed is not None:
             return _keyword(case, confirmed)
-    return _findings(case, resolve(programs, merged(surveys), rules, target))
+    return _findings(case, resolve(programs, merged(surveys), rules, case.target))
 
 
 def merged(surveys: Sequence[Survey]) -> Survey:
@@ -133,7 +140,10 @@ def _rejected(case: _Case, why: Rejection) -> Verdict:
     return _blocked(case, [finding], ())
 
 
-def _seed(case: _Case, programs: tuple[ParsedProgram, ...] | Rejection) -> Verdict:
+def _seed(case: _Case) -> Verdict:
+    """Parse as a script unless told otherwise: the seed guard knew no shapes and no ambiguities."""
+    shape, limit = case.base.shape or Shape.SCRIPT, case.rules.limits.payload_bytes
+    programs = programs_of(case.payload, shape, limit_bytes=limit)
     if isinstance(programs, Rejection):
         if programs.budget is not None:
             return _rejected(case, programs)

@@ -1,7 +1,7 @@
 """A parse that ends within a counted budget, whatever the input (guard.md §4).
 
-Broken input parses super-linearly while it holds the GIL, and tree-sitter 0.26 can be stopped only through the
-progress callback of a parse that reads its text through a callable. Nothing here reads a clock: the same
+Broken input parses super-linearly while it holds the GIL, and tree-sitter 0.26 can be stopped only through
+the progress callback of a parse that reads its text through a callable. Nothing here reads a clock: the same
 input spends the same budget on every machine.
 """
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Parser
 
 from evalward.guard.grammar import LANGUAGE
+from evalward.guard.suspect import is_suspect
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Point, Tree
@@ -29,6 +30,8 @@ _READS_OF_TEXT = 16
 _READ_AT_START = 64 * 1024
 # Calls that recovery may still take once every reading has an error, to say where the first one is.
 _CALLS_AFTER_ERROR = 16
+# What a text gets that looks like nothing but errors: see suspect.
+_SUSPECTS_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +91,7 @@ class _Meter:
             if self.calls_in_error > _CALLS_AFTER_ERROR:
                 return True
         calls = self.calls
-        if (
-            calls > _CALLS_AT_START + offset // _BYTES_PER_CALL
-            or calls > self.allowed
-            or self.read_left <= 0
-        ):
+        if calls > _CALLS_AT_START + offset // _BYTES_PER_CALL or calls > self.allowed or self.read_left <= 0:
             self.spent = True
             return True
         return False
@@ -110,10 +109,12 @@ def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFaul
     """
     parser = _local.parser
     meter = _Meter(source, limit_bytes)
+    if is_suspect(source, parser):
+        meter.allowed = max(_CALLS_AT_START, meter.allowed // _SUSPECTS_SHARE)
     try:
         tree = parser.parse(meter.read, progress_callback=meter.progress)
     except ValueError:
-        # The binding's word for "the callback stopped it"; without a reset the next parse would go on with it.
+        # The binding says so that the callback stopped it; without a reset the next parse would go on.
         parser.reset()
         if meter.spent:
             return BudgetFault(meter.allowed, meter.offset)

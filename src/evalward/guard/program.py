@@ -29,7 +29,7 @@ class ParsedProgram:
     roots: tuple[Node, ...]
 
     def text(self, node: Node) -> bytes:
-        """Return the bytes of ``node`` (never ``node.text``: the read callback leaves the tree without one)."""
+        """Return the bytes of ``node`` (``node.text`` is unset: the text was read by a callable)."""
         return self.source[node.start_byte : node.end_byte]
 
 

@@ -1,7 +1,7 @@
 """Profile ``seed``: the verdicts of the seed guard, for comparison (guard.md §0, §1, §3).
 
-It knows literal keys only. Nothing is resolved: ``globalThis['pro' + 'cess']`` and ``const f = Function`` pass,
-which is what the profile is there to show.
+It knows literal keys only. Nothing is resolved: ``globalThis['pro' + 'cess']`` and ``const f = Function``
+pass, which is what the profile is there to show.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALLS = {b"eval": "eval()", b"require": "require()", b"Function": "Function()"}
 
 
 def seed_findings(program: ParsedProgram, payload: bytes) -> list[Finding]:
-    """Return the constructs that the seed guard names in ``program``, by place; ``payload`` is for locations."""
+    """Return the constructs that the seed guard names in ``program``, a reading of ``payload``."""
     found: list[tuple[int, Finding]] = []
     stack = [program.tree.root_node]
     while stack:
@@ -71,9 +71,8 @@ def _member(node: Node, program: ParsedProgram) -> str | None:
     holder = _bare(node.children[0])
     if holder.kind_id == _IDENTIFIER:
         name = program.text(holder)
-        if name == b"process":
-            return _PROCESS_MEMBERS.get(key)
-        return _CALLS.get(key) if name in _GLOBALS else None
+        table = _PROCESS_MEMBERS if name == b"process" else _CALLS if name in _GLOBALS else {}
+        return table.get(key)
     if holder.kind_id not in _MEMBERS:
         return None
     inner = _key(holder, program)

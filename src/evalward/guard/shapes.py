@@ -1,7 +1,7 @@
-"""Which programs a payload is: one per way in which a sink may read it (guard.md §1 Shape, §4 U10).
+"""Which programs a payload is: one per way in which a sink may read it (guard.md §1, §4 U10).
 
-Why an undeclared shape is mostly parsed once: a text that V8 reads as ``(text)`` is one Expression. Unless its
-first token is one that ExpressionStatement forbids (``{``, ``function``, ``async function``, ``class``,
+Why an undeclared shape is mostly parsed once: a text that V8 reads as ``(text)`` is one Expression. Unless
+its first token is one that ExpressionStatement forbids (``{``, ``function``, ``async function``, ``class``,
 ``let [``: ECMA-262 §14.5), the same tokens are that same Expression when the text stands alone, because no
 token offends before its end, so that no semicolon is inserted. The body of an async function differs from a
 script in ``await`` and ``return`` alone; what ``await`` changes is checked in ``ambiguity``.
@@ -24,7 +24,10 @@ from evalward.guard.wrap import BARE_SUFFIXES, WRAPPERS, roots_of
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_SPACE = rb"[\t\n\v\f\r ]|\xc2\xa0|\xef\xbb\xbf|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe1\x9a\x80|\xe2\x81\x9f|\xe3\x80\x80"
+_SPACE = (
+    rb"[\t\n\v\f\r ]|\xc2\xa0|\xef\xbb\xbf"
+    rb"|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe1\x9a\x80|\xe2\x81\x9f|\xe3\x80\x80"
+)
 _TRIVIA_PATTERN = rb"(?:" + _SPACE + rb"|//[^\n\r\xe2]*|/\*[\s\S]*?\*/)*+"
 _ASYNC_FUNCTION = rb"async" + _TRIVIA_PATTERN + rb"function"
 _MAY_DIFFER = re.compile(rb"\{|(?:function|class|" + _ASYNC_FUNCTION + rb")(?![\w$])|<!--|-->|#!")
@@ -40,7 +43,7 @@ _DECLARATIONS = kinds("function_declaration", "generator_function_declaration", 
 _STARTS_STATEMENT = re.compile(rb"[A-Za-z0-9_$\"'{;]")
 _NAMES = kinds("identifier")
 _SLASH = 0x2F
-_NAMED_BREAKOUT = 16 * 1024
+_NAMED_BREAKOUT = 2 * 1024
 _OPAQUE = COMMENTS | STRING_TEXT | REGEX_TEXT
 _UNSET = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 
@@ -55,7 +58,9 @@ class Rejection:
     budget: int | None = None
 
 
-def programs_of(payload: bytes, shape: Shape | None, *, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
+def programs_of(
+    payload: bytes, shape: Shape | None, *, limit_bytes: int
+) -> tuple[ParsedProgram, ...] | Rejection:
     """Return the programs that ``payload`` is under ``shape``, or under all three when it is None."""
     if shape is not None:
         return _declared(payload, shape, limit_bytes)
@@ -63,27 +68,36 @@ def programs_of(payload: bytes, shape: Shape | None, *, limit_bytes: int) -> tup
     if _NAMELESS.match(payload, first):
         return _declared(payload, Shape.EXPRESSION, limit_bytes)
     script = _program(payload, Shape.SCRIPT, limit_bytes)
-    if isinstance(script, ParsedProgram) and not _MAY_DIFFER.match(payload, first):
-        return (_read_by(script, _shapes_of(script)),)
     if isinstance(script, Rejection) and script.budget is not None:
         return script
+    if _MAY_DIFFER.match(payload, first):
+        return _both(payload, script, limit_bytes)
+    if isinstance(script, ParsedProgram):
+        return (_read_by(script, _shapes_of(script)),)
+    return _breakout(payload, limit_bytes) or script
+
+
+# One return per combination of the two readings.
+def _both(  # noqa: PLR0911
+    payload: bytes, script: ParsedProgram | Rejection, limit_bytes: int
+) -> tuple[ParsedProgram, ...] | Rejection:
+    """Compare the two readings of a payload whose first token allows two (U10)."""
     if isinstance(script, ParsedProgram) and (shapes := _shapes_of_declaration(script)):
         return (_read_by(script, shapes),)
     expression = _program(payload, Shape.EXPRESSION, limit_bytes)
-    if isinstance(script, Rejection):
-        if isinstance(expression, ParsedProgram):
-            place = _script_may_divide(expression)
-            return Rejection("parser-ambiguity", *place) if place else (expression,)
-        return _breakout(payload, expression, limit_bytes) or script
-    script = _read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY))
     if isinstance(expression, Rejection):
         if expression.budget is not None or expression.construct is not None:
             return expression
-        return (script,)
+        if isinstance(script, ParsedProgram):
+            return (_read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY)),)
+        return _breakout(payload, limit_bytes) or script
+    if isinstance(script, Rejection):
+        place = _script_may_divide(expression)
+        return Rejection("parser-ambiguity", *place) if place else (expression,)
     place = _first_difference(script, expression)
     if place is not None:
         return Rejection("parser-ambiguity", *place)
-    return (script, expression)
+    return (_read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY)), expression)
 
 
 def _first_token(payload: bytes) -> int:
@@ -108,8 +122,8 @@ def _shapes_of(script: ParsedProgram) -> tuple[Shape, ...]:
 def _shapes_of_declaration(script: ParsedProgram) -> tuple[Shape, ...]:
     """Say which shapes read a script that begins with a function or class, or nothing where that is unclear.
 
-    The declaration itself is lexed alike as an expression. Nothing behind it: so is the payload. A name, literal
-    or block behind it cannot go on with an expression, so that no engine reads the payload as one.
+    The declaration itself is lexed alike as an expression. Nothing behind it: so is the payload. A name,
+    literal or block behind it cannot go on with an expression, so that no engine reads the payload as one.
     """
     first = next((node for node in script.roots if node.kind_id not in COMMENTS), None)
     if first is None or first.kind_id not in _DECLARATIONS:
@@ -152,10 +166,8 @@ def _rejection(fault: SyntaxFault | BudgetFault, offset: int, length: int) -> Re
     return Rejection(None, start, min(max(fault.end - offset, start), length))
 
 
-def _breakout(payload: bytes, expression: Rejection, limit_bytes: int) -> Rejection | None:
+def _breakout(payload: bytes, limit_bytes: int) -> Rejection | None:
     """Name the breakout of a payload that is no program alone; large ones are refused without that name."""
-    if expression.construct is not None:
-        return expression
     if len(payload) <= _NAMED_BREAKOUT:
         for shape in (Shape.EXPRESSION, Shape.ASYNC_BODY):
             found = _declared(payload, shape, limit_bytes)
@@ -165,7 +177,7 @@ def _breakout(payload: bytes, expression: Rejection, limit_bytes: int) -> Reject
 
 
 def _script_may_divide(expression: ParsedProgram) -> tuple[int, int] | None:
-    """Find what V8 might lex otherwise, if it reads as a script what this grammar reads as an expression only.
+    """Find what V8 might lex otherwise, if what is only an expression here is a script there.
 
     The body of a function or class is lexed alike in both; what follows it is not, nor is anything in a brace
     that may be a block. Anonymous functions and classes cannot stand as statements.
@@ -209,5 +221,3 @@ def _tokens(program: ParsedProgram) -> list[tuple[int, int, bool]]:
             start = node.start_byte - program.offset
             found.append((start, node.end_byte - program.offset, node.kind_id in _OPAQUE))
     return found
-
-

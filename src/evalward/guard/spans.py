@@ -1,4 +1,4 @@
-"""Which spans of a program are text rather than code: comments, string and template text, regular expressions."""
+"""Which spans of a program are text rather than code: comments, string and template text, regexes."""
 
 from __future__ import annotations
 

@@ -1,11 +1,13 @@
 """The one pass over a tree: limits, ambiguities, and whether there is anything to resolve (guard.md §4, §6).
 
-Level by level with plain lists: no recursion, and the number of levels is the depth. Only inner nodes are looked
-at by kind; what concerns leaves is decided by the text, or by a second pass that ordinary code never needs.
+Level by level with plain lists: no recursion, and the number of levels is the depth. Only inner nodes are
+looked at by kind; what concerns leaves is decided by the text, or by a second pass that
+ordinary code never needs.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard import ambiguity
@@ -56,10 +58,14 @@ _NAMES = kinds(
     "shorthand_property_identifier_pattern",
     "statement_identifier",
 )
-_WORD_END = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$)]`}")
+# Behind these a template stands alone; behind any other name, bracket or template it is tagged.
+_OPERATOR = re.compile(
+    rb"(?<![\w$#\x80-\xff])(?:return|case|typeof|in|of|await|yield|default|else|do|throw|new|void|delete"
+    rb"|instanceof)\Z"
+)
+_TAG_END = re.compile(rb"[\w$)\]`}/\x80-\xff]\Z")
 _SPACE = b" \t\n\r\v\f"
-_OPERATOR_WORDS = (b"return", b"case", b"typeof", b"in", b"of", b"await", b"yield", b"default", b"else", b"do",
-                   b"throw", b"new", b"void", b"delete", b"instanceof")
+_SMALL_L = 0x6C
 
 
 def _table() -> bytearray:
@@ -78,7 +84,10 @@ def _table() -> bytearray:
 _TABLE = _table()
 
 
-def survey(program: ParsedProgram, limits: Limits, *, spans: bool = False) -> Survey | Rejection:  # noqa: C901, PLR0912, PLR0915  one flat loop is the point: a call per node costs more than the node
+# One flat loop is the point: a call per node costs more than the node.
+def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
+    program: ParsedProgram, limits: Limits, *, spans: bool = False
+) -> Survey | Rejection:
     """Walk ``program`` once; return what was seen, or why it is rejected (spans are payload offsets).
 
     With ``spans`` the survey carries the opaque spans.
@@ -138,7 +147,7 @@ def survey(program: ParsedProgram, limits: Limits, *, spans: bool = False) -> Su
                 if ambiguity.return_fault(node, source):
                     return _ambiguous(program, node)
             elif task == _DECLARATION:
-                if words is not None and source[node.start_byte] == 0x6C:  # l
+                if words is not None and source[node.start_byte] == _SMALL_L:
                     words.keywords[b"let"] += 1
             elif task == _REGEX:
                 if ambiguity.regex_fault(node):
@@ -210,13 +219,14 @@ def _ambiguous(program: ParsedProgram, node: Node) -> Rejection:
 
 def _may_be_tagged(source: bytes, start: int) -> bool:
     """Say whether a template stands behind something that could be its tag, judging by the text alone."""
-    end = start
-    while end and source[end - 1] in _SPACE:
-        end -= 1
-    if not end or (source[end - 1] not in _WORD_END and source[end - 1] < 0x80):  # noqa: PLR2004  ASCII's end
-        # A comment may stand between a tag and its template.
-        return end > 0 and source[end - 1] == 0x2F
-    return not source.endswith(_OPERATOR_WORDS, max(0, end - 10), end)
+    before = source[max(0, start - 64) : start].rstrip(_SPACE)
+    if not before:
+        return start > 0
+    word = _OPERATOR.search(before)
+    if word is None:
+        return _TAG_END.search(before) is not None
+    # `a.in` is a property, and what an escape ends is a name.
+    return not (rest := before[: word.start()].rstrip(_SPACE)) or rest.endswith((b".", b"/", b"}"))
 
 
 def _has_escaped_name(program: ParsedProgram) -> bool:

@@ -32,7 +32,7 @@ _GENERATORS = kinds("generator_function_declaration", "generator_function")
 _PARAMETERS = kind("formal_parameters")
 _FIELD = kind("field_definition")
 _STATIC_BLOCK = kind("class_static_block")
-# After a line break a script ends its statement behind the name `await` and reads these as declarations or blocks.
+# Behind the name `await` and a line break a script begins a new statement with these.
 _STATEMENT_STARTS = (b"{", b"function", b"class", b"async", b"let")
 
 
@@ -90,7 +90,7 @@ class Words:
         return self._misplaced()
 
     def _awaits_bracket(self, name: Node) -> bool:
-        """Say whether a name is the operator of ``await (x)`` or ``await [x]``, which the tree reads as a name.
+        """Say whether a name is the operator of ``await (x)`` or ``await [x]``, a name in the tree.
 
         The tokens are those of V8 either way; that they group otherwise is known to the resolver.
         """

@@ -1,7 +1,7 @@
 """The text that a sink puts around a payload, and what of the tree must still be that text (guard.md §1).
 
-A trailing line comment must not swallow the closing wrapper, so every suffix begins on a line of its own. That
-accepts what a sink without the line break would refuse, and nothing else.
+A trailing line comment must not swallow the closing wrapper, so every suffix begins on a line of its own.
+That accepts what a sink without the line break would refuse, and nothing else.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ BARE_SUFFIXES = {Shape.EXPRESSION: b")", Shape.FUNCTION: b")()", Shape.ASYNC_BOD
 def roots_of(root: Node, shape: Shape, length: int) -> tuple[Node, ...] | None:
     """Return the nodes that the payload itself consists of, or None when it broke out of its wrapper.
 
-    ``length`` is the payload's length in bytes. The wrapper is intact if and only if its opening token and its
-    closing token belong to one and the same node: then all of the payload lies inside that node.
+    ``length`` is the payload's length in bytes. The wrapper is intact if and only if its opening token and
+    its closing token belong to one and the same node: then all of the payload lies inside that node.
     """
     if shape in (Shape.SCRIPT, Shape.MODULE):
         return tuple(root.children)
