@@ -27,14 +27,16 @@ def corpus_verify(
     deadline_ms: Annotated[int, typer.Option(min=50, max=10_000, help="Time for one run.")] = 1_000,
     workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cases at once; default: cores.")] = None,
     min_share: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Fail when a target's share of proven cases is below this.")
+        float,
+        typer.Option(min=0.0, max=1.0, help="Fail when a target's share of proven cases is below this."),
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run every case: an escape must reach what it claims, a benign payload must reach nothing.
 
     The engines are QuickJS in the sandbox, Node in a child process and Chromium, where they are installed.
-    Exit code: 0 all as claimed, 1 a case that is not or a share below the wanted one, 2 usage, 3 infrastructure.
+    Exit code: 0 all as claimed, 1 a case that is not or a share below the wanted one, 2 usage, 3
+    infrastructure.
 
     \b
     Examples:
@@ -64,8 +66,9 @@ def summary(report: VerifyReport, elapsed_s: float) -> Iterator[str]:
     for name, target in report.to_json()["targets"].items():
         engines = ", ".join(f"{engine} {count}" for engine, count in target["by_engine"].items()) or "none"
         yield (
-            f"  {name}: {target['cases']:,} cases, {target['share']:.1%} proven: {target['proven']:,} escapes "
-            f"({engines}), {target['clean']:,} benign; {target['failed']} failed, {target['unproven']} unproven"
+            f"  {name}: {target['cases']:,} cases, {target['share']:.1%} proven: "
+            f"{target['proven']:,} escapes ({engines}), {target['clean']:,} benign; "
+            f"{target['failed']} failed, {target['unproven']} unproven"
         )
         for reason, count in target["unproven_because"].items():
             yield f"    {count} unproven: {reason}"

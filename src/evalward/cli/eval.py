@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from evalward.cli.serverless import policy_in_force, provenance
-from evalward.errors import REGISTRY, Cause, CodedError, Meta, canonical_json, verdict_envelope
+from evalward.errors import REGISTRY, Cause, CodedError, JsonValue, Meta, canonical_json, verdict_envelope
 from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
 from evalward.sandbox import (
@@ -45,7 +45,8 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
     *,
     code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
     arg: Annotated[
-        str | None, typer.Option(metavar="JSON", help="What the payload sees as arg, and a function is called with.")
+        str | None,
+        typer.Option(metavar="JSON", help="What the payload sees as arg, and a function is called with."),
     ] = None,
     shape: Annotated[
         Shape | None, typer.Option(help="How the text is run; default: chosen from the text.")
@@ -114,7 +115,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         raise typer.Exit(INFRASTRUCTURE_FAILURE if retryable else FAILED)
 
 
-def _print(envelope: dict[str, object], *, as_json: bool, evaluation: Evaluation | None = None) -> None:
+def _print(envelope: dict[str, JsonValue], *, as_json: bool, evaluation: Evaluation | None = None) -> None:
     if as_json:
         sys.stdout.buffer.write(canonical_json(envelope) + b"\n")
         sys.stdout.flush()

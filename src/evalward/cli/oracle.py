@@ -37,14 +37,17 @@ def oracle(  # noqa: PLR0913 - one parameter per option
     ] = None,
     bind: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."),
+        typer.Option(
+            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every run.")] = False,
 ) -> None:
     """Run a payload in every engine that fits the target, and list the capabilities that it really reached.
 
-    The payload runs in traps, not on the real thing; still, use it on payloads, not on programs that you trust.
-    No hit is no proof of safety. Exit code: 0 nothing reached, 1 something reached, 2 usage, 3 infrastructure.
+    The payload runs in traps, not on the real thing; still, use it on payloads, not on programs that you
+    trust. No hit is no proof of safety. Exit code: 0 nothing reached, 1 something reached, 2 usage, 3
+    infrastructure.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The oracles: run a payload behind traps and say which capabilities it really reached (sandbox.md, guard.md §5).
+"""The oracles: run a payload behind traps and say what it really reached (sandbox.md, guard.md §5).
 
 No hit is no proof of safety; a hit is proof of an escape.
 """

@@ -1,4 +1,4 @@
-"""A Chrome DevTools Protocol client over --remote-debugging-pipe: NUL-ended JSON on two inherited descriptors."""
+"""A Chrome DevTools Protocol client over --remote-debugging-pipe: NUL-ended JSON on two descriptors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ class Connection:
         ends = [(os.POSIX_SPAWN_DUP2, theirs_in, 3), (os.POSIX_SPAWN_DUP2, theirs_out, 4)]
         try:
             # A group of its own, so that the browser's helpers can be ended with it.
-            self._pid = os.posix_spawn(command[0], command, os.environ, file_actions=[*null, *ends], setpgroup=0)
+            self._pid = os.posix_spawn(
+                command[0], command, os.environ, file_actions=[*null, *ends], setpgroup=0
+            )
         except OSError:
             os.close(ours_in)
             os.close(ours_out)
@@ -70,7 +72,8 @@ class Connection:
     ) -> Message:
         """Send a command and return its result.
 
-        Raises CommandError when the browser refuses it, TimeoutError after ``timeout`` seconds, BrowserGoneError.
+        Raises CommandError when the browser refuses it, TimeoutError after ``timeout`` seconds,
+        BrowserGoneError.
         """
         number = self.send(method, params, session)
         until = time.monotonic() + timeout
@@ -85,7 +88,7 @@ class Connection:
                 self._on_event(message)
 
     def receive(self, until: float) -> Message:
-        """Return the next message; raise TimeoutError past ``until`` (monotonic seconds), BrowserGoneError."""
+        """Return the next message; raise TimeoutError past ``until`` (monotonic), BrowserGoneError."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._in, selectors.EVENT_READ)
             while b"\0" not in self._buffer:
@@ -109,7 +112,7 @@ class Connection:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose descriptors are above those that the browser wants, so that no dup2 closes another."""
+    """Return a pipe whose descriptors are above those that the browser wants, so that no dup2 hits one."""
     low = os.pipe()
     high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10) for descriptor in low]
     for descriptor in low:

@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from evalward.guard.target import Shape
 from evalward.oracle.cdp import BrowserGoneError, CommandError, Connection, Message
 from evalward.oracle.report import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
@@ -18,7 +17,7 @@ from evalward.sandbox.shape import CALLED_SHAPES, program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.guard.target import Target
+    from evalward.guard.target import Shape, Target
 
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PAGE: Final = "https://oracle.test/"
@@ -28,9 +27,10 @@ _QUIET_MS: Final = 25
 """How long handlers and timers of the page get after the payload."""
 
 _FLAGS: Final = (
-    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--disable-gpu",
-    "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--mute-audio", "--block-new-web-contents", "--js-flags=--max-old-space-size=256",
+    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check",
+    "--disable-gpu", "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-dev-shm-usage", "--mute-audio", "--block-new-web-contents",
+    "--js-flags=--max-old-space-size=256",
     # No name resolves: every request is answered here, and nothing leaves the machine.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
@@ -40,7 +40,7 @@ _REAL_IN_A_PAGE: Final = frozenset({"Worker", "SharedWorker", "importScripts"})
 
 
 class ChromiumOracle:
-    """One browser and one page, the page replaced when a payload hangs it. Not for use by two threads at once."""
+    """One browser and one page, the page replaced when a payload hangs it. For one thread at a time."""
 
     engine = Engine.CHROMIUM
 
@@ -178,7 +178,10 @@ class ChromiumOracle:
 
     def _wait_for_load(self) -> None:
         """Wait until the page's document is there: its readiness is asked of the document itself."""
-        ready = "new Promise((done) => document.readyState === 'complete' ? done() : addEventListener('load', done))"
+        ready = (
+            "new Promise((done) => document.readyState === 'complete' ? done() "
+            ": addEventListener('load', done))"
+        )
         self._page()("Runtime.evaluate", {"expression": ready, "awaitPromise": True})
 
     def _on_event(self, message: Message) -> None:
@@ -223,7 +226,7 @@ def _install(config: dict[str, Any]) -> str:
 
 
 def _frame_script() -> str:
-    """Return what a frame of the page runs first: the function constructors and sinks of its realm are traps too."""
+    """Return what a frame runs first: its realm's function constructors and sinks are traps too."""
     return (
         f"if (window !== top && globalThis.{_BINDING}) {{ const emit = globalThis.{_BINDING};"
         f" delete globalThis.{_BINDING}; const G = globalThis;"

@@ -7,7 +7,6 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
-from evalward.guard.target import Shape
 from evalward.oracle.report import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
@@ -16,7 +15,7 @@ from evalward.sandbox.shape import CALLED_SHAPES, program
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.guard.target import Target
+    from evalward.guard.target import Shape, Target
     from evalward.sandbox.engine import Run
 
 _MARKER: Final = bytes.fromhex("e7a1f05c3b9d4e62a8c417d96f0b2e85")

@@ -87,7 +87,7 @@ class Oracles:
         bindings: Mapping[str, str] | None = None,
         data: Data = ORDINARY,
     ) -> Iterator[EngineRun]:
-        """Yield one run for each engine of ``target`` and each shape that the payload may have, as they are made."""
+        """Yield one run for each engine of ``target`` and each shape that the payload may have."""
         for engine in ENGINES_OF[target]:
             if engine not in self.absent:
                 for each in (shape,) if shape else UNDECLARED:
@@ -105,7 +105,7 @@ class Oracles:
         *,
         bindings: Mapping[str, str] | None = None,
     ) -> OracleReport:
-        """Run ``code`` in every engine of ``target``, in its shape or in all that an undeclared one may mean."""
+        """Run ``code`` in every engine of ``target``, in its shape or in all that it may have."""
         runs = tuple(self.runs(code, target, shape, bindings=bindings))
         return OracleReport(target, runs, self.absent_for(target))
 
@@ -121,6 +121,6 @@ class Oracles:
 def reached(
     code: str, target: Target, shape: Shape | None = None, *, bindings: Mapping[str, str] | None = None
 ) -> OracleReport:
-    """Say which capabilities ``code`` really reaches when ``target`` runs it; opens and closes the engines."""
+    """Say what ``code`` really reaches when ``target`` runs it; opens and closes the engines."""
     with Oracles() as oracles:
         return oracles.reached(code, target, shape, bindings=bindings)

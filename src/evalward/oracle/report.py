@@ -71,7 +71,7 @@ class OracleReport:
         return _capabilities(hit for run in self.runs for hit in run.hits)
 
     def seen_by(self, capability: str) -> tuple[Engine, ...]:
-        """The engines that saw ``capability`` touched, in the order in which they were asked."""
+        """Return the engines that saw ``capability`` touched, in the order in which they were asked."""
         seen = (run.engine for run in self.runs if any(hit.capability == capability for hit in run.hits))
         return tuple(dict.fromkeys(seen))
 

@@ -18,8 +18,9 @@ _PARTS = ("log.js", "intrinsics.js", "hosts.js", "platform.js", "run.js")
 
 SAMPLE_ARGUMENT = json.dumps(
     {
-        "x": 20, "y": 2, "name": "Ada", "id": "a1", "key": "name", "path": "a.b", "text": "hello", "url": "/api",
-        "items": [1, 2, 3], "rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}], "a": {"b": 1},
+        "x": 20, "y": 2, "name": "Ada", "id": "a1", "key": "name", "path": "a.b", "text": "hello",
+        "url": "/api", "items": [1, 2, 3], "a": {"b": 1},
+        "rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
     }
 )  # fmt: skip
 """What ``arg`` is when a case does not say: ordinary JSON with the names that snippets use."""
@@ -52,7 +53,7 @@ def _hosts() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The data that a payload works on: ordinary JSON, or an attacker's, that says ``word`` wherever it is asked.
+    """The data that a payload works on: ordinary JSON, or an attacker's, that says ``word`` everywhere.
 
     With ``as_list`` the attacker's JSON holds lists of the word instead.
     """

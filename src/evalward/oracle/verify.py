@@ -82,7 +82,9 @@ class VerifyReport:
                 }
                 for t in self.targets
             },
-            "failed": [{"id": p.case.id, "target": p.case.target.value, "reason": p.reason} for p in self.failed],
+            "failed": [
+                {"id": p.case.id, "target": p.case.target.value, "reason": p.reason} for p in self.failed
+            ],
         }
 
 
@@ -150,7 +152,9 @@ def _verify_benign(case: Case, oracles: Oracles) -> Proof:
     for run in _runs(case, oracles, ORDINARY):
         for hit in run.hits:
             if hit.op != WEAK_OP:
-                return Proof(case, "failed", reason=f"reaches {hit.capability} ({hit.op} {hit.path}) in {run.engine}")
+                return Proof(
+                    case, "failed", reason=f"reaches {hit.capability} ({hit.op} {hit.path}) in {run.engine}"
+                )
     if absent := oracles.absent_for(case.target):
         return Proof(case, "unproven", reason="; ".join(absent.values()))
     return Proof(case, "clean")
@@ -174,8 +178,12 @@ def _verify_escape(case: Case, oracles: Oracles) -> Proof:
             return Proof(case, "unproven", reason=_claims()["unprovable"][construct])
     if absent := oracles.absent_for(case.target):
         return Proof(case, "unproven", reason="; ".join(absent.values()))
-    wanted = " or ".join(sorted(claims)) or "anything"
-    return Proof(case, "failed", reason=f"does not reach {wanted}; reached {', '.join(sorted(seen)) or 'nothing'} ({', '.join(endings)})")
+    wanted, found = " or ".join(sorted(claims)) or "anything", ", ".join(sorted(seen)) or "nothing"
+    return Proof(
+        case,
+        "failed",
+        reason=f"does not reach {wanted}; reached {found} ({', '.join(endings)})",
+    )
 
 
 def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
@@ -183,7 +191,7 @@ def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
 
 
 def _depends_on_data(case: Case) -> bool:
-    """Trying attacker's data costs dozens of runs: only where the claim is about a key that is not in the text."""
+    """Say whether trying attacker's data, which costs dozens of runs, may help."""
     return "dynamic-key" in case.constructs or "arg" in case.code
 
 

@@ -1,7 +1,7 @@
 """The compiled-module cache: loading an entry executes it, so it lives in a directory that only we can write.
 
-An entry is a JSON head line (layout of the guest, SHA-256 of the code) and the compiled code. Its name is a digest
-of everything that the code depends on, so a new version never reads an old entry.
+An entry is a JSON head line (layout of the guest, SHA-256 of the code) and the compiled code. Its name is a
+digest of everything that the code depends on, so a new version never reads an old entry.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CACHE_VARIABLE: Final = "EVALWARD_CACHE_DIR"
 def cache_directory() -> Path | None:
     """Return the private cache directory, made if need be, or None when there can be none.
 
-    ``EVALWARD_CACHE_DIR``, else ``$XDG_CACHE_HOME/evalward``, else ``~/.cache/evalward``. A directory that is a
-    link, belongs to someone else or can be entered by anyone else is not used: without a cache every start
-    compiles, which is slow and safe.
+    ``EVALWARD_CACHE_DIR``, else ``$XDG_CACHE_HOME/evalward``, else ``~/.cache/evalward``. A directory that
+    is a link, belongs to someone else or can be entered by anyone else is not used: without a cache every
+    start compiles, which is slow and safe.
     """
     named = os.environ.get(CACHE_VARIABLE)
     base = os.environ.get("XDG_CACHE_HOME")

@@ -19,7 +19,7 @@ CLOCK_NANOSECONDS: Final = 1_700_000_000_000_000_000
 
 ENTROPY_SEED: Final = 0x1234567
 IMPORT_RECORD: Final = "import_record"
-"""Exported i32 global: 0, or the address of 8 + 256 bytes where the stub writes (count, length, specifier)."""
+"""Exported i32 global: 0, or the address where the stub writes (count, length, 256 bytes of specifier)."""
 IMPORT_RECORD_BYTES: Final = 8 + 256
 
 _BAD_DESCRIPTOR = b"\x41" + signed(8)  # WASI errno badf: there are no files
@@ -56,7 +56,7 @@ def _random_get(seed: int) -> bytes:
 
 
 def _record_import(record: int) -> bytes:
-    """(base, base length, specifier, specifier length, …): count it, copy at most 256 bytes, find nothing."""
+    """Count the import, note at most 256 bytes of its specifier (parameters 2 and 3), find nothing."""
     count = _get(record) + _get(record) + b"\x28\x02\x00" + i32(1) + b"\x6a\x36\x02\x00"
     clamp = local(3) + i32(256) + local(3) + i32(256) + b"\x49\x1b\x21\x03"
     length = _get(record) + local(3) + b"\x36\x02\x04"
@@ -72,14 +72,16 @@ def close_imports(binary: bytes) -> Module:
     """
     module = Module(binary)
     imports = module.function_imports()
-    globals_ = module.globals
+    globals_ = module.global_variables
     clock, seed, record = (len(globals_) + offset for offset in range(3))
-    module.globals = [
-        *globals_,
-        integer_global(I64, CLOCK_NANOSECONDS),
-        integer_global(I64, ENTROPY_SEED),
-        integer_global(I32, 0),
-    ]
+    module.set_global_variables(
+        [
+            *globals_,
+            integer_global(I64, CLOCK_NANOSECONDS),
+            integer_global(I64, ENTROPY_SEED),
+            integer_global(I32, 0),
+        ]
+    )
     zero_two_counts = local(0) + i32(0) + b"\x36\x02\x00" + local(1) + i32(0) + b"\x36\x02\x00" + i32(0)
     bodies: dict[str, Callable[[], bytes]] = {
         "random_get": lambda: _random_get(seed),
@@ -102,5 +104,5 @@ def close_imports(binary: bytes) -> Module:
     module.prepend(wasm.FUNCTION, [unsigned(type_index) for _, type_index in imports])
     module.prepend(wasm.CODE, [sized(no_locals + bodies[name]() + wasm.END) for name, _ in imports])
     module.drop(wasm.IMPORT)
-    module.exports = [*module.exports, wasm.Export(IMPORT_RECORD, wasm.EXPORT_GLOBAL, record)]
+    module.set_exports([*module.exports, wasm.Export(IMPORT_RECORD, wasm.EXPORT_GLOBAL, record)])
     return module

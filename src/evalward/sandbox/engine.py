@@ -1,4 +1,4 @@
-"""The engine: wasmtime configured for one-shot instances, the compiled guest, and the clock that interrupts it."""
+"""The engine: wasmtime set up for one-shot instances, the compiled guest, and what interrupts it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from evalward.sandbox.guest import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+
 MAX_MEMORY: Final = 256 << 20
 """Address space reserved for each instance, and so the largest memory limit, in bytes."""
 
@@ -41,12 +42,14 @@ _FORMAT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one instance did: ``trap`` names the trap that ended it, ``status`` is the length of the
-    guest's output, minus the number of the step that failed, or 0 when there was no room for the request.
+    """What one instance did.
 
+    ``trap`` names the trap that ended it, ``status`` is the length of the guest's output, minus the number of
+    the step that failed, or 0 when there was no room for the request.
     ``output`` is the guest's text, cut off when it is longer than was asked for; ``fuel`` counts wasm
     instructions, ``memory`` is the instance's final size in bytes. ``window`` is a copy of the bytes at the
-    marker, ``imports`` counts dynamic imports and ``specifier`` names the last: all are there after a trap too.
+    marker, ``imports`` counts dynamic imports and ``specifier`` names the last: all are there after a trap
+    too.
     """
 
     trap: wasmtime.TrapCode | None
@@ -142,7 +145,7 @@ class Engine:
     def _place(
         self,
         store: wasmtime.Store,
-        exports: Mapping[str, AsExtern],
+        exports: Mapping[str, object],
         request: bytes,
         memory_limit: int,
     ) -> bool:

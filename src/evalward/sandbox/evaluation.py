@@ -28,7 +28,8 @@ _TRAPS: Final = {
     wasmtime.TrapCode.INTERRUPT: Code.EVAL_TIMEOUT,
     wasmtime.TrapCode.OUT_OF_FUEL: Code.EVAL_FUEL_EXHAUSTED,
     wasmtime.TrapCode.STACK_OVERFLOW: Code.EVAL_STACK_LIMIT,
-    # The guest keeps a stack of its own at the bottom of its memory: when that runs over, it falls off the edge.
+    # The guest keeps a stack of its own at the bottom of its memory: when that runs over, it falls off the
+    # edge.
     wasmtime.TrapCode.MEMORY_OUT_OF_BOUNDS: Code.EVAL_STACK_LIMIT,
 }
 _LIMIT_OF: Final = {
@@ -53,8 +54,9 @@ _ENDINGS: Final = {
 class Sandbox:
     """Runs payloads in fresh, isolated guests. Safe for use by many threads; they run in parallel.
 
-    The guard must have allowed a payload before it comes here: the sandbox contains what runs, it does not judge.
-    ``build`` makes the engine; it is made on first use, and again after a fault, which costs one call.
+    The guard must have allowed a payload before it comes here: the sandbox contains what runs, it does not
+    judge. ``build`` makes the engine; it is made on first use, and again after a fault, which costs one
+    call.
     """
 
     def __init__(self, build: Callable[[], Engine] | None = None) -> None:
@@ -78,8 +80,8 @@ class Sandbox:
         """Run ``code`` with the JSON ``arg`` and say how it ended.
 
         ``shape`` must be the one that the guard judged: ``choose_shape(code)`` when none was declared.
-        Raises ValueError for code that is not UTF-8, a ``module`` and a seed out of range, ArgumentError for an
-        argument that is not JSON.
+        Raises ValueError for code that is not UTF-8, a ``module`` and a seed out of range, ArgumentError
+        for an argument that is not JSON.
         """
         text = code.decode()
         shape = shape or choose_shape(code)

@@ -1,8 +1,8 @@
 """Build the guest module: QuickJS with closed imports, its bootstrap script run and its memory baked in.
 
-The carrier is ``guest/quickjs-guest.wasm``, QuickJS-ng behind rquickjs as published in quickjs-rs 0.2.6 (MIT).
-It ships as package data, not as a dependency: evalward is imported into other people's servers, and an exact
-pin there would decide about their packages too.
+The carrier is ``guest/quickjs-guest.wasm``, QuickJS-ng behind rquickjs as published in quickjs-rs 0.2.6
+(MIT). It ships as package data, not as a dependency: evalward is imported into other people's servers, and
+an exact pin there would decide about their packages too.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ CARRIER_SHA256: Final = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc6
 
 _STACK_POINTER: Final = 0
 _HEADROOM_BYTES: Final = 4 << 20
-"""Kept from the engine's own allocation limit, so that it throws before wasmtime refuses to grow the memory."""
+"""Kept from the guest's own limit, so that it throws before wasmtime refuses to grow the memory."""
 
 
-# The control block: words written by the host, by `evaluate`, and by the stub of dynamic imports; then room for a
-# request, so that a short one needs no allocation.
+# The control block: words written by the host, by `evaluate`, and by the stub of dynamic imports; then room
+# for a request, so that a short one needs no allocation.
 REQUEST_ADDRESS, REQUEST_LENGTH, MEMORY_LIMIT, STATUS, OUTPUT, IMPORTS = 0, 4, 8, 12, 16, 20
 INLINE_REQUEST: Final = IMPORTS + IMPORT_RECORD_BYTES
 INLINE_BYTES: Final = 16 << 10
@@ -41,7 +41,7 @@ class GuestIntegrityError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A module with no imports and the exports ``memory``, ``allocate(length) -> address`` and ``evaluate()``.
+    """A module without imports that exports ``memory``, ``allocate(length) -> address``, ``evaluate()``.
 
     ``control`` is the address of the block through which host and guest talk (see the offsets above),
     ``marker`` that of the bytes that the bootstrap marked, or 0.
@@ -88,7 +88,7 @@ def build_guest(bootstrap: str, *, marker: bytes = b"") -> Guest:
     closed.add_function("evaluate", b"", b"", body)
     bake(closed, image, {_STACK_POINTER: session.stack_pointer(), record_global: control + IMPORTS})
     kept = {"memory": "memory", "qjs_alloc": "allocate", "evaluate": "evaluate"}
-    closed.exports = [Export(kept[e.name], e.kind, e.index) for e in closed.exports if e.name in kept]
+    closed.set_exports([Export(kept[e.name], e.kind, e.index) for e in closed.exports if e.name in kept])
     return Guest(closed.encode(), control, found)
 
 

@@ -23,9 +23,9 @@ class ArgumentError(ValueError):
 class EvaluationLimits:
     """Limits of one evaluation. The stack (512 KB) is the engine's; the code's size is the guard's.
 
-    ``fuel`` counts wasm instructions and binds first, ``deadline_ms`` is wall time; ``memory`` (the guest's whole
-    memory), ``output`` (the result's JSON) and ``console`` (its text) are bytes. Raises ValueError for a value
-    out of range, naming the range.
+    ``fuel`` counts wasm instructions and binds first, ``deadline_ms`` is wall time; ``memory`` (the guest's
+    whole memory), ``output`` (the result's JSON) and ``console`` (its text) are bytes. Raises ValueError
+    for a value out of range, naming the range.
     """
 
     fuel: int = 400_000_000
@@ -65,9 +65,9 @@ class Evaluation:
 
     ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is
     ``undefined`` or a function. Otherwise ``message`` says what happened (for EVAL_RUNTIME_ERROR, with
-    ``error_name``, what the payload threw: never log it), and ``limit`` is the (name, allowed) of the limit that
-    was hit. ``fuel`` is what was used, ``memory`` the final size in bytes, ``console_dropped`` the lines past
-    the console's limit.
+    ``error_name``, what the payload threw: never log it), and ``limit`` is the (name, allowed) of the limit
+    that was hit. ``fuel`` is what was used, ``memory`` the final size in bytes, ``console_dropped`` the
+    lines past the console's limit.
     """
 
     code: Code | None

@@ -20,7 +20,9 @@ class SandboxBusyError(RuntimeError):
 class SandboxPool:
     """Runs evaluations on the caller's thread, at most ``workers`` at a time and ``queue`` waiting."""
 
-    def __init__(self, sandbox: Sandbox | None = None, *, workers: int | None = None, queue: int = 64) -> None:
+    def __init__(
+        self, sandbox: Sandbox | None = None, *, workers: int | None = None, queue: int = 64
+    ) -> None:
         self._sandbox = sandbox or Sandbox()
         workers = workers or os.cpu_count() or 1
         self._running = threading.BoundedSemaphore(workers)

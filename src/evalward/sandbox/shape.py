@@ -28,7 +28,7 @@ _TRANSPARENT: Final = kinds("expression_statement", "parenthesized_expression")
 
 
 def program(code: str, shape: Shape) -> str:
-    """Return the text that is evaluated for ``code``; for a shape of CALLED_SHAPES its value is to be called."""
+    """Return the text that is evaluated for ``code``; in CALLED_SHAPES its value is then called."""
     wrapper = WRAPPERS[shape]
     return wrapper.prefix.decode() + code + wrapper.suffix.decode().removesuffix(_CALL)
 
@@ -36,8 +36,8 @@ def program(code: str, shape: Shape) -> str:
 def choose_shape(payload: bytes) -> Shape:
     """Return the shape in which a payload without a declared one runs, for the guard to judge the same.
 
-    ``async_body`` if a ``return`` or ``await`` stands outside every function, ``function`` if the payload is one
-    function, else ``script``. A text that does not parse is a ``script``: the guard refuses it.
+    ``async_body`` if a ``return`` or ``await`` stands outside every function, ``function`` if the payload
+    is one function, else ``script``. A text that does not parse is a ``script``: the guard refuses it.
     """
     tree = parse(payload, limit_bytes=len(payload))
     if isinstance(tree, Tree):

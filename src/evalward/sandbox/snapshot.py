@@ -1,4 +1,4 @@
-"""Bake a running guest's memory into its module, as Wizer does: a new instance then starts where that one stood."""
+"""Bake a running guest's memory into its module, as Wizer does: a new instance starts where it stood."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _HOST_PAGE: Final = 4096
 
 
 def bake(module: Module, memory: bytes, globals_: Mapping[int, int]) -> None:
-    """Make ``memory`` the module's initial memory and ``globals_`` (index to i32 value) its initial globals."""
-    items = module.globals
+    """Make ``memory`` the initial memory and ``globals_`` (index to i32 value) the initial globals."""
+    items = module.global_variables
     for index, value in globals_.items():
         if items[index].type != I32 or not items[index].mutable:
             raise WasmFormatError(f"global {index} cannot hold a snapshot value")
         items[index] = integer_global(I32, value)
-    module.globals = items
+    module.set_global_variables(items)
     pages = -(-len(memory) // _WASM_PAGE)
     module.sections[wasm.MEMORY] = vector([b"\x00" + unsigned(pages)])
     segments = [

@@ -1,4 +1,4 @@
-"""Read and write the parts of a WebAssembly binary that the sandbox rewrites (WebAssembly 2.0, §5 Binary Format)."""
+"""Read and write the parts of a WebAssembly binary that the sandbox rewrites (WebAssembly 2.0, §5)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Global:
-    """A global variable: value type, mutability, and the bytes of its initialiser, the final ``end`` included."""
+    """A global variable: value type, mutability, and its initialiser with the final ``end``."""
 
     type: int
     mutable: bool
@@ -196,12 +196,12 @@ class Module:
         reader = Reader(self.sections[EXPORT])
         return [Export(reader.name(), reader.byte(), reader.unsigned()) for _ in range(reader.unsigned())]
 
-    @exports.setter
-    def exports(self, exports: list[Export]) -> None:
+    def set_exports(self, exports: list[Export]) -> None:
+        """Replace the exports."""
         self.sections[EXPORT] = vector([export.encode() for export in exports])
 
     @property
-    def globals(self) -> list[Global]:
+    def global_variables(self) -> list[Global]:
         """The globals, which must have plain integer initialisers."""
         reader = Reader(self.sections[GLOBAL])
         found = []
@@ -215,8 +215,8 @@ class Module:
             found.append(Global(type_, mutable, reader.data[start : reader.position]))
         return found
 
-    @globals.setter
-    def globals(self, globals_: list[Global]) -> None:
+    def set_global_variables(self, globals_: list[Global]) -> None:
+        """Replace the globals."""
         self.sections[GLOBAL] = vector([item.encode() for item in globals_])
 
     def add_function(self, name: str, parameters: bytes, results: bytes, body: bytes) -> None:
@@ -225,4 +225,4 @@ class Module:
         type_index = self.append(TYPE, signature)
         index = self.append(FUNCTION, unsigned(type_index))
         self.append(CODE, sized(body + END))
-        self.exports = [*self.exports, Export(name, EXPORT_FUNCTION, index)]
+        self.set_exports([*self.exports, Export(name, EXPORT_FUNCTION, index)])
