@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -55,11 +56,9 @@ def test_a_shell_completes_the_commands() -> None:
         "COMP_WORDS": "evalward c",
         "COMP_CWORD": "1",
     }
-    program = "import sys; sys.argv[0] = 'evalward'; from evalward.cli.app import main; main()"
+    command = Path(sys.executable).with_name("evalward")
 
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([command], env=environment, capture_output=True, text=True, check=False)
 
     assert sorted(done.stdout.split()) == ["check", "codes", "corpus", "eval", "oracle"]
 

@@ -14,6 +14,8 @@ from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Verdict
 from evalward.policy import Policy
 
+PIPE_WIDTH = 120
+
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -56,16 +58,19 @@ def demo() -> None:
     Example:
       evalward demo
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    Console(highlight=False).print(table())
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, PIPE_WIDTH)
+    console.print(table())
 
 
 def table() -> Table:
     """Return the payloads as rows and the profiles as columns, from the weakest to the strictest."""
     order = (Profile.SEED, Profile.BALANCED, Profile.STRICT)
     shown = Table(box=box.SIMPLE_HEAVY, show_lines=False, pad_edge=False)
-    shown.add_column("payload", overflow="fold", ratio=3)
+    shown.add_column("payload", overflow="fold")
     for profile in order:
-        shown.add_column(str(profile), overflow="fold", ratio=1)
+        shown.add_column(str(profile), overflow="fold", min_width=9)
     for example, verdicts in judged(order):
         shown.add_row(_payload(example, verdicts), *map(_cell, verdicts))
     return shown
@@ -91,7 +96,7 @@ def _payload(example: Example, verdicts: list[Verdict]) -> Group:
     return Group(
         Text(example.code, "bold"),
         Text(f"{example.why} ({example.target}{shape})", "dim"),
-        *(Text(line, "cyan") for line in trace),
+        *(Text(line.strip(), "cyan") for line in trace),
         Text(),
     )
 
