@@ -60,7 +60,7 @@ def test_a_shell_completes_the_commands() -> None:
 
     done = subprocess.run([command], env=environment, capture_output=True, text=True, check=False)
 
-    assert sorted(done.stdout.split()) == ["check", "codes", "corpus", "eval", "oracle"]
+    assert sorted(done.stdout.split()) == ["check", "codes", "corpus"]
 
 
 def test_check_loads_no_grpc() -> None:
