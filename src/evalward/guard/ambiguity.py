@@ -116,18 +116,17 @@ def statement_fault(source: bytes, start: int) -> bool:
     return first in b"fcal" and _DECLARES.match(source, start) is not None
 
 
-def function_fault(node: Node, source: bytes) -> bool:
+def function_fault(children: list[Node], source: bytes) -> bool:
     """``async`` and a line break: V8 reads a name and a plain function, in which ``await`` is a name too."""
-    for index, child in enumerate(node.children):
+    for index, child in enumerate(children):
         if child.kind_id == _ASYNC:
-            following = node.children[index + 1]
+            following = children[index + 1]
             return LINE_BREAK.search(source, child.end_byte, following.start_byte) is not None
     return False
 
 
-def arrow_fault(node: Node, source: bytes) -> bool:
+def arrow_fault(body: Node, source: bytes) -> bool:
     """U9 for concise bodies: what begins with ``{`` behind ``=>`` is a block and nothing else."""
-    body = node.children[-1]
     return body.kind_id != _BLOCK and source[body.start_byte] == _BRACE
 
 
@@ -151,9 +150,8 @@ def arrow_operand(root: Node) -> Node | None:
     return None
 
 
-def regex_fault(node: Node) -> bool:
+def regex_fault(children: list[Node]) -> bool:
     """U5: a comment, or a name that is not glued to the closing slash, is no set of flags."""
-    children = node.children
     return any(child.kind_id in COMMENTS for child in children) or any(
         left.end_byte != right.start_byte for left, right in itertools.pairwise(children)
     )

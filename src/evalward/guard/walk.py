@@ -26,12 +26,14 @@ if TYPE_CHECKING:
 # What the pass does with an inner node of a kind; 0 is nothing.
 _REJECT, _STATEMENT, _SUBSCRIPT, _COMPUTED, _TEXT, _WITH, _META, _FUNCTION, _ARROW = range(1, 10)
 _RETURN, _REGEX, _AWAIT, _YIELD, _DECLARATION, _FOR_IN, _EXPORT, _REGION, _METHOD = range(10, 19)
+_MEMBER, _PLAIN_TEXT = 19, 20
 
 _TASKS: dict[str, int] = {
     "expression_statement": _STATEMENT,
     "subscript_expression": _SUBSCRIPT,
     "computed_property_name": _COMPUTED,
-    "string": _TEXT,
+    "member_expression": _MEMBER,
+    "string": _PLAIN_TEXT,
     "template_string": _TEXT,
     "with_statement": _WITH,
     "meta_property": _META,
@@ -98,21 +100,27 @@ def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
     scoped = words is not None and words.scoped
     dynamic = escaped_key = computed = with_ = meta = escaped = tagged = arrows = False
     node_limit = max(1, limits.nodes_per_64k * limits.payload_bytes // 65_536)
-    nodes = depth = 0
+    nodes = root.descendant_count
+    if nodes > node_limit:
+        return Rejection("analysis-limit:nodes", 0, 0, budget=node_limit)
+    depth = 0
     table = _TABLE
     level: list[Node] = [root]
     while level:
-        nodes += len(level)
-        if nodes > node_limit:
-            return Rejection("analysis-limit:nodes", 0, 0, budget=node_limit)
         below: list[Node] = []
         extend = below.extend
         for node in level:
             if not node.child_count:
                 continue
+            task = table[node.kind_id]
+            if task == _MEMBER:
+                # Its dot and its name are leaves: only what the name is read from goes on.
+                below.append(node.child(0))
+                continue
+            if task == _PLAIN_TEXT and not has_escape:
+                continue
             children = node.children
             extend(children)
-            task = table[node.kind_id]
             if not task:
                 continue
             if task == _STATEMENT:
@@ -128,21 +136,21 @@ def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
                         escaped_key = True
                 elif has_escape and any(c.kind_id == _ESCAPE for c in key.children):
                     escaped_key = True
-            elif task == _TEXT:
+            elif task in (_TEXT, _PLAIN_TEXT):
                 if has_escape and not escaped:
                     escaped = any(child.kind_id == _ESCAPE for child in children)
                 if has_template and not tagged and node.kind_id == _TEMPLATE:
                     tagged = _may_be_tagged(source, node.start_byte)
             elif task in (_FUNCTION, _ARROW, _METHOD):
                 if task == _ARROW:
-                    if ambiguity.arrow_fault(node, source):
+                    if ambiguity.arrow_fault(children[-1], source):
                         return _ambiguous(program, node)
                     if not arrows:
                         arrows = ambiguity.arrow_may_be_operand(node.end_byte, source)
-                if has_async and ambiguity.function_fault(node, source):
+                if has_async and ambiguity.function_fault(children, source):
                     return _ambiguous(program, node)
                 if scoped and words is not None:
-                    words.enter(node)
+                    words.enter(node, children)
             elif task == _RETURN:
                 if ambiguity.return_fault(node, source):
                     return _ambiguous(program, node)
@@ -150,14 +158,14 @@ def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
                 if words is not None and source[node.start_byte] == _SMALL_L:
                     words.keywords[b"let"] += 1
             elif task == _REGEX:
-                if ambiguity.regex_fault(node):
+                if ambiguity.regex_fault(children):
                     return _ambiguous(program, node)
             elif task in (_AWAIT, _YIELD):
                 if words is not None:
                     words.use(node, awaits=task == _AWAIT)
             elif task == _REGION:
                 if scoped and words is not None:
-                    words.enter(node)
+                    words.enter(node, children)
             elif task == _FOR_IN:
                 if words is not None and any(child.kind_id == _LET for child in children):
                     words.keywords[b"let"] += 1

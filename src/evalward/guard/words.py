@@ -51,9 +51,9 @@ class Words:
         """Whether functions matter at all."""
         return b"await" in self.present or b"yield" in self.present
 
-    def enter(self, node: Node) -> None:
+    def enter(self, node: Node, children: list[Node]) -> None:
         """Note a function, field or static block: the innermost one decides what a word means."""
-        own, children = node.kind_id, node.children
+        own = node.kind_id
         start, end = node.start_byte, node.end_byte
         if own == _FIELD:
             if any(child.kind_id == _EQUALS for child in children):

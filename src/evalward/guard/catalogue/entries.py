@@ -12,7 +12,8 @@ The data are TOML files beside this module, one per environment. A table describ
   an unresolved key is (none: the union of the members), ``inert`` marks functions that do nothing with what they
   are given.
 
-A result is ``string text number boolean undefined plain data unknown host``, ``@path`` (that object),
+A result is ``string text number boolean undefined plain data unknown``, ``@path`` (that object), ``new:path`` (an
+object that inherits from it),
 ``promise:<result>`` or ``array:<result>``.
 """
 
@@ -60,6 +61,7 @@ class Catalogue:
     def __init__(self, documents: dict[str, str]) -> None:
         self.entries: dict[str, Entry] = {}
         self.globals: dict[str, Member] = {}
+        self.standard: set[tuple[str, str]] = set()
         digest = hashlib.sha256()
         for name, text in sorted(documents.items()):
             digest.update(name.encode() + b"\0" + text.encode() + b"\0")
@@ -67,12 +69,20 @@ class Catalogue:
         for name in ENVIRONMENTS:
             for path, table in tomllib.loads(documents[name]).items():
                 self._add(path, table)
+            if name == "ecmascript":
+                self.standard = {
+                    (path, member) for path, entry in self.entries.items() for member, what in entry.members.items() if what.result.startswith("@")
+                }
         self.globals = self.entries["globalThis"].members
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""
         entry = self.entries.get(path)
         return entry if entry is not None else Entry(path, prototype="Function.prototype", callable=True)
+
+    def is_standard(self, path: str, name: str) -> bool:
+        """Whether a member is an object or function that ECMA-262 defines: replacing it changes every program."""
+        return (path, name) in self.standard
 
     def _add(self, path: str, table: dict[str, Any]) -> None:
         old = self.entries.get(path)
@@ -93,7 +103,7 @@ class Catalogue:
         plain = {key: table[key] for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert") if key in table}
         if old is not None:
             plain = {key: getattr(old, key) for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")} | plain
-        is_function = bool(old and old.callable) or "result" in plain or "instance" in plain
+        is_function = bool(old and old.callable) or bool(plain.get("result") or plain.get("instance"))
         if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
             plain["prototype"] = "Function.prototype"
         self.entries[path] = Entry(path, members, sinks, callable=is_function, **plain)

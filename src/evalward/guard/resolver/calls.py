@@ -43,6 +43,7 @@ from evalward.guard.resolver.writes import Writes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
 
 V_GLOBAL: Value = of(known("globalThis", "global-object"))
@@ -54,6 +55,8 @@ _RESULTS: dict[str, Value] = {
     "bigint": of(ANY_BIGINT),
     "undefined": V_UNDEFINED,
     "plain": of(U2),
+    "navigate": V_UNDEFINED,
+    "dom-write": V_UNDEFINED,
     "data": of(DATA),
     "unknown": V_U1,
     "symbol": of(ANY_SYMBOL),
@@ -101,10 +104,18 @@ class Calls(Writes):
             path = result[1:]
             entry = self.catalogue.get(path)
             return of(known(path, label if label is not None else entry.label))
+        if result.startswith("new:"):
+            return self.instance(result[4:], start)
         kind, _, inner = result.partition(":")
         made = self.allocate(kind, start, inner)
         made.exact = False
         self.put_element(made, self.materialize(inner, start))
+        return of(made)
+
+    def instance(self, path: str, start: int) -> Value:
+        """Return an object that inherits from a built-in prototype."""
+        made = self.allocate("object", start, path)
+        made.prototype = of(known(path))
         return of(made)
 
     def call(
@@ -172,17 +183,25 @@ class Calls(Writes):
             self.write(register, join(value, rest))
         if unit.rest >= 0:
             self._fill(self.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
-        if unit.arguments is not None:
+        if unit.uses_arguments and not unit.arrow:
+            holder = self.arguments_of(unit)
             for index, value in enumerate(args):
-                self.put_item(unit.arguments, index, join(value, rest))
+                self.put_item(holder, index, join(value, rest))
             if rest:
-                self.put_element(unit.arguments, rest)
+                self.put_element(holder, rest)
         if not unit.arrow:
             self.write(unit.this, this if unit.strict else self._sloppy_this(this))
         if not unit.ran:
             unit.ran = True
             self.enqueue(unit)
         return self._outcome(target)
+
+    def arguments_of(self, unit: Unit) -> HeapObject:
+        """Return a function's ``arguments`` object."""
+        if unit.arguments is None:
+            unit.arguments = self.allocate("arguments", unit.start, "arguments")
+            self.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
+        return unit.arguments
 
     def _fill(self, array: HeapObject, register: int, args: Sequence[Value], rest: Value) -> None:
         first = not self.values[register]
@@ -235,8 +254,11 @@ class Calls(Writes):
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
-            return of(known(entry.instance)) if entry.instance else V_U1
+            return self._instance_of(entry.instance, call.start) if entry.instance else V_U1
         return self.materialize(entry.result, call.start)
+
+    def _instance_of(self, path: str, start: int) -> Value:
+        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
 
     def construct(self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new``."""
@@ -265,7 +287,7 @@ class Calls(Writes):
         if target.unit is None:
             return BOTTOM
         instance = self.allocate("object", target.start, "instance")
-        instance.prototype = join(instance.prototype, self.get(of(target), "prototype", start, end))
+        self.put_prototype(instance, self.get(of(target), "prototype", start, end))
         if target.unit.new_target >= 0:
             self.write(target.unit.new_target, of(target))
         result = self.enter(target, of(instance), args, rest)
@@ -277,7 +299,7 @@ class Calls(Writes):
     ) -> Value:
         """Construct a payload class: fields, then the constructor, the parent's when there is none."""
         instance = self.allocate("object", target.start, "instance")
-        instance.prototype = join(instance.prototype, target.properties.get("prototype", BOTTOM))
+        self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
 
     def initialise(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from evalward.guard.resolver import literals
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow, Judgement
 from evalward.guard.resolver.values import (
+    ACTIVE,
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -19,6 +21,7 @@ from evalward.guard.resolver.values import (
     MAX_STRING_LENGTH,
     NULL,
     PRIMITIVE_UNKNOWNS,
+    STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
     V_NUMBER,
@@ -38,6 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_PRODUCT = 64
+ACTIVE_MARKUP = re.compile(
+    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
+    r"(?:java|vb)\s*script\s*:|data\s*:\s*text/html",
+    re.IGNORECASE,
+)
 _MAX_NESTING = 24
 
 
@@ -69,7 +77,8 @@ class Coercion(Judgement):
             if type(atom) is str:
                 names.append(atom)
             elif type(atom) is Primitive:
-                names.append(atom.text)
+                if atom is not UNDEFINED or len(value) == 1:
+                    names.append(atom.text)
             elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_BOOLEAN or atom is ANY_SYMBOL:
                 numeric = True
             elif isinstance(atom, HeapObject):
@@ -186,15 +195,15 @@ class Coercion(Judgement):
                 result.add(atom)
             elif type(atom) is Primitive:
                 result.add(atom.text)
-            elif atom is TEXT:
-                result.add(TEXT)
+            elif atom is TEXT or atom is ACTIVE:
+                result.add(atom)
             elif atom in PRIMITIVE_UNKNOWNS:
                 result.add(ANY_STRING)
             else:
                 for piece in self.primitive(atom, start, end, hint="string"):
                     result.add(
                         piece
-                        if type(piece) is str or piece is TEXT
+                        if type(piece) is str or piece in STRING_UNKNOWNS
                         else piece.text
                         if type(piece) is Primitive
                         else ANY_STRING
@@ -209,12 +218,20 @@ class Coercion(Judgement):
                 return BOTTOM
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
-                return of(TEXT) if any(TEXT in other for other in pieces) else V_STRING
+                return self._unresolved_text(pieces)
             results = [left + right for left in results for right in constants]
             self.spend(len(results))
             if sum(map(len, results)) > MAX_STRING_LENGTH:
                 return V_STRING
         return frozenset(literals.join_surrogates(text) for text in results)
+
+    @staticmethod
+    def _unresolved_text(pieces: Sequence[Value]) -> Value:
+        """Return an unknown string that remembers whether a constant piece is active markup."""
+        for piece in pieces:
+            if ACTIVE in piece or any(type(a) is str and "<" in a and ACTIVE_MARKUP.search(a) for a in piece):
+                return of(ACTIVE)
+        return of(TEXT) if any(TEXT in piece for piece in pieces) else V_STRING
 
     def numbers(self, value: Value, start: int, end: int) -> Value:
         """Return ToNumber: number constants, or the unknown number."""

@@ -32,9 +32,9 @@ class HeapObject:
         "exact",
         "extensible",
         "getters",
+        "growth",
         "home",
         "items",
-        "key",
         "kind",
         "properties",
         "prototype",
@@ -61,7 +61,7 @@ class HeapObject:
         self.unit: Unit | None = None
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
-        self.key = ""
+        self.growth = 0
         self.readers: set[Unit] = set()
 
     def __repr__(self) -> str:

@@ -57,6 +57,7 @@ class Interpreter(Calls):
         super().__init__(lowered, catalogue, steps=steps, strict=strict)
         self.bindings = bindings
         self.parameter = parameter
+        self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         top = lowered.units[0]
         self.values[top.this] = V_UNDEFINED if module else V_GLOBAL
         self.operations: list[Callable[[Instruction], Value]] = [
@@ -114,7 +115,10 @@ class Interpreter(Calls):
         result = self.read(reference.register) if reference.register >= 0 else BOTTOM
         if not reference.is_global:
             return result
-        return join(result, self.load_global(reference, instruction[5], instruction[6])) if result else self.load_global(reference, instruction[5], instruction[6])
+        name = reference.name
+        if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
+            return result if not reference.implicit else join(result, of(host(name)))
+        return join(result, self.load_global(reference, instruction[5], instruction[6]))
 
     def load_global(self, reference: Reference, start: int, end: int) -> Value:
         """Return a name that the payload does not bind."""
@@ -127,6 +131,9 @@ class Interpreter(Calls):
         if bound is not None:
             return bound
         member = self.catalogue.globals.get(name)
+        stored = self.global_value(name)
+        if stored and member is None:
+            return join(stored, of(host(name)))
         if member is None:
             inherited = self.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
@@ -134,7 +141,14 @@ class Interpreter(Calls):
         for atom in made:
             if type(atom) is Known and atom.label is not None:
                 self.origin(atom, None, f"`{atom.path}` is read here", start, end)
-        return made
+        return join(made, stored)
+
+    def global_value(self, name: str) -> Value:
+        """Return what the payload itself put on the global object under a name."""
+        self.global_object.readers.add(self.unit)
+        result = self.global_object.properties.get(name, BOTTOM)
+        register = self.lowered.global_registers.get(name)
+        return join(result, self.read(register)) if register is not None else result
 
     @staticmethod
     def _arguments_unit(unit: Unit) -> Unit | None:
@@ -145,19 +159,13 @@ class Interpreter(Calls):
 
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
-        if unit.arguments is None:
-            unit.arguments = self.allocate("arguments", unit.start, "arguments")
+        holder = self.arguments_of(unit)
+        holder.readers.add(self.unit)
+        if not unit.strict:
+            written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
-                self.put_item(unit.arguments, index, self.values[register])
-            if unit.function is not None:
-                self.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
-                if unit.function.escaped:
-                    unit.arguments.escaped = True
-        written = unit.arguments.elements
-        if written and not unit.strict:
-            for register in unit.parameters:
-                self.write(register, written)
-        return unit.arguments
+                self.write(register, join(written, items[index]) if index < len(items) else written)
+        return holder
 
     def op_store(self, instruction: Instruction) -> Value:
         reference: Reference = instruction[2]
@@ -166,9 +174,15 @@ class Interpreter(Calls):
             self.write(reference.register, value)
         if reference.is_global:
             start, end = instruction[5], instruction[6]
-            if reference.register < 0:
+            if reference.register < 0 or reference.implicit:
                 self._store_global(reference.name, value, start, end)
+            elif value:
+                self.store_script_binding(value, start, end)
         return value
+
+    def store_script_binding(self, value: Value, start: int, end: int) -> None:
+        """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside."""
+        self.use(frozenset(a for a in value if not (type(a) is Known and a.path == "globalThis")), Flow.GLOBAL, start, end)
 
     def _store_global(self, name: str, value: Value, start: int, end: int) -> None:
         if name in self.bindings:
@@ -201,8 +215,16 @@ class Interpreter(Calls):
 
     def op_get(self, instruction: Instruction) -> Value:
         owner, key = self.values[instruction[2]], instruction[3]
+        if key == "constructor":
+            made = self.get(owner, key, instruction[5], instruction[6])
+            self.constructors.add(instruction[1])
+            return self.relabelled(made) if instruction[2] in self.constructors else made
         if type(key) is str:
             return self.get(owner, key, instruction[5], instruction[6])
+        if "constructor" in self.values[key]:
+            self.constructors.add(instruction[1])
+            made = self.get_computed(owner, self.values[key], instruction[5], instruction[6])
+            return self.relabelled(made) if instruction[2] in self.constructors else made
         return self.get_computed(owner, self.values[key], instruction[5], instruction[6])
 
     def op_set(self, instruction: Instruction) -> Value:
@@ -222,6 +244,8 @@ class Interpreter(Calls):
                 if type(key) is not str:
                     atom.uncertain.update(atom.properties)
                 self.inexact(atom)
+            elif type(atom) is Known and atom.label is not None and atom.path != "globalThis":
+                self.report(atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed")
             elif type(atom) is Known and atom.path.endswith(".prototype"):
                 self.report("prototype-tampering", 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed")
         return self.unary("delete", V_U1, instruction[5], instruction[6])
@@ -393,11 +417,10 @@ class Interpreter(Calls):
             if kind == "init":
                 if name == "__proto__":
                     self.report("__proto__", 0, start, end, None, "`__proto__` is written")
-                    target.prototype = join(target.prototype, value)
+                    self.put_prototype(target, value)
                 self.put(target, name, value)
             else:
-                accessors = target.getters if kind == "get" else target.setters
-                accessors[name] = join(accessors.get(name, BOTTOM), value)
+                self.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
                     self.leak(value, Flow.CALLBACK, start, end)
 
@@ -443,23 +466,21 @@ class Interpreter(Calls):
         target = self.allocate("class", start)
         prototype = self.allocate("object", start, "prototype")
         self.put(target, "prototype", of(prototype))
-        self.put(target, "name", of(name) if name else V_STRING)
+        self.put(target, "@@name", of(name) if name else V_STRING)
         self.put(prototype, "constructor", of(target))
         if parent is not None:
             above = self.values[parent]
             self.use(above, Flow.CONSTRUCT, start, end)
-            target.prototype = join(target.prototype, above)
-            prototype.prototype = join(prototype.prototype, self.get(above, "prototype", start, end))
+            self.put_prototype(target, above)
+            self.put_prototype(prototype, self.get(above, "prototype", start, end))
             for atom in above:
                 if type(atom) is Known and self.catalogue.get(atom.path).instance:
-                    prototype.prototype = join(prototype.prototype, of(known(self.catalogue.get(atom.path).instance)))
+                    self.put_prototype(prototype, of(known(self.catalogue.get(atom.path).instance)))
         if constructor is not None:
             self.put(target, "@@constructor", self.values[constructor])
             for atom in self.values[constructor]:
                 if isinstance(atom, HeapObject):
                     atom.home = prototype
-                    if atom.unit is not None:
-                        atom.unit.ran = atom.unit.ran or False
         for is_static, kind, key, register in members:
             self._define_member(target if is_static else prototype, kind, key, self.values[register], start, end)
         for unit, owner in ((instance, prototype), (static, target)):

@@ -74,6 +74,7 @@ class Unit:
 
     __slots__ = (
         "arguments",
+        "uses_arguments",
         "arrow",
         "asynchronous",
         "calls",
@@ -117,6 +118,7 @@ class Unit:
         self.method = False
         self.constructor = False
         self.arguments: HeapObject | None = None
+        self.uses_arguments = False
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False
@@ -130,10 +132,11 @@ class Unit:
 class Lowered:
     """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
 
-    __slots__ = ("constants", "references", "registers", "units")
+    __slots__ = ("constants", "global_registers", "references", "registers", "units")
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
         self.registers = 0
         self.constants: dict[int, Any] = {}
         self.references: list[Reference] = []
+        self.global_registers: dict[str, int] = {}

@@ -51,6 +51,8 @@ class Judgement(State):
             if type(atom) is Known:
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
+                elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
+                    self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
                     self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")

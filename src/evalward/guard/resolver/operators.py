@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.coercion import Coercion
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.values import (
+    ACTIVE,
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -54,6 +55,13 @@ def _power(left: float, right: float) -> float:
         return math.nan
     result = left**right
     return result if isinstance(result, float) else math.nan
+
+
+def _by_zero(operator: str, left: float) -> Value:
+    """Return a division by zero, whose sign depends on the zero's, which is not followed."""
+    if operator == "%" or left == 0 or not left == left:  # noqa: PLR0124 - NaN
+        return of(number(math.nan))
+    return of(number(math.inf), number(-math.inf))
 
 
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
@@ -137,10 +145,10 @@ class Operators(Coercion):
             return self.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
             return of(number(one.number + other.number))
-        if one is TEXT or other is TEXT:
-            return of(TEXT)
+        if {one, other} & {TEXT, ACTIVE}:
+            return self.concatenated((of(one), of(other)))
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
-            return V_STRING
+            return self.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
 
     def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
@@ -155,6 +163,8 @@ class Operators(Coercion):
                     return V_NUMBER
                 try:
                     result = join(result, of(number(function(one.number, other.number))))
+                except ZeroDivisionError:
+                    result = join(result, _by_zero(operator, one.number))
                 except (ArithmeticError, ValueError):
                     result = join(result, V_NUMBER)
         return result

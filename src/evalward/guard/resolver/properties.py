@@ -37,6 +37,7 @@ from evalward.guard.resolver.values import (
     known,
     number,
     of,
+    symbol,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ _PRIMITIVE_UNKNOWNS = {
     ANY_SYMBOL: "Symbol.prototype",
 }
 _MAX_CHAIN = 32
+_MAX_MEMBERS = 4
 _INHERITED = frozenset({"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"})
 _INHERITED_ACCESSORS = frozenset({"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"})
 
@@ -77,6 +79,14 @@ class Properties(Operators):
     if TYPE_CHECKING:
 
         def materialize(self, result: str, start: int, label: str | None = None) -> Value: ...
+
+        def global_value(self, name: str) -> Value: ...
+
+    def allowed_read(self, path: str, name: str) -> bool:
+        """Whether policy allows a read that the catalogue denies."""
+        if path == "process.env":
+            return name in self.env_names or name.startswith("ELECTRON_")
+        return path == "process" and name in self.process_reads
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
@@ -114,6 +124,9 @@ class Properties(Operators):
         if type(atom) is str:
             return self._get_from_string(atom, name, start, end)
         if type(atom) is Primitive:
+            if atom.type == "symbol" and name == "description":
+                own = atom.text.startswith("@@ ") and atom.text != "@@ any"
+                return of(atom.text[3:]) if own else of(f"Symbol.{atom.text[2:]}") if atom.text != "@@ any" else V_STRING
             return self.get_builtin(_PRIMITIVES.get(atom.type, ""), name, start, end)
         return self._get_from_unknown(atom, name, start, end)
 
@@ -143,7 +156,7 @@ class Properties(Operators):
         if atom is DATA:
             return of(DATA)
         if name in {"call", "apply", "bind"}:
-            return of(known(f"Function.prototype.{name}"), U1)
+            return of(known(f"Function.prototype.{name}"))
         return of(U1)
 
     def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
@@ -181,7 +194,7 @@ class Properties(Operators):
                         self.origin(atom, None, f"`{name}` is read here", start, end)
                 return made
             path = entry.prototype
-        return BOTTOM
+        return of(known("Array.prototype.values" if name == "@@iterator" else name)) if name.startswith("@@") else BOTTOM
 
     def _constructor(self, path: str, start: int, end: int) -> Value:
         if path == "Function":
@@ -199,6 +212,8 @@ class Properties(Operators):
             return self._unlisted(atom, name, start, end)
         if name == "constructor":
             return self._constructor(member.result[1:], start, end)
+        if atom.path == "Symbol" and member.result == "symbol":
+            return of(symbol(name))
         made = self.materialize(member.result, start, member.label)
         for child in made:
             if type(child) is Known and child.label is not None:
@@ -209,15 +224,28 @@ class Properties(Operators):
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
         """Return a member that no list names: inherited, or what the entry says of others."""
         entry = self.catalogue.get(atom.path)
+        if name.isdigit():
+            return self.materialize(entry.element, start)
         if name == "constructor" and entry.callable:
             label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
             made = known("Function", label)
             self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             return of(made)
-        inherited = self.get_builtin(entry.prototype, name, start, end)
+        if atom.label is not None and atom.path not in self.catalogue.entries:
+            path = atom.path if atom.path.count(".") > _MAX_MEMBERS else f"{atom.path}.{name}"
+            return of(known(path, atom.label))
+        if atom.path == "globalThis":
+            stored = self.global_value(name)
+            if stored:
+                return stored
+        inherited = BOTTOM
+        if not entry.others.startswith("deny") or name in _INHERITED:
+            inherited = self.get_builtin(entry.prototype, name, start, end)
         if inherited and (name in _INHERITED or name == "constructor" or entry.others not in {"deny", "host"}):
             return inherited
         match entry.others:
+            case "deny" if self.allowed_read(atom.path, name):
+                return of(ANY_STRING)
             case "deny":
                 made = known(f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path)
                 self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
@@ -233,34 +261,49 @@ class Properties(Operators):
             case others:
                 return self.materialize(others, start)
 
+    def relabelled(self, value: Value) -> Value:
+        """Return ``Function`` under the label of the road that read ``constructor`` twice."""
+        if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
+            return value
+        made = known("Function", ".constructor.constructor")
+        for atom in value:
+            if type(atom) is Known and atom.label == "function-constructor":
+                self.origins.setdefault(made, self.origins.get(atom, ()))
+        kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
+        return kept | of(made)
+
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
+        """Walk the prototype chain; where it may branch, every branch counts."""
         result: Value = BOTTOM
-        current: HeapObject | None = target
-        for _ in range(_MAX_CHAIN):
-            if current is None:
-                break
+        pending, seen = [target], {target}
+        while pending:
+            current = pending.pop()
             current.readers.add(self.unit)
             if current.escaped:
                 result = join(result, of(U1))
             found, certain = self._own(current, name, this, start, end)
             result = join(result, found)
             if certain:
-                return result
-            parents = current.prototype
-            if not parents:
-                return join(result, self.get_builtin(PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end))
-            current = None
-            for parent in parents:
-                if isinstance(parent, HeapObject) and current is None:
-                    current = parent
-                elif parent is not NULL:
-                    result = join(result, self.get_from(parent, name, this, start, end))
+                continue
+            if not current.prototype:
+                builtin = self.get_builtin(PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end)
+                result = join(result, builtin)
+            for parent in current.prototype:
+                if not isinstance(parent, HeapObject):
+                    if parent is not NULL:
+                        result = join(result, self.get_from(parent, name, this, start, end))
+                elif parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
         return result
 
     def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
+        if target.kind == "proxy" and "@@target" in target.properties:
+            result = join(result, self.get(target.properties["@@target"], name, start, end))
+            return result, False
         if name in target.getters:
             result = join(result, self.call(target.getters[name], this, (), start, end))
             certain = True
@@ -279,6 +322,8 @@ class Properties(Operators):
                 return result or V_UNDEFINED, True
         elif name == "name" and target.unit is not None and target.kind == "function":
             return (of(target.unit.name) if target.unit.name else V_STRING), True
+        elif name == "name" and "@@name" in target.properties:
+            return target.properties["@@name"], True
         elif name == "length" and target.kind == "function" and target.unit is not None:
             return V_NUMBER, True
         return result, certain
@@ -306,7 +351,11 @@ class Properties(Operators):
         """Return a read by a numeric key: the join of the elements."""
         if isinstance(atom, HeapObject):
             atom.readers.add(self.unit)
-            return join(atom.contents(), of(U1)) if atom.escaped else join(atom.contents(), V_UNDEFINED)
+            result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
+            for parent in atom.prototype:
+                if type(parent) is Known:
+                    result = join(result, self.get_element(parent, start))
+            return result
         if type(atom) is Known:
             return self.materialize(self.catalogue.get(atom.path).element, start)
         if type(atom) is str or atom in STRING_UNKNOWNS:
@@ -337,18 +386,25 @@ class Properties(Operators):
         return of(made)
 
     def _get_unknown_from_object(self, target: HeapObject, start: int, end: int) -> Value:
-        target.readers.add(self.unit)
-        result = target.everything()
-        for getter in target.getters.values():
-            result = join(result, self.call(getter, of(target), (), start, end))
-        if target.callable or target.kind == "prototype":
-            self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
-            return join(result, of(U0))
-        for parent in target.prototype:
-            if parent is not NULL:
-                result = join(result, self.get_unknown(parent, start, end) if parent is not target else BOTTOM)
-        if not target.prototype:
-            result = join(result, of(U1))
+        result: Value = BOTTOM
+        pending, seen = [target], {target}
+        while pending:
+            current = pending.pop()
+            current.readers.add(self.unit)
+            result = join(result, current.everything())
+            for getter in current.getters.values():
+                result = join(result, self.call(getter, of(target), (), start, end))
+            if current.callable or current.kind == "prototype":
+                self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+                result = join(result, of(U0))
+            elif not current.prototype or current.escaped:
+                result = join(result, of(U1))
+            for parent in current.prototype:
+                if not isinstance(parent, HeapObject):
+                    result = join(result, self.get_unknown(parent, start, end))
+                elif parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
         return result
 
     def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:

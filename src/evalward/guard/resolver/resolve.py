@@ -25,7 +25,7 @@ _BINDING_KINDS: dict[str, Value] = {
     "json": V_DATA,
     "electron": of(known("electron")),
     "electron.app": of(known("electron.app")),
-    "electronApp": of(known("playwright.electronApp")),
+    "electronApp": of(known("electron"), known("playwright.electronApp")),
     "playwright.page": of(known("playwright.page")),
     "playwright.context": of(known("playwright.context")),
     "playwright.browser": of(known("playwright.browser")),
@@ -34,7 +34,7 @@ _BINDING_KINDS: dict[str, Value] = {
 }
 # What a sink of each target usually binds, when policy declares nothing else.
 _USUAL: dict[Target, dict[str, str]] = {
-    Target.MAIN: {"electron": "electron", "app": "electron.app", "electronApp": "electron", "arg": "json"},
+    Target.MAIN: {"electron": "electron", "app": "electron.app", "electronApp": "electronApp", "arg": "json"},
     Target.RENDERER: {"arg": "json"},
     Target.NODE: {
         "page": "playwright.page",
@@ -92,6 +92,7 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target) -> list[Find
         parameter=parameter,
         module=Shape.MODULE in shapes,
     )
+    interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
     try:
         interpreter.run()
     except AnalysisLimitError:

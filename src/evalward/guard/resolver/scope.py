@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evalward.guard.resolver.ir import Unit
 
 
@@ -46,18 +48,22 @@ class Reference:
     still the real one (guard.md §2).
     """
 
-    __slots__ = ("is_global", "name", "register", "scope")
+    __slots__ = ("implicit", "is_global", "name", "register", "scope")
 
     def __init__(self, name: str, scope: Scope) -> None:
         self.name = name
         self.scope = scope
         self.register = -1
         self.is_global = True
+        self.implicit = False  # assigned, but declared nowhere: a global that the payload makes
 
-    def resolve(self) -> None:
-        """Find the binding; call it when the whole payload has been lowered."""
+    def resolve(self, globals_: Mapping[str, int]) -> None:
+        """Find the binding, among ``globals_`` last; call it when the whole payload has been lowered."""
         found = self.scope.find(self.name)
         if found is None:
+            register = globals_.get(self.name)
+            if register is not None:
+                self.register, self.implicit = register, True
             return
         scope, self.register = found
         self.is_global = self.name in scope.global_vars

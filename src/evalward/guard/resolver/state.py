@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 MAX_GROWTH = 6
+MAX_OBJECT_GROWTH = 24
 
 
 class AnalysisLimitError(Exception):
@@ -70,6 +71,9 @@ class State:
         self.origins: dict[Atom, tuple[Step, ...]] = {}
         self.thrown = self._extra_register()
         self.pending_escapes: list[HeapObject] = []
+        self.global_object = HeapObject("object", -1)
+        self.env_names: frozenset[str] = frozenset()
+        self.process_reads: frozenset[str] = frozenset()
 
     def _extra_register(self) -> int:
         self.values.append(BOTTOM)
@@ -104,7 +108,7 @@ class State:
         if old:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count
-            new = self.bounded(old | value, force=count > MAX_GROWTH)
+            new = self.bounded(join(old, value), force=count > MAX_GROWTH)
             if new == old:
                 return
         else:
@@ -149,25 +153,48 @@ class State:
     def put(self, target: HeapObject, name: str, value: Value) -> None:
         """Join a value into a named property."""
         old = target.properties.get(name, BOTTOM)
-        new = join(old, value)
+        new = self._grown(target, old, value)
         if new != old:
-            target.properties[name] = self.bounded(new)
+            target.properties[name] = new
             self.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an unknown key, an index or an iteration finds."""
-        new = join(target.elements, value)
+        new = self._grown(target, target.elements, value)
         if new != target.elements:
-            target.elements = self.bounded(new)
+            target.elements = new
             self.changed(target)
+
+    def _grown(self, target: HeapObject, old: Value, value: Value) -> Value:
+        """Return a join within bounds; an object that keeps growing has its constants widened."""
+        new = join(old, value)
+        if old and new != old:
+            target.growth += 1
+            new = self.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
+        return new
 
     def put_item(self, target: HeapObject, index: int, value: Value) -> None:
         """Join a value into the element at an index; the caller keeps the index within bounds."""
         while len(target.items) <= index:
             target.items.append(BOTTOM)
-        new = join(target.items[index], value)
+        new = self._grown(target, target.items[index], value)
         if new != target.items[index]:
-            target.items[index] = self.bounded(new)
+            target.items[index] = new
+            self.changed(target)
+
+    def put_accessor(self, target: HeapObject, name: str, value: Value, *, setter: bool = False) -> None:
+        """Join a function into a property's getter or setter."""
+        table = target.setters if setter else target.getters
+        new = join(table.get(name, BOTTOM), value)
+        if new != table.get(name, BOTTOM):
+            table[name] = new
+            self.changed(target)
+
+    def put_prototype(self, target: HeapObject, value: Value) -> None:
+        """Join a value into what an object inherits from."""
+        new = join(target.prototype, value)
+        if new != target.prototype:
+            target.prototype = new
             self.changed(target)
 
     def inexact(self, target: HeapObject) -> None:

@@ -97,6 +97,8 @@ CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)  # `.constructor` of plain data: one m
 CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that may be callable
 ANY_STRING = Unknown("ANY_STRING", 2)
 TEXT = Unknown("TEXT", 2)
+ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
+SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
 ANY_BIGINT = Unknown("ANY_BIGINT", 2)
@@ -117,8 +119,8 @@ V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
-STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT})
+PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
+STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE})
 
 _numbers: dict[str, Primitive] = {}
 _known: dict[tuple[str, str | None, bool], Known] = {}
@@ -201,12 +203,12 @@ def of(*atoms: Atom) -> Value:
 
 
 def join(left: Value, right: Value) -> Value:
-    """Return the union, with too many constants widened to the unknown of their type."""
+    """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
     if right <= left:
         return left
     joined = left | right
-    if len(joined) > MAX_STRINGS:
-        joined = widened(joined)
+    if len(joined) > MAX_STRINGS or ANY_STRING in joined or TEXT in joined or ANY_NUMBER in joined:
+        return widened(joined)
     return joined
 
 
@@ -219,20 +221,16 @@ def join_all(values: Iterable[Value]) -> Value:
 
 
 def widened(value: Value, *, force: bool = False) -> Value:
-    """Replace the constants of each type by the unknown of that type where there are too many (or always)."""
+    """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
     strings = [a for a in value if type(a) is str]
+    if strings and (force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value):
+        value = value.difference(strings)
+        if not value & STRING_UNKNOWNS:
+            value |= V_STRING
     numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
-    if strings and (force or len(strings) > MAX_STRINGS):
-        value = value.difference(strings) | V_STRING
-    if numbers and (force or len(numbers) > MAX_NUMBERS):
+    if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_NUMBER
     return value
-
-
-def strings_of(value: Value) -> list[str] | None:
-    """Return the string constants in a fixed order if the value holds nothing else, otherwise None."""
-    found = [a for a in value if type(a) is str]
-    return sorted(found) if found and len(found) == len(value) else None
 
 
 def is_tainted(value: Value) -> bool:

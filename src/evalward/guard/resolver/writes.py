@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.coercion import ACTIVE_MARKUP
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.values import (
+    ACTIVE,
     ANY_STRING,
     DATA,
     STRING_UNKNOWNS,
@@ -24,11 +26,6 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
-_ACTIVE_MARKUP = re.compile(
-    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
-    r"(?:java|vb)\s*script\s*:|data\s*:\s*text/html",
-    re.IGNORECASE,
-)
 _SCRIPT_URL = re.compile(r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE)
 _URL_ATTRIBUTES = frozenset({"href", "src", "action", "formaction", "xlink:href", "data", "background", "poster"})
 INJECTION = "dom-script-injection"
@@ -121,14 +118,12 @@ class Writes(Properties):
             return
         if atom.path == "globalThis":
             self.use(value, Flow.GLOBAL, start, end)
-            member = entry.members.get(name)
-            if member is not None and name not in entry.sinks and member.result.startswith("@"):
-                self.report("prototype-tampering", 0, start, end, atom, f"the global `{name}` is replaced")
+            self.put(self.global_object, name, value)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
         if kind is not None:
             self.sink(kind, value, start, end)
-        elif entry.callable or (entry.members.get(name) and entry.members[name].label):
-            self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+        elif self.catalogue.is_standard(atom.path, name):
+            self.report("prototype-tampering", 0, start, end, atom, f"`{name}` of `{atom.path}` is replaced")
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, tainted: bool, numeric: bool) -> None:
@@ -166,7 +161,7 @@ class Writes(Properties):
         resolved = len(constants) == len(value) or all(type(atom) in {str, Primitive} for atom in value)
         match kind:
             case "html" | "script":
-                if any(_ACTIVE_MARKUP.search(text) or kind == "script" for text in constants):
+                if any(ACTIVE_MARKUP.search(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
                 elif not resolved and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
@@ -215,9 +210,7 @@ class Writes(Properties):
                     self.put_element(atom, V_U1)
             for name in resolved.names:
                 if callables:
-                    atom.getters[name] = atom.getters.get(name, frozenset()) | callables
+                    self.put_accessor(atom, name, callables)
                 if setters:
-                    atom.setters[name] = atom.setters.get(name, frozenset()) | setters
-                if callables or setters:
-                    self.changed(atom)
+                    self.put_accessor(atom, name, setters, setter=True)
                 self._set_on(atom, name, value, start, end)

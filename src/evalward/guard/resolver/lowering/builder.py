@@ -113,6 +113,12 @@ class Builder:
     def reference(self, name: str) -> Reference:
         """Return a use of a name in the current scope, to be resolved at the end."""
         use = Reference(name, self.scope)
+        if name == "arguments":
+            unit: Unit | None = self.unit
+            while unit is not None and unit.arrow:
+                unit = unit.outer
+            if unit is not None:
+                unit.uses_arguments = True
         self.lowered.references.append(use)
         return use
 

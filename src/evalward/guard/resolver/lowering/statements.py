@@ -38,8 +38,19 @@ class Statements(Functions):
             if self.has_directive(statements):
                 self.unit.strict = True
             self.run(self._top_level(statements))
+        top = self.scope
+        assigned = {
+            instruction[2].name
+            for unit in self.lowered.units
+            for instruction in unit.code
+            if instruction[0] is Op.STORE and instruction[2].scope.find(instruction[2].name) is None
+        }
+        for name in sorted(assigned):
+            self.lowered.global_registers[name] = self.register()
         for reference in self.lowered.references:
-            reference.resolve()
+            reference.resolve(self.lowered.global_registers)
+        if top.is_global:
+            self.lowered.global_registers |= {name: top.names[name] for name in top.global_vars}
         return self.lowered
 
     def _top_level(self, nodes: list[Node]) -> Work:

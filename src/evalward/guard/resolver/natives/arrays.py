@@ -176,15 +176,10 @@ def _reverse(run: Calls, call: Call) -> Value:
     made = make(run, call, reversed_items, elements(run, call.this, call))
     if call.path.endswith("toReversed"):
         return made
-    if items is not None and _is_fresh(call.this):
-        return made
+    if all(isinstance(atom, HeapObject) and atom.start == call.start for atom in call.this):
+        return made  # the receiver is made by this very expression, so nothing else holds it
     mutate(run, call.this, BOTTOM)
     return join(made, call.this)
-
-
-def _is_fresh(value: Value) -> bool:
-    """Whether an array is the result of a call or literal that nothing else can hold: reversing it changes no other."""
-    return all(isinstance(atom, HeapObject) and not atom.readers for atom in value)
 
 
 def _slice(run: Calls, call: Call) -> Value:
@@ -300,7 +295,14 @@ def _entries(run: Calls, call: Call) -> Value:
     pair = run.allocate("array", call.start, "pair")
     run.put_item(pair, 0, V_NUMBER)
     run.put_item(pair, 1, elements(run, call.this, call) or V_UNDEFINED)
-    return make(run, call, None, of(pair))
+    return listed(run, call, of(pair))
+
+
+def listed(run: Calls, call: Call, value: Value) -> Value:
+    """Return an iterator over a value."""
+    made = run.allocate("iterator", call.start, call.path)
+    run.put_element(made, value)
+    return of(made)
 
 
 _P = "Array.prototype."
@@ -340,8 +342,8 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}copyWithin": _fill,
     f"{_P}with": _with,
     f"{_P}entries": _entries,
-    f"{_P}keys": lambda run, call: make(run, call, None, V_NUMBER),
-    f"{_P}values": lambda run, call: make(run, call, None, elements(run, call.this, call)),
+    f"{_P}keys": lambda run, call: listed(run, call, V_NUMBER),
+    f"{_P}values": lambda run, call: listed(run, call, elements(run, call.this, call)),
     f"{_P}indexOf": lambda _run, _call: V_NUMBER,
     f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    BOTTOM,
     DATA,
     TEXT,
+    UNDEFINED,
     V_DATA,
+    V_STRING,
     V_U1,
     V_UNDEFINED,
     Known,
     Value,
+    join,
     known,
     of,
 )
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _ELEMENT = of(known("Element"))
-_DOM_CALLBACKS = ("forEach", "map", "filter", "find", "some", "every")
+V_GLOBAL = of(known("globalThis", "global-object"))
 
 
 def _write(run: Calls, call: Call) -> Value:
@@ -58,11 +60,32 @@ def _create_element(run: Calls, call: Call) -> Value:
 def _listener(run: Calls, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(1), call.this, (of(DATA),), call.start, call.end)
+    event = run.instance("Event.prototype", call.start)
+    for atom in event:
+        if isinstance(atom, HeapObject):
+            current = V_GLOBAL if call.path == "addEventListener" else frozenset(a for a in call.this if a is not UNDEFINED)
+            run.put(atom, "currentTarget", current)
+            run.put(atom, "target", join(current, _ELEMENT))
+    run.call(call.arg(1), call.this, (event,), call.start, call.end)
     for atom in call.arg(1):
         if isinstance(atom, HeapObject) and not atom.callable:
             run.escape_object(atom)
     return V_UNDEFINED
+
+
+def _navigate(run: Calls, call: Call) -> Value:
+    run.sink("navigate", call.arg(0), call.start, call.end)
+    return V_UNDEFINED
+
+
+def _create_attribute(run: Calls, call: Call) -> Value:
+    run.set_attribute(call.arg(0), V_STRING, call.start, call.end)
+    return of(DATA)
+
+
+def _parse_markup(run: Calls, call: Call) -> Value:
+    run.sink("html", call.arg(0), call.start, call.end)
+    return of(known("document"))
 
 
 def _evaluate(run: Calls, call: Call) -> Value:
@@ -85,7 +108,7 @@ def _evaluate(run: Calls, call: Call) -> Value:
 def _observer(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     run.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
-    return of(known("Observer.prototype"))
+    return run.instance("Observer.prototype", call.start)
 
 
 _PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
@@ -102,7 +125,10 @@ TRANSFER: dict[str, Transfer] = {
     "Element.addEventListener": _listener,
     "addEventListener": _listener,
     "Observer": _observer,
+    "location.assign": _navigate,
+    "location.replace": _navigate,
+    "open": _navigate,
+    "document.createAttribute": _create_attribute,
+    "DOMParser.prototype.parseFromString": _parse_markup,
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
 }
-
-_NOTHING: Value = BOTTOM

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.natives.reflection import ordered_names
 from evalward.guard.resolver.values import (
     BOTTOM,
     U2,
@@ -78,9 +79,10 @@ def _values(run: Calls, call: Call) -> Value:
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped and exact:
             atom.readers.add(run.unit)
-            if made.items and len(made.items) != len(atom.properties):
+            names = ordered_names(atom)
+            if made.items and len(made.items) != len(names):
                 run.inexact(made)
-            for index, name in enumerate(list(atom.properties)):
+            for index, name in enumerate(names):
                 run.put_item(made, index, run.get(of(atom), name, call.start, call.end))
             return of(made)
     run.inexact(made)
@@ -95,9 +97,10 @@ def _entries(run: Calls, call: Call) -> Value:
         (atom,) = value
         if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped:
             atom.readers.add(run.unit)
-            if made.items and len(made.items) != len(atom.properties):
+            names = ordered_names(atom)
+            if made.items and len(made.items) != len(names):
                 run.inexact(made)
-            for index, name in enumerate(list(atom.properties)):
+            for index, name in enumerate(names):
                 pair = run.allocate("array", call.start, f"entry {name}")
                 run.put_item(pair, 0, of(name))
                 run.put_item(pair, 1, run.get(of(atom), name, call.start, call.end))

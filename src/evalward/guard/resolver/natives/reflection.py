@@ -19,7 +19,6 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
     join,
-    known,
     of,
 )
 
@@ -91,14 +90,13 @@ def _set_prototype_of(run: Calls, call: Call) -> Value:
     run.report("prototype-tampering", 0, call.start, call.end, None, "the prototype of an object is replaced")
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            atom.prototype = join(atom.prototype, call.arg(1))
-            run.changed(atom)
+            run.put_prototype(atom, call.arg(1))
     return call.arg(0)
 
 
 def _create(run: Calls, call: Call) -> Value:
     made = run.allocate("object", call.start, "create")
-    made.prototype = join(made.prototype, call.arg(0))
+    run.put_prototype(made, call.arg(0))
     if any(isinstance(atom, HeapObject) and atom.callable for atom in call.arg(0)) or U1 in call.arg(0):
         made.kind = "prototype"
     if len(call.args) > 1:
@@ -128,6 +126,12 @@ def _define_properties(run: Calls, call: Call) -> Value:
     return call.arg(0)
 
 
+def ordered_names(target: HeapObject) -> list[str]:
+    """Return own property names in order: integer indices first, ascending (ECMA-262 §10.1.11)."""
+    names = [name for name in (*target.properties, *target.getters) if not name.startswith(("@@", "#"))]
+    return sorted((n for n in names if n.isdigit()), key=int) + [n for n in names if not n.isdigit()]
+
+
 def _own_keys(run: Calls, call: Call) -> Value:
     made = run.allocate("array", call.start, "keys")
     names = list[str]()
@@ -135,7 +139,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
     for atom in call.arg(0):
         if isinstance(atom, HeapObject) and not atom.extensible and not atom.escaped and atom.kind == "object":
             atom.readers.add(run.unit)
-            names.extend(name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#")))
+            names.extend(ordered_names(atom))
         else:
             certain = False
             run.put_element(made, run.enumerable_keys(atom))
@@ -151,6 +155,7 @@ def _proxy(run: Calls, call: Call) -> Value:
     made = run.allocate("proxy", call.start)
     target, handler = call.arg(0), call.arg(1)
     made.extensible = True
+    run.put(made, "@@target", target)
     run.put_element(made, target)
     for atom in target:
         if isinstance(atom, HeapObject):
@@ -223,5 +228,3 @@ TRANSFER: dict[str, Transfer] = {
     "Object.prototype.isPrototypeOf": lambda _run, _call: of(NULL) & V_BOOLEAN | V_BOOLEAN,
     "Function.prototype": lambda _run, _call: V_UNDEFINED,
 }
-
-_KNOWN_PROTOTYPE = known("Object.prototype")

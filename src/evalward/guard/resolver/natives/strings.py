@@ -9,7 +9,6 @@ from evalward.guard.resolver import literals
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_STRING,
     BOTTOM,
     MAX_STRING_LENGTH,
     NULL,
@@ -187,8 +186,7 @@ def _split(run: Calls, call: Call) -> Value:
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
         run.inexact(array)
         run.put_element(array, unknown_like(run.strings(call.this, call.start, call.end)))
-        call_symbol(run, call, "split")
-        return of(array)
+        return join(call_symbol(run, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
     if array.items and len(array.items) != len(pieces):
         run.inexact(array)
@@ -201,26 +199,29 @@ def _pattern(value: Value) -> bool:
     return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)
 
 
-def call_symbol(run: Calls, call: Call, name: str) -> None:
+def call_symbol(run: Calls, call: Call, name: str) -> Value:
     """Call the ``Symbol.<name>`` method that an argument object defines: an implicit call is a call."""
+    result: Value = BOTTOM
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             method = run.own_or_payload(atom, f"@@{name}")
             if method:
                 run.use(method, Flow.CALLBACK, call.start, call.end)
-                run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
+                result = join(result, run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end))
+    return result
 
 
 def _searching(name: str, result: Value) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
-        call_symbol(run, call, name)
-        return result
+        return join(call_symbol(run, call, name), result)
 
     return transfer
 
 
 def _replace(run: Calls, call: Call) -> Value:
-    call_symbol(run, call, "replace")
+    custom = call_symbol(run, call, "replace")
+    if custom:
+        return join(custom, V_STRING)
     text, replacement = run.strings(call.this, call.start, call.end), call.arg(1)
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
@@ -305,9 +306,9 @@ def _symbol(run: Calls, call: Call) -> Value:
     return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
 
 
-def _description(run: Calls, call: Call) -> Value:
-    del run
-    return of(ANY_STRING) if call.this else BOTTOM
+def _symbol_text(run: Calls, call: Call) -> Value:
+    text = run.get(call.this, "description", call.start, call.end)
+    return run.concatenated((of("Symbol("), text, of(")")))
 
 
 def _regexp(run: Calls, call: Call) -> Value:
@@ -330,13 +331,13 @@ def _exec(run: Calls, call: Call) -> Value:
     run.put(array, "groups", of(groups))
     run.put(array, "index", V_NUMBER)
     run.put(array, "input", unknown_like(text))
-    call_symbol(run, call, call.path.rpartition(".")[2])
+    custom = call_symbol(run, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
         outer = run.allocate("array", call.start, "matches")
         run.inexact(outer)
         run.put_element(outer, of(array))
-        return of(outer)
-    return of(array, NULL)
+        return join(custom, of(outer))
+    return join(custom, of(array, NULL))
 
 
 _P = "String.prototype."
@@ -377,6 +378,9 @@ TRANSFER: dict[str, Transfer] = {
     "String.raw": _raw,
     "String": _string,
     "Symbol": _symbol,
+    "Symbol.for": _symbol,
+    "Symbol.keyFor": lambda run, call: run.get(call.arg(0), "description", call.start, call.end),
+    "Symbol.prototype.toString": _symbol_text,
     "RegExp": _regexp,
     "RegExp.prototype.exec": _exec,
 }
