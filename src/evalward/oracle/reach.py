@@ -91,7 +91,7 @@ class Oracles:
         for engine in ENGINES_OF[target]:
             if engine not in self.absent:
                 for each in (shape,) if shape else UNDECLARED:
-                    yield self._oracle(engine).run(code, target, each, bindings=bindings, data=data)
+                    yield self.oracle(engine).run(code, target, each, bindings=bindings, data=data)
 
     def absent_for(self, target: Target) -> dict[Engine, str]:
         """Return the engines of ``target`` that are not here, and why."""
@@ -109,7 +109,8 @@ class Oracles:
         runs = tuple(self.runs(code, target, shape, bindings=bindings))
         return OracleReport(target, runs, self.absent_for(target))
 
-    def _oracle(self, engine: Engine) -> Oracle:
+    def oracle(self, engine: Engine) -> Oracle:
+        """Return one engine, opened; raise FileNotFoundError when it is not installed."""
         if engine not in self._open:
             kind = next(kind for kind in _ORACLES if kind.engine is engine)
             oracle = kind(deadline=self._deadline)

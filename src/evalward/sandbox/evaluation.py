@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMITS: Final = EvaluationLimits()
 MAX_SEED: Final = 2**64 - 1
-_SEED_BITS: Final = 32
+_GOLDEN_RATIO: Final = 0x9E37_79B9_7F4A_7C15
 _HEAD_BYTES: Final = 16 << 10
 
 _TRAPS: Final = {
@@ -89,8 +89,7 @@ class Sandbox:
             raise ValueError("the sandbox runs no modules; allowed: script, expression, function, async_body")
         if not 0 <= seed <= MAX_SEED:
             raise ValueError(f"seed must be between 0 and {MAX_SEED}")
-        folded = (seed ^ seed >> _SEED_BITS) & 0xFFFF_FFFF
-        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=folded)
+        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=_mixed(seed))
         try:
             run = self._ready().run(
                 request,
@@ -145,6 +144,11 @@ def _argument(arg: bytes | None) -> str:
         return arg.decode()
     except (ValueError, RecursionError) as error:
         raise ArgumentError("the argument is not JSON in UTF-8") from error
+
+
+def _mixed(seed: int) -> int:
+    """Return 32 bits that depend on all 64 of ``seed`` (Fibonacci hashing, Knuth vol. 3 §6.4)."""
+    return (seed * _GOLDEN_RATIO & MAX_SEED) >> 32
 
 
 def _refuse_constant(name: str) -> None:

@@ -1,0 +1,84 @@
+"""A fault of the engine costs one call; a full pool refuses at once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import wasmtime
+
+from evalward.errors import REGISTRY, Code
+from evalward.sandbox import Evaluation, Sandbox, SandboxBusyError, SandboxPool
+from evalward.sandbox.engine import Engine, Run
+from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script
+
+
+class Faulty(Engine):
+    """Fails once, in one of the ways in which wasmtime does."""
+
+    fault: Exception | Run | None = None
+
+    def run(self, request: bytes, *, fuel: int, deadline: float, memory: int, output: int) -> Run:
+        fault, Faulty.fault = Faulty.fault, None
+        if isinstance(fault, Exception):
+            raise fault
+        return fault or super().run(request, fuel=fuel, deadline=deadline, memory=memory, output=output)
+
+
+def aborted(memory: int) -> Run:
+    return Run(wasmtime.TrapCode.UNREACHABLE, 0, b"", 1, memory, b"", 0, "")
+
+
+@pytest.mark.parametrize(
+    "fault", [wasmtime.WasmtimeError("no memory left"), OSError("mmap"), aborted(1 << 20)]
+)
+def test_a_fault_costs_one_call_and_the_engine_is_rebuilt(fault: Exception | Run) -> None:
+    built = []
+
+    def build() -> Engine:
+        built.append(1)
+        return Faulty(bootstrap_script())
+
+    sandbox = Sandbox(build)
+    assert sandbox.evaluate(b"1").ok
+    Faulty.fault = fault
+    failed = sandbox.evaluate(b"1")
+    assert failed.code is Code.SANDBOX_UNAVAILABLE
+    assert REGISTRY[failed.code].retryable
+    assert sandbox.evaluate(b"1").ok
+    assert len(built) == 2
+
+
+def test_an_abort_of_a_full_guest_is_the_memory_limit() -> None:
+    sandbox = Sandbox(lambda: Faulty(bootstrap_script()))
+    Faulty.fault = aborted(63 << 20)
+    assert sandbox.evaluate(b"1").code is Code.EVAL_MEMORY_LIMIT
+
+
+def test_an_engine_that_cannot_be_built_fails_closed() -> None:
+    def build() -> Engine:
+        raise GuestIntegrityError("tampered")
+
+    assert Sandbox(build).evaluate(b"1").code is Code.SANDBOX_UNAVAILABLE
+
+
+def test_a_full_pool_refuses_at_once_and_recovers() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow(Sandbox):
+        def evaluate(self, *_: object, **__: object) -> Evaluation:
+            entered.set()
+            assert leave.wait(30)
+            return Sandbox.evaluate(self, b"1")
+
+    pool = SandboxPool(Slow(), workers=1, queue=0)
+    answers: list[Evaluation] = []
+    thread = threading.Thread(target=lambda: answers.append(pool.evaluate(b"1")))
+    thread.start()
+    assert entered.wait(30)
+    with pytest.raises(SandboxBusyError):
+        pool.evaluate(b"1")
+    leave.set()
+    thread.join()
+    assert pool.evaluate(b"1").ok
+    assert answers[0].ok

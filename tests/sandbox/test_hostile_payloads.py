@@ -1,0 +1,82 @@
+"""Every hostile payload ends within its limits, on four threads, while benign calls beside it stay right."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import yaml
+
+from evalward.errors import Code
+from evalward.guard.target import Shape
+from evalward.sandbox import Evaluation, EvaluationLimits, Sandbox
+
+HOSTILE = yaml.safe_load(
+    (Path(__file__).parents[1] / "data/sandbox/hostile.yaml").read_text(encoding="utf-8")
+)
+DEADLINE_MS = 100
+GRACE_MS = 50
+# Fuel is set out of the way, so that it is the deadline that must hold.
+WALL = EvaluationLimits(fuel=4_000_000_000, deadline_ms=DEADLINE_MS)
+CONTAINED = {
+    None,
+    Code.EVAL_RUNTIME_ERROR,
+    Code.EVAL_FUEL_EXHAUSTED,
+    Code.EVAL_TIMEOUT,
+    Code.EVAL_MEMORY_LIMIT,
+    Code.EVAL_STACK_LIMIT,
+    Code.EVAL_RESULT_TOO_LARGE,
+    Code.EVAL_UNSETTLED,
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Sandbox:
+    found = Sandbox()
+    found.warm_up()
+    return found
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(HOSTILE) >= 50
+    assert len({case["id"] for case in HOSTILE}) == len(HOSTILE)
+
+
+@pytest.mark.parametrize("case", HOSTILE, ids=[case["id"] for case in HOSTILE])
+def test_default_limits_contain_it(sandbox: Sandbox, case: dict[str, str]) -> None:
+    evaluation = sandbox.evaluate(case["code"].encode(), shape=Shape.SCRIPT)
+    assert evaluation.code in CONTAINED
+    assert evaluation.memory <= EvaluationLimits().memory
+    assert evaluation.fuel <= EvaluationLimits().fuel
+
+
+def test_deadline_and_memory_hold_on_four_threads_beside_benign_calls(sandbox: Sandbox) -> None:
+    """The call's own CPU time is compared: on a loaded machine the wall says nothing of the sandbox."""
+    stop = threading.Event()
+
+    def benign(number: int) -> int:
+        wrong = done = 0
+        while not stop.is_set():
+            answer = sandbox.evaluate(f"[{number}, 2, 3].map(x => x * 2).join('-')".encode())
+            wrong += answer.result != f'"{number * 2}-4-6"'.encode()
+            done += 1
+        assert done
+        return wrong
+
+    def hostile(case: dict[str, str]) -> tuple[str, float, Evaluation]:
+        begin = time.thread_time()
+        evaluation = sandbox.evaluate(case["code"].encode(), shape=Shape.SCRIPT, limits=WALL)
+        return case["id"], (time.thread_time() - begin) * 1000, evaluation
+
+    with ThreadPoolExecutor(4) as pool:
+        beside = pool.submit(benign, 7)
+        outcomes = list(pool.map(hostile, HOSTILE))
+        stop.set()
+        assert beside.result() == 0
+    late = {name: ms for name, ms, _ in outcomes if ms > DEADLINE_MS + GRACE_MS}
+    assert late == {}
+    assert {name: e.code for name, _, e in outcomes if e.code not in CONTAINED} == {}
+    assert {name: e.memory for name, _, e in outcomes if e.memory > WALL.memory} == {}
