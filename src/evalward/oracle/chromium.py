@@ -113,7 +113,10 @@ class ChromiumOracle:
         harness = page("Runtime.evaluate", {"expression": _install(config)})["result"]["objectId"]
         self._armed = True
         milliseconds = self._deadline * 1000
-        answer = page("Runtime.evaluate", {"expression": text, "timeout": milliseconds})
+        try:
+            answer = page("Runtime.evaluate", {"expression": text, "timeout": milliseconds})
+        except CommandError as error:
+            raise TimeoutError from error  # the only way in which a plain evaluation is refused
         if failure := answer.get("exceptionDetails"):
             return self._thrown(harness, failure)
         settle = "function (value, calls) { this.settle(value, calls); }"

@@ -1,4 +1,9 @@
-"""The sandbox: run an allowed payload in QuickJS on WebAssembly, with no I/O and hard limits (sandbox.md)."""
+"""The sandbox: run an allowed payload in QuickJS on WebAssembly, with no I/O and hard limits (sandbox.md).
+
+Known gaps: no ``Intl``, no regular expressions with the ``v`` flag, and deep recursion ends the evaluation
+(EVAL_STACK_LIMIT) rather than throwing ``RangeError``. The clock stands still, so nothing that waits for
+time to pass comes to an end.
+"""
 
 from evalward.sandbox.envelope import evaluation_envelope
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate

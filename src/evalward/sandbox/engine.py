@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import struct
 import threading
+import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
@@ -111,9 +113,9 @@ class Engine:
         ``deadline`` is in seconds, ``memory`` and ``output`` are limits in bytes. Raises
         wasmtime.WasmtimeError when the instance cannot be made.
         """
-        with contextlib.closing(wasmtime.Store(self._engine)) as store, self._ticker.running():
+        with self._ticker.running(), contextlib.closing(wasmtime.Store(self._engine)) as store:
             store.set_limits(memory_size=memory, instances=1, memories=1, tables=4)
-            store.set_epoch_deadline(int(deadline / TICK_SECONDS) + 2)
+            store.set_epoch_deadline(math.ceil(deadline / TICK_SECONDS) + 1)
             store.set_fuel(fuel)
             exports = wasmtime.Instance(store, self.module, []).exports(store)
             linear, evaluate = exports["memory"], exports["evaluate"]
@@ -167,11 +169,18 @@ class Engine:
 
 
 class _Ticker:
-    """Advances the engine's epoch every TICK_SECONDS while something runs, and sleeps otherwise."""
+    """Advances the engine's epoch by one every TICK_SECONDS while something runs, and sleeps otherwise.
+
+    On a busy machine a thread wakes late, so ticks are counted by the clock and made up for: else every
+    late one would lengthen every deadline. A run begins with the epoch up to date, so that it never pays for
+    time before it.
+    """
 
     def __init__(self, engine: wasmtime.Engine) -> None:
         self._engine = engine
         self._active = 0
+        self._origin = 0.0
+        self._ticks = 0
         self._changed = threading.Condition()
         threading.Thread(target=self._tick, name="evalward-epoch", daemon=True).start()
 
@@ -180,17 +189,26 @@ class _Ticker:
         with self._changed:
             self._active += 1
             if self._active == 1:
+                self._origin, self._ticks = time.monotonic(), 0
                 self._changed.notify()
+            else:
+                self._catch_up()
         try:
             yield
         finally:
             with self._changed:
                 self._active -= 1
 
+    def _catch_up(self) -> None:
+        due = int((time.monotonic() - self._origin) / TICK_SECONDS)
+        for _ in range(due - self._ticks):
+            self._engine.increment_epoch()
+        self._ticks = due
+
     def _tick(self) -> None:
         interval = threading.Event()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._active > 0)
-            self._engine.increment_epoch()
+                self._catch_up()
             interval.wait(TICK_SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -62,6 +63,7 @@ class Sandbox:
     def __init__(self, build: Callable[[], Engine] | None = None) -> None:
         self._build = build or (lambda: Engine(bootstrap_script()))
         self._engine: Engine | None = None
+        self._owner = 0
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
@@ -89,7 +91,9 @@ class Sandbox:
             raise ValueError("the sandbox runs no modules; allowed: script, expression, function, async_body")
         if not 0 <= seed <= MAX_SEED:
             raise ValueError(f"seed must be between 0 and {MAX_SEED}")
-        request = _request(program(text, shape), _argument(arg), shape=shape, limits=limits, seed=_mixed(seed))
+        request = _request(
+            program(text, shape), _argument(arg), shape=shape, limits=limits, seed=_mixed(seed)
+        )
         try:
             run = self._ready().run(
                 request,
@@ -108,8 +112,9 @@ class Sandbox:
 
     def _ready(self) -> Engine:
         with self._lock:
-            if self._engine is None:
-                self._engine = self._build()
+            # A forked child has the engine but not the thread that interrupts it.
+            if self._engine is None or self._owner != os.getpid():
+                self._engine, self._owner = self._build(), os.getpid()
             return self._engine
 
     def _discard(self) -> None:
