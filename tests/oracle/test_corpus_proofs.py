@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -11,10 +13,8 @@ from typer.testing import CliRunner
 
 from evalward.cli.corpus_verify import corpus_verify
 from evalward.corpus.case import Case
-from evalward.oracle.verify import claimed, verify_cases
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from evalward.oracle import traps
+from evalward.oracle.verify import capabilities, claimed, verify_cases
 
 
 def case(name: str, code: str, expect: Any, **fields: Any) -> Case:
@@ -32,6 +32,7 @@ def status(one: Case) -> tuple[str, str]:
     [
         (case("a", "[].at.constructor('1')", "block", reaches="codegen"), "proven"),
         (case("b", "[].at.constructor('1')", "block", reaches="process"), "failed"),
+        (case("b2", "[].at.constructor('1')", "block", reaches="magic"), "failed"),
         (case("c", "1", "block"), "failed"),
         (case("d", "1", "allow"), "clean"),
         (case("e", "[].at.constructor('1')", "allow"), "failed"),
@@ -66,6 +67,14 @@ def test_status(one: Case, expected: str) -> None:
 )
 def test_claims(fields: dict[str, Any], expected: set[str]) -> None:
     assert expected == claimed(case("x", "1", "block", **fields))
+
+
+def test_every_capability_that_a_trap_names_is_in_the_table() -> None:
+    scripts = Path(traps.__file__).parent.glob("js/*.js")
+    text = "".join(script.read_text(encoding="utf-8") for script in scripts)
+    named = set(re.findall(r"(?:hit|recorder)\('([a-z-]+)'|trapCalls\([^,]+, '([a-z-]+)'", text))
+    assert len(named) > 10
+    assert {name for pair in named for name in pair if name} <= capabilities().keys()
 
 
 def run(path: Path, *options: str) -> Any:

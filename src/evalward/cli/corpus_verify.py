@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.progress import progress_bar
 from evalward.corpus.case import CorpusError, load_cases
 from evalward.oracle.verify import VerifyReport, verify_cases
 
@@ -49,7 +50,9 @@ def corpus_verify(
     except CorpusError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(USAGE) from None
-    report = verify_cases(cases, workers=workers or os.cpu_count() or 1, deadline=deadline_ms / 1000)
+    count = workers or os.cpu_count() or 1
+    with progress_bar(len(cases), "running") as verified:
+        report = verify_cases(cases, workers=count, deadline=deadline_ms / 1000, verified=verified)
     elapsed = time.perf_counter() - begin
     if as_json:
         typer.echo(json.dumps({**report.to_json(), "elapsed_s": round(elapsed, 3)}))

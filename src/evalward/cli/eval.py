@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.payload import read_payload
 from evalward.cli.serverless import policy_in_force, provenance
 from evalward.errors import REGISTRY, Cause, CodedError, JsonValue, Meta, canonical_json, verdict_envelope
 from evalward.guard import judge
@@ -75,7 +76,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
       evalward eval -e "(a) => a.rows.length" --arg '{"rows": []}' --json
       evalward eval script.js --shape async_body --deadline-ms 200
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    payload = _payload(file, code)
+    payload = read_payload(file, code)
     if shape is Shape.MODULE:
         raise typer.BadParameter("the sandbox runs no modules", param_hint="--shape")
     try:
@@ -126,16 +127,3 @@ def _print(envelope: dict[str, JsonValue], *, as_json: bool, evaluation: Evaluat
         typer.echo(f"{envelope['error']}\nhint: {envelope['hint']}", err=True)
     elif evaluation is not None:
         typer.echo(evaluation.result if evaluation.result is not None else "undefined")
-
-
-def _payload(file: str | None, code: str | None) -> bytes:
-    if (file is None) == (code is None):
-        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
-    if code is not None:
-        return os.fsencode(code)
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(str(file)).read_bytes()
-    except OSError as error:
-        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from None

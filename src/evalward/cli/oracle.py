@@ -4,12 +4,11 @@ Register as ``"oracle": "evalward.cli.oracle:oracle"`` in ``evalward.cli.app``.
 """
 
 import json
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evalward.cli.payload import read_payload
 from evalward.cli.serverless import bindings_option, complete_target, target_option
 from evalward.guard.target import Shape, Target
 from evalward.oracle import OracleReport, reached
@@ -54,21 +53,14 @@ def oracle(  # noqa: PLR0913 - one parameter per option
       evalward oracle -e "[].at.constructor('return process')()"
       evalward oracle -e "document.title" --target renderer --json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    if (file is None) == (code is None):
-        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
-    text = code if code is not None else _read(str(file))
+    try:
+        text = read_payload(file, code).decode()
+    except UnicodeDecodeError:
+        raise typer.BadParameter("the payload is not UTF-8") from None
     report = reached(text, target, shape, bindings=bindings_option(bind or []))
     typer.echo(json.dumps(report.to_json()) if as_json else "\n".join(_lines(report)))
     if report.reached:
         raise typer.Exit(REACHED)
-
-
-def _read(file: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"cannot read {file}: {error}") from None
 
 
 def _lines(report: OracleReport) -> list[str]:

@@ -162,6 +162,8 @@ def _verify_benign(case: Case, oracles: Oracles) -> Proof:
 
 def _verify_escape(case: Case, oracles: Oracles) -> Proof:
     claims = claimed(case)
+    if unknown := claims - capabilities().keys():
+        return Proof(case, "failed", reason=f"claims {', '.join(unknown)}, which no oracle knows")
     seen: set[str] = set()
     endings: dict[str, None] = {}
     for data in (ORDINARY, *attacker_data()):
@@ -209,6 +211,12 @@ def claimed(case: Case) -> frozenset[str]:
         else:
             return frozenset()
     return frozenset(found)
+
+
+def capabilities() -> dict[str, str]:
+    """Return every capability that an oracle may name, with what it is."""
+    table: dict[str, str] = _claims()["capabilities"]
+    return table
 
 
 def _tally(items: Iterable[str]) -> dict[str, int]:
