@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -53,6 +54,21 @@ def test_an_abort_of_a_full_guest_is_the_memory_limit() -> None:
     sandbox = Sandbox(lambda: Faulty(bootstrap_script()))
     Faulty.fault = aborted(63 << 20)
     assert sandbox.evaluate(b"1").code is Code.EVAL_MEMORY_LIMIT
+
+
+def test_another_process_builds_an_engine_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A forked child lacks the thread that ends a run at its deadline."""
+    built = []
+
+    def build() -> Engine:
+        built.append(1)
+        return Engine(bootstrap_script())
+
+    sandbox = Sandbox(build)
+    assert sandbox.evaluate(b"1").ok
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert sandbox.evaluate(b"1").ok
+    assert len(built) == 2
 
 
 def test_an_engine_that_cannot_be_built_fails_closed() -> None:

@@ -78,3 +78,11 @@ def test_an_entry_with_code_that_is_none_is_compiled_anew(directory: Path) -> No
     assert healed is not None
     assert len(healed[1]) > 1_000_000
     assert entry.stat().st_mode & 0o077 == 0
+
+
+def test_old_entries_are_removed(tmp_path: Path) -> None:
+    for number in range(12):
+        cache.store(tmp_path, f"k{number}", {}, b"code")
+    assert len(list(tmp_path.glob("*.guest"))) == 8
+    assert cache.load(tmp_path, "k11") is not None
+    assert cache.load(tmp_path, "k0") is None

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 CACHE_VARIABLE: Final = "EVALWARD_CACHE_DIR"
+_KEPT_ENTRIES: Final = 8
 
 
 def cache_directory() -> Path | None:
@@ -60,6 +61,14 @@ def store(directory: Path, key: str, layout: dict[str, int], code: bytes) -> Non
             with os.fdopen(descriptor, "wb") as file:
                 file.write(head + b"\n" + code)
             Path(name).replace(directory / f"{key}.guest")
+            _prune(directory)
         except OSError:
             Path(name).unlink(missing_ok=True)
             raise
+
+
+def _prune(directory: Path) -> None:
+    """Remove all but the newest entries: every release leaves some megabytes that nothing reads again."""
+    entries = sorted(directory.glob("*.guest"), key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
+    for entry in entries[_KEPT_ENTRIES:]:
+        entry.unlink(missing_ok=True)
