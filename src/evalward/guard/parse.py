@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tree_sitter import Parser
 
 from evalward.guard.grammar import LANGUAGE
-from evalward.guard.suspect import is_suspect
+from evalward.guard.suspect import affordable_calls
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Point, Tree
@@ -30,8 +30,6 @@ _READS_OF_TEXT = 16
 _READ_AT_START = 64 * 1024
 # Calls that recovery may still take once every reading has an error, to say where the first one is.
 _CALLS_AFTER_ERROR = 16
-# What a text gets that looks like nothing but errors: see suspect.
-_SUSPECTS_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +107,7 @@ def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFaul
     """
     parser = _local.parser
     meter = _Meter(source, limit_bytes)
-    if is_suspect(source, parser):
-        meter.allowed = max(_CALLS_AT_START, meter.allowed // _SUSPECTS_SHARE)
+    meter.allowed = affordable_calls(source, parser, meter.allowed)
     try:
         tree = parser.parse(meter.read, progress_callback=meter.progress)
     except ValueError:

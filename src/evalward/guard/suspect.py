@@ -2,7 +2,7 @@
 
 tree-sitter's error recovery spends time and memory that no progress call counts: 6 KB of ``a=>in `` take
 0.8 s, 64 KB take more memory than a machine has, and its ``has_error`` stays false. Text like that has
-errors all over, so that its head shows them. A wrong suspicion only lowers the budget, it never decides.
+errors all over, so that its head shows them. A suspicion lowers the budget, and says no more.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Below this size recovery costs less than 150 ms whatever the text.
 _SMALL = 2_048
 _HEAD = 256
+_CALLS_OF_BROKEN = 120
+_SHARE_OF_DENSE = 8
 # A cut text has errors where it was cut; only those that end well before count.
 _CUT = 64
 _OPENERS, _CLOSERS = b"([{", b")]}"
@@ -23,17 +25,29 @@ _UNCLOSED = 2_000
 _QUOTE_ROWS = 64
 
 
-def is_suspect(source: bytes, parser: Parser) -> bool:
-    """Say whether ``source`` looks as if most of its parse would be error recovery."""
+def affordable_calls(source: bytes, parser: Parser, allowed: int) -> int:
+    """Return how many of ``allowed`` progress calls ``source`` may spend, by the look of it."""
     if len(source) <= _SMALL:
-        return False
+        return allowed
+    if _has_broken_head(source, parser):
+        return min(allowed, _CALLS_OF_BROKEN)
+    return allowed // _SHARE_OF_DENSE if _is_dense(source) else allowed
+
+
+def _is_dense(source: bytes) -> bool:
+    """Find what costs much per byte and shows no error early: brackets never closed, rows of quotes."""
     opened = sum(source.count(bracket) for bracket in _OPENERS)
     if opened > _UNCLOSED and opened - sum(source.count(bracket) for bracket in _CLOSERS) > _UNCLOSED:
         return True
-    # Rows of quotes are errors that the head does not show: its cut wraps them all into one ERROR node.
-    if (source.count(b'""""') + source.count(b"''''")) * _QUOTE_ROWS > len(source):
-        return True
-    end = _HEAD
+    return (source.count(b'""""') + source.count(b"''''")) * _QUOTE_ROWS > len(source)
+
+
+def _has_broken_head(source: bytes, parser: Parser) -> bool:
+    """Say whether two cuts of the text both have errors well before the cut."""
+    return _is_broken(source, parser, _HEAD) and _is_broken(source, parser, 2 * _HEAD)
+
+
+def _is_broken(source: bytes, parser: Parser, end: int) -> bool:
     if source.rfind(b"/*", 0, end) > source.rfind(b"*/", 0, end) or source.count(b"`", 0, end) % 2:
         # The cut would lie in a comment or template, and their text is no code.
         return False

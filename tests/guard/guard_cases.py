@@ -1,0 +1,51 @@
+"""What the guard's tests share: case files, and the guard with the target opted in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from evalward.guard import judge
+from evalward.guard.rules import Limits, Rules
+from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.walk import survey
+
+if TYPE_CHECKING:
+    from evalward.guard.verdict import Verdict
+
+DATA = Path(__file__).parent / "data"
+RULES = Rules(allowed=True)
+
+
+def over(name: str) -> pytest.MarkDecorator:
+    """Parametrize a test over the cases of ``data/name.yaml``."""
+    rows = yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
+    return pytest.mark.parametrize("case", rows, ids=[row.get("id", row["code"][:40]) for row in rows])
+
+
+def verdict(
+    code: str | bytes, *, shape: str | None = None, profile: str = "balanced", rules: Rules = RULES
+) -> Verdict:
+    payload = code.encode() if isinstance(code, str) else code
+    return judge(
+        payload,
+        target=Target.MAIN,
+        shape=Shape(shape) if shape else None,
+        rules=replace(rules, profile=Profile(profile)),
+    )
+
+
+def front_end(code: str, *, shape: str | None = None) -> Any:
+    """Return what the front end says before any value is resolved: a Rejection, or the surveys."""
+    limits = Limits()
+    programs = programs_of(code.encode(), Shape(shape) if shape else None, limit_bytes=limits.payload_bytes)
+    if isinstance(programs, Rejection):
+        return programs
+    surveys = [survey(program, limits) for program in programs]
+    rejected = [each for each in surveys if isinstance(each, Rejection)]
+    return rejected[0] if rejected else surveys

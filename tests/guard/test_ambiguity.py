@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+from guard_cases import front_end, over, verdict
+
+from evalward.errors.registry import Code
+from evalward.guard.rules import SEED_KEYWORDS
+from evalward.guard.shapes import Rejection
+
+
+@over("ambiguities")
+def test_a_text_that_v8_reads_otherwise_is_rejected_by_name(case: dict[str, Any]) -> None:
+    found = verdict(case["code"], shape=case.get("shape"))
+    assert (found.code, found.construct) == (Code.EVAL_BLOCKED_CONSTRUCT, "parser-ambiguity")
+    assert found.location is not None
+    assert not any(word in case["code"] for word in SEED_KEYWORDS)
+
+
+@over("ambiguities")
+def test_its_benign_twin_passes_the_front_end(case: dict[str, Any]) -> None:
+    assert not isinstance(front_end(case["twin"], shape=case.get("shape")), Rejection)
+
+
+@over("accepted")
+def test_code_that_only_looks_ambiguous_passes_the_front_end(case: dict[str, Any]) -> None:
+    assert not isinstance(front_end(case["code"]), Rejection)

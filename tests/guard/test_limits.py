@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from guard_cases import RULES, verdict
+
+from evalward.errors.registry import Code
+from evalward.guard.depth import nesting_exceeds
+from evalward.guard.parse import BudgetFault, SyntaxFault, parse
+from evalward.guard.rules import Limits
+from evalward.guard.seed import seed_findings
+from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.target import Shape
+from evalward.guard.walk import survey
+
+WIDE = Limits(payload_bytes=1 << 20)
+HOSTILE = {
+    "regex-class": "/[", "quote": '"', "unterminated-string": "'a\n", "template-open": "`${",
+    "pairs": "(a,", "arrow-default": "(a=(", "object-or-pattern": "({", "array-pattern": "[a=",
+    "arrow-in": "a=>in ", "brace-plus": "}+", "semicolons": ";", "braces": "{", "assign-string": '"=a',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_16_kb_of_a_hostile_shape_answer_within_150_ms_of_processor_time(unit: str) -> None:
+    payload = (unit * (16_384 // len(unit))).encode()
+    before = time.thread_time()
+    found = verdict(payload)
+    assert time.thread_time() - before < 0.15
+    assert found.code in (Code.EVAL_SYNTAX_ERROR, Code.EVAL_ANALYSIS_LIMIT, None)
+    assert found.allowed == (unit == ";")
+
+
+@pytest.mark.parametrize(
+    ("code", "exceeds"),
+    [
+        ("p" + ".then(f)" * 500, False),
+        ("if (a) b(); " + "else if (a) b(); " * 400, False),
+        ("a" + "+1" * 3000, False),
+        ("a" + "||b" * 3000, False),
+        ("a?b:" * 2500 + "c", False),
+        ("(" * 3000 + "1" + ")" * 3000, True),
+        ("!" * 3000 + "1", True),
+        ("a=>" * 3000 + "1", True),
+        ("[" * 2500 + "]" * 2500, True),
+    ],
+    ids=["then", "else-if", "plus", "or", "ternary", "parentheses", "bang", "arrows", "arrays"],
+)
+def test_depth_counts_a_one_sided_chain_as_one_level(code: str, *, exceeds: bool) -> None:
+    programs = programs_of(code.encode(), Shape.SCRIPT, limit_bytes=WIDE.payload_bytes)
+    assert not isinstance(programs, Rejection)
+    assert (nesting_exceeds(programs[0].tree.root_node, 2_000) is not None) == exceeds
+    assert isinstance(survey(programs[0], WIDE), Rejection) == exceeds
+
+
+def test_parentheses_beyond_the_depth_limit_are_an_analysis_limit() -> None:
+    found = verdict("(" * 3000 + "1" + ")" * 3000)
+    assert found.code is Code.EVAL_ANALYSIS_LIMIT
+    assert found.limit is not None
+    assert found.limit[:2] == ("depth", 2_000)
+
+
+def test_the_node_limit_is_scaled_with_the_size_limit() -> None:
+    code = "a;" * 20_000
+    small = replace(RULES, limits=Limits(payload_bytes=65_536, nodes_per_64k=50_000))
+    found = verdict(code, rules=small)
+    assert found.limit == ("nodes", 50_000, None)
+    large = replace(RULES, limits=Limits(payload_bytes=131_072, nodes_per_64k=50_000))
+    assert verdict(code, rules=large).code is None
+
+
+def test_a_hidden_call_before_a_long_sum_is_seen() -> None:
+    # A query skips what lies deeper than 65,533 levels; the walk does not.
+    source = ("process['exit'](0)" + "+1" * 70_000).encode()
+    programs = programs_of(source, Shape.SCRIPT, limit_bytes=WIDE.payload_bytes)
+    assert not isinstance(programs, Rejection)
+    assert [each.construct for each in seed_findings(programs[0], source)] == ["process.exit"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "code", "limit"),
+    [
+        (b" " * 131_073, Code.EVAL_PAYLOAD_TOO_LARGE, ("payload_bytes", 131_072, 131_073)),
+        (b"\xff", Code.EVAL_BAD_ENCODING, None),
+        (b"'\xed\xa0\x80'", Code.EVAL_BAD_ENCODING, None),
+        (b"1\0", Code.EVAL_BAD_ENCODING, None),
+    ],
+    ids=["size", "byte", "surrogate", "nul"],
+)
+def test_admission(payload: bytes, code: Code, limit: tuple[str, int, int] | None) -> None:
+    found = verdict(payload)
+    assert (found.code, found.limit) == (code, limit)
+
+
+def test_a_target_that_is_not_opted_in_is_denied_before_anything_is_read() -> None:
+    found = verdict("((( eval(", rules=replace(RULES, allowed=False))
+    assert found.code is Code.EVAL_TARGET_DENIED
+
+
+def test_a_stopped_parse_leaves_nothing_behind_for_the_next() -> None:
+    for _ in range(3):
+        assert isinstance(parse(b"/[" * 8_192, limit_bytes=65_536), BudgetFault | SyntaxFault)
+        tree = parse(b"f(1)", limit_bytes=65_536)
+        assert not isinstance(tree, BudgetFault | SyntaxFault)
+        assert tree.root_node.end_byte == 4
+
+
+def test_the_slices_that_the_parser_reads_are_released() -> None:
+    payload = b"/* %s */ f(1);\n" % (b"x" * 60_000)
+    for _ in range(20):
+        parse(payload, limit_bytes=65_536)
+    before = _resident_bytes()
+    for _ in range(300):
+        parse(payload, limit_bytes=65_536)
+    # Slices that are kept would be 18 MB.
+    assert _resident_bytes() - before < 4_000_000
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
