@@ -21,6 +21,7 @@ from evalward.guard.resolver.values import (
     DATA,
     NULL,
     PRIMITIVE_UNKNOWNS,
+    SELECTED,
     TEXT,
     U0,
     U1,
@@ -38,7 +39,7 @@ from evalward.guard.resolver.values import (
     of,
     symbol,
 )
-from evalward.guard.resolver.writes import Writes
+from evalward.guard.resolver.inlining import Inlining
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
 
+_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
 V_GLOBAL: Value = of(known("globalThis", "global-object"))
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
@@ -63,6 +65,7 @@ _RESULTS: dict[str, Value] = {
     "": V_U1,
 }
 _MAX_DEPTH = 24
+_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
 @dataclass(slots=True)
@@ -90,7 +93,7 @@ class Call:
         return result
 
 
-class Calls(Writes):
+class Calls(Inlining):
     """Calls and constructions."""
 
     _depth = 0
@@ -128,7 +131,7 @@ class Calls(Writes):
                 result = join(result, self._call_object(atom, this, args, rest, start, end))
             elif type(atom) is Known:
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
-            elif not (type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS):
+            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
 
@@ -138,7 +141,9 @@ class Calls(Writes):
         self.use(of(atom), flow, start, end)
         for value in (*args, rest):
             self.leak(value, Flow.ARGUMENT, start, end)
-        if isinstance(atom, Host) or atom in {U1, U2, DATA, CONSTRUCTOR1}:
+        if atom is DATA:
+            return of(DATA, U1)
+        if isinstance(atom, Host) or atom in {U1, U2, CONSTRUCTOR1}:
             return V_U1
         self.origin(BUILT, atom, "a call that may build a function from text", start, end)
         return of(BUILT, U1)
@@ -177,6 +182,11 @@ class Calls(Writes):
         unit = target.unit
         if unit is None:
             return BOTTOM
+        if not rest and self.is_inlinable(unit):
+            made = self.inline(unit, this, args)
+            if made is not None:
+                unit.ran = True
+                return made
         count = len(unit.parameters)
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
@@ -190,7 +200,7 @@ class Calls(Writes):
             if rest:
                 self.put_element(holder, rest)
         if not unit.arrow:
-            self.write(unit.this, this if unit.strict else self._sloppy_this(this))
+            self.write(unit.this, this if unit.strict else self.sloppy_this(this))
         if not unit.ran:
             unit.ran = True
             self.enqueue(unit)
@@ -215,7 +225,7 @@ class Calls(Writes):
         self.write(register, of(array))
 
     @staticmethod
-    def _sloppy_this(this: Value) -> Value:
+    def sloppy_this(this: Value) -> Value:
         if not this or UNDEFINED in this or NULL in this or U1 in this:
             return frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
         return this
@@ -243,6 +253,9 @@ class Calls(Writes):
         if atom.label is not None:
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
+        self.guarded = self.guarded or atom.path in _KEY_CHECKS
+        if call.constructing and atom.path == "electron.BrowserWindow":
+            self.report("electron", 0, call.start, call.end, atom, "a window is made")
         native = natives.TRANSFER.get(atom.path)
         if native is not None and self._depth < _MAX_DEPTH:
             self._depth += 1
@@ -269,7 +282,7 @@ class Calls(Writes):
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
                 result = join(result, self.call_known(atom, made))
-            elif not (type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS):
+            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
                 self.use(of(atom), Flow.CONSTRUCT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result

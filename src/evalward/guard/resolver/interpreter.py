@@ -74,6 +74,10 @@ class Interpreter(Calls):
             if not unit.ran and unit.function is not None:
                 self.escape_object(unit.function)
                 self._drain()
+        if not self.guarded:
+            for start, end in self.polluted:
+                note = "written through what a key from outside selects"
+                self.report("prototype-tampering", 0, start, end, None, note)
 
     def _drain(self) -> None:
         while self.queue or self.pending_escapes:
@@ -165,6 +169,7 @@ class Interpreter(Calls):
             written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
                 self.write(register, join(written, items[index]) if index < len(items) else written)
+                self.put_item(holder, index, self.read(register))
         return holder
 
     def op_store(self, instruction: Instruction) -> Value:
@@ -280,10 +285,13 @@ class Interpreter(Calls):
         _, _, owner_register, key, registers, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         owner = self.values[owner_register]
+        twice = owner_register in self.constructors
         result: Value = BOTTOM
         for atom in owner:
             one = of(atom)
             function = self.get(one, key, start, end) if type(key) is str else self.get_computed(one, self.values[key], start, end)
+            if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
+                function = self.relabelled(function)
             result = join(result, self.call(function, one, args, start, end, rest))
         return result
 
@@ -347,6 +355,8 @@ class Interpreter(Calls):
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
                     self.get_unknown(atom, instruction[5], instruction[6])
+        elif "__proto__" in left or "__proto__" in right:
+            self.guarded = True
         return self.binary(operator, left, right, instruction[5], instruction[6])
 
     def op_unary(self, instruction: Instruction) -> Value:
@@ -440,6 +450,8 @@ class Interpreter(Calls):
                 if atom.elements or atom.escaped:
                     target.extensible = True
                     self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
+            elif type(atom) is Known and atom.label is not None:
+                self.use(of(atom), Flow.ARGUMENT, start, end)
             elif not (type(atom) is Primitive or type(atom) is str):
                 copied = self.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
                 target.extensible = True

@@ -80,9 +80,13 @@ class Unit:
         "calls",
         "code",
         "constructor",
+        "contexts",
         "function",
         "generator",
+        "inlinable",
         "instance",
+        "registers",
+        "stores",
         "method",
         "name",
         "new_target",
@@ -119,6 +123,10 @@ class Unit:
         self.constructor = False
         self.arguments: HeapObject | None = None
         self.uses_arguments = False
+        self.inlinable: bool | None = None
+        self.registers: list[int] = []
+        self.stores = False
+        self.contexts: set[int] = set()
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False

@@ -67,6 +67,8 @@ class Judgement(State):
         if label == "Function()" and flow is Flow.CONSTRUCT:
             label = "new Function()"
         rank = 0 if flow in _EXERCISED else 2
+        if label == "arguments.callee":
+            rank += 1  # two accessors of every function's prototype, among others that say more
         self.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
 
     def unresolved(self, atom: Atom, start: int, end: int) -> None:

@@ -64,6 +64,12 @@ def _by_zero(operator: str, left: float) -> Value:
     return of(number(math.inf), number(-math.inf))
 
 
+_ORDER: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda left, right: left < right,
+    ">": lambda left, right: left > right,
+    "<=": lambda left, right: left <= right,
+    ">=": lambda left, right: left >= right,
+}
 _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
@@ -114,8 +120,14 @@ class Operators(Coercion):
     def _compare(self, operator: str, left: Value, right: Value) -> Value:
         if len(left) == 1 and len(right) == 1:
             (one,), (other,) = left, right
-            if type(one) is str and type(other) is str and operator in {"==", "===", "!=", "!=="}:
-                return of(TRUE if (one == other) == operator.startswith("=") else FALSE)
+            numeric = type(one) is Primitive and type(other) is Primitive and one.type == other.type == "number"
+            if operator in {"==", "===", "!=", "!=="}:
+                if type(one) is str and type(other) is str:
+                    return of(TRUE if (one == other) == operator.startswith("=") else FALSE)
+                if numeric:
+                    return of(TRUE if (one.number == other.number) == operator.startswith("=") else FALSE)
+            elif numeric and operator in _ORDER:
+                return of(TRUE if _ORDER[operator](one.number, other.number) else FALSE)
         return V_BOOLEAN
 
     def _add(self, left: Value, right: Value, start: int, end: int) -> Value:

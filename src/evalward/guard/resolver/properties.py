@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     CONSTRUCTOR1,
     DATA,
     NULL,
+    SELECTED,
     STRING_UNKNOWNS,
     U0,
     U1,
@@ -102,6 +103,8 @@ class Properties(Operators):
         """Return a read by a computed key."""
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
+        if resolved.unknown and resolved.tainted and not self._is_bare(owner):
+            result = of(SELECTED)
         for name in resolved.names:
             result = join(result, self.get(owner, name, start, end))
         if resolved.numeric:
@@ -111,6 +114,11 @@ class Properties(Operators):
             for atom in owner:
                 result = join(result, self.get_unknown(atom, start, end))
         return result
+
+    @staticmethod
+    def _is_bare(owner: Value) -> bool:
+        """Whether every object has no prototype, so that no key leads to a shared one."""
+        return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
 
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
@@ -155,6 +163,8 @@ class Properties(Operators):
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
             return of(DATA)
+        if atom is SELECTED:
+            return of(SELECTED) if name == "prototype" else BOTTOM
         if name in {"call", "apply", "bind"}:
             return of(known(f"Function.prototype.{name}"))
         return of(U1)
@@ -182,7 +192,7 @@ class Properties(Operators):
         """Return a member of a built-in prototype or of what it inherits from."""
         for _ in range(_MAX_CHAIN):
             if not path:
-                return BOTTOM
+                break
             entry = self.catalogue.get(path)
             member = entry.members.get(name)
             if member is not None:
@@ -362,12 +372,16 @@ class Properties(Operators):
             return V_STRING if type(atom) is str else of(atom)
         if isinstance(atom, Host):
             return of(host(f"{atom.path}.0"))
+        if atom is SELECTED:
+            return BOTTOM
         if atom is DATA or atom is U0 or atom is W0:
             return of(atom)
         return BOTTOM if type(atom) is Primitive or atom in _PRIMITIVE_UNKNOWNS else of(U1)
 
     def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
+        if atom is SELECTED:
+            return BOTTOM
         self.unresolved(atom, start, end)
         if isinstance(atom, HeapObject):
             return self._get_unknown_from_object(atom, start, end)
@@ -423,10 +437,12 @@ class Properties(Operators):
         return of(U0)
 
     def items_of(self, value: Value) -> list[Value] | None:
-        """Return the items of an exact array if that is all the value holds."""
+        """Return the items of an exact array, or a constant's characters, if that is all the value holds."""
         if len(value) != 1:
             return None
         (atom,) = value
+        if type(atom) is str and len(atom) <= MAX_ITEMS:
+            return [of(character) for character in atom]
         if isinstance(atom, HeapObject) and atom.kind == "array" and not atom.escaped:
             atom.readers.add(self.unit)
             if atom.exact and len(atom.items) <= MAX_ITEMS:

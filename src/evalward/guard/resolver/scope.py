@@ -48,13 +48,14 @@ class Reference:
     still the real one (guard.md §2).
     """
 
-    __slots__ = ("implicit", "is_global", "name", "register", "scope")
+    __slots__ = ("owner", "implicit", "is_global", "name", "register", "scope")
 
     def __init__(self, name: str, scope: Scope) -> None:
         self.name = name
         self.scope = scope
         self.register = -1
         self.is_global = True
+        self.owner: Unit | None = None  # the unit whose scope binds the name
         self.implicit = False  # assigned, but declared nowhere: a global that the payload makes
 
     def resolve(self, globals_: Mapping[str, int]) -> None:
@@ -66,4 +67,5 @@ class Reference:
                 self.register, self.implicit = register, True
             return
         scope, self.register = found
+        self.owner = scope.unit
         self.is_global = self.name in scope.global_vars

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 MAX_GROWTH = 6
+PROCESS_MEMBERS = frozenset(
+    "abort allowedNodeEnvironmentFlags argv0 binding channel chdir config connected constrainedMemory constructor debugPort "
+    "disconnect dlopen domain emit emitWarning env execArgv execPath execve exit exitCode features finalization "
+    "getActiveResourcesInfo getBuiltinModule getegid geteuid getgid getgroups getuid initgroups kill loadEnvFile "
+    "mainModule moduleLoadList noDeprecation on once openStdin parent permission reallyExit removeListener report "
+    "resourceUsage send setegid seteuid setgid setgroups setSourceMapsEnabled setuid "
+    "setUncaughtExceptionCaptureCallback stderr stdin stdout throwDeprecation title umask _linkedBinding _debugProcess "
+    "_getActiveHandles _kill _rawDebug _startProfilerIdleNotifier _tickCallback crash hang noAsar takeHeapSnapshot".split()
+)
 MAX_OBJECT_GROWTH = 24
 
 
@@ -66,11 +75,15 @@ class State:
         self.growth: dict[int, int] = {}
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
-        self.objects: dict[tuple[int, str], HeapObject] = {}
+        self.objects: dict[tuple[int, str, int], HeapObject] = {}
+        self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
+        self.context = 0  # which inlined call allocates
         self.uses: dict[tuple[str, int, int, int], Use] = {}
         self.origins: dict[Atom, tuple[Step, ...]] = {}
         self.thrown = self._extra_register()
         self.pending_escapes: list[HeapObject] = []
+        self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
+        self.guarded = False  # the payload checks its keys
         self.global_object = HeapObject("object", -1)
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()
@@ -93,6 +106,8 @@ class State:
 
     def read(self, register: int) -> Value:
         """Return a variable's value; the current unit runs again when it changes."""
+        if register in self.local:
+            return self.values[register]
         readers = self.readers.get(register)
         if readers is None:
             self.readers[register] = {self.unit}
@@ -114,6 +129,8 @@ class State:
         else:
             new = value
         self.values[register] = new
+        if register in self.local:
+            return
         for unit in self.readers.get(register, ()):
             self.enqueue(unit)
 
@@ -144,7 +161,7 @@ class State:
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        key = (start, f"{kind}:{tag}")
+        key = (start, f"{kind}:{tag}", self.context)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)
@@ -211,6 +228,8 @@ class State:
 
     def report(self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = "") -> None:
         """Record a use."""
+        if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
+            rank += 1  # a name put together in a loop passes through names that mean nothing
         key = (construct, rank, start, end)
         if key not in self.uses:
             trace = self.origins.get(atom, ()) if atom is not None else ()

@@ -13,6 +13,7 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
     DATA,
+    SELECTED,
     STRING_UNKNOWNS,
     TEXT,
     V_U1,
@@ -62,6 +63,8 @@ class Writes(Properties):
             self._set_on_object(atom, name, value, start, end)
         elif type(atom) is Known:
             self._set_on_known(atom, name, value, start, end)
+        elif atom is SELECTED:
+            self.polluted.append((start, end))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
@@ -138,6 +141,9 @@ class Writes(Properties):
                 atom.extensible = True
                 self.changed(atom)
             self.put_element(atom, value)
+            return
+        if atom is SELECTED:
+            self.polluted.append((start, end))
             return
         if not numeric:
             self.unresolved(atom, start, end)

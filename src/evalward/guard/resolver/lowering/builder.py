@@ -37,6 +37,7 @@ class Builder:
         self.unit = top
         self.scope = Scope(None, top, is_function=True, is_global=script)
         self.undefined = self.constant(of(UNDEFINED))
+        self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
         top.this = self.register()
         top.result = self.register()
 
@@ -101,6 +102,14 @@ class Builder:
         instruction: Instruction = (op, index, a, b, c, node.start_byte, node.end_byte)
         self.unit.code.append(instruction)
         return index
+
+    def awaited(self, register: int, target: int, node: Node) -> int:
+        """Await each link of a chain that follows `await (`: the tree binds the operator to its first link only."""
+        if target not in self.awaiting:
+            return register
+        made = self.emit(Op.JOIN, node, (register, self.emit(Op.AWAIT, node, register)))
+        self.awaiting.add(made)
+        return made
 
     def text(self, node: Node) -> str:
         """Return the source text of a node."""

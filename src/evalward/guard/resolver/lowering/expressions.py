@@ -193,7 +193,7 @@ class Expressions(Builder):
 
     def lower_member_expression(self, node: Node) -> Work:
         target, key = yield from self.member(node)
-        return self.emit(Op.GET, node, target, key)
+        return self.awaited(self.emit(Op.GET, node, target, key), target, node)
 
     lower_subscript_expression = lower_member_expression
 
@@ -205,7 +205,10 @@ class Expressions(Builder):
         if index is not None and target.type == "identifier" and self.text(target) == "await":
             # `await [x]`: the tree reads the operator as a name, and the array as a subscript.
             element = yield self.lower(index)
-            return self.constant(BOTTOM), self.emit(Op.ARRAY, node, (element,))
+            array = self.emit(Op.ARRAY, node, (element,))
+            holder = self.emit(Op.OBJECT, node, (("init", "array", array),))
+            self.awaiting.add(holder)
+            return holder, "array"
         register = yield self.lower(target)
         if index is not None:
             if index.type == "string":
@@ -232,7 +235,9 @@ class Expressions(Builder):
         kind = function.type
         if kind == "identifier" and self.text(function) == "await":
             registers = yield from self.arguments(arguments)
-            return self.emit(Op.AWAIT, node, registers[-1] if registers else self.undefined)
+            value = registers[-1] if registers else self.undefined
+            self.awaiting.add(value)
+            return self.awaited(value, value, node)
         if kind == "import":
             registers = yield from self.arguments(arguments)
             return self.emit(Op.IMPORT, node, registers)
@@ -242,10 +247,10 @@ class Expressions(Builder):
         if kind in {"member_expression", "subscript_expression"}:
             target, key = yield from self.member(function)
             registers = yield from self.arguments(arguments)
-            return self.emit(Op.CALL_METHOD, node, target, key, registers)
+            return self.awaited(self.emit(Op.CALL_METHOD, node, target, key, registers), target, node)
         callee = yield self.lower(function)
         registers = yield from self.arguments(arguments)
-        return self.emit(Op.CALL, node, callee, registers)
+        return self.awaited(self.emit(Op.CALL, node, callee, registers), callee, node)
 
     def arguments(self, node: Node) -> Generator[Any, int, tuple[int, ...]]:
         """Return the registers of call arguments, the complement for a spread one."""

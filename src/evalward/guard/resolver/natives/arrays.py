@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import integers
+from evalward.guard.resolver.operators import truthiness
 from evalward.guard.resolver.values import (
     BOTTOM,
     V_BOOLEAN,
@@ -66,7 +67,8 @@ def _callback(result: Value | None) -> Transfer:
 
     def transfer(run: Calls, call: Call) -> Value:
         items, joined = run.items_of(call.this), elements(run, call.this, call)
-        each(run, call, call.arg(0), items=items, joined=joined)
+        for outcome in each(run, call, call.arg(0), items=items, joined=joined):
+            run.use(outcome, Flow.RETURN, call.start, call.end)
         return join(joined, V_UNDEFINED) if result is None else result
 
     return transfer
@@ -118,8 +120,20 @@ def _flat(run: Calls, call: Call) -> Value:
 
 def _filter(run: Calls, call: Call) -> Value:
     items, joined = run.items_of(call.this), elements(run, call.this, call)
-    each(run, call, call.arg(0), items=items, joined=joined)
+    outcomes = each(run, call, call.arg(0), items=items, joined=joined)
+    for outcome in outcomes:
+        run.use(outcome, Flow.RETURN, call.start, call.end)
+    if items is not None and len(outcomes) == len(items):
+        kept = [_certainty(outcome) for outcome in outcomes]
+        if None not in kept:
+            return make(run, call, [item for item, keep in zip(items, kept, strict=True) if keep], BOTTOM)
     return make(run, call, None, joined)
+
+
+def _certainty(value: Value) -> bool | None:
+    """Return whether a callback's result is certainly true or certainly false."""
+    known = {truthiness(atom) for atom in value}
+    return known.pop() if len(known) == 1 else None
 
 
 def _sorted(run: Calls, call: Call) -> Value:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.reflection import ordered_names
 from evalward.guard.resolver.values import (
     BOTTOM,
     U2,
     V_BOOLEAN,
     V_UNDEFINED,
+    Known,
     Primitive,
     Value,
     join,
@@ -65,6 +67,8 @@ def contents(run: Calls, value: Value, call: Call) -> Value:
                 result = join(result, run.call(getter, of(atom), (), call.start, call.end))
             if atom.escaped:
                 result = join(result, run.get_element(atom, call.start))
+        elif type(atom) is Known and atom.label is not None:
+            run.use(of(atom), Flow.ARGUMENT, call.start, call.end)
         elif type(atom) is not Primitive and type(atom) is not str:
             result = join(result, run.get_unknown(atom, call.start, call.end))
         else:

@@ -1,0 +1,138 @@
+"""Small functions are run once per call, with that call's arguments, so that two calls do not blur each other.
+
+A function qualifies when its code makes no function and writes no variable but its own; it is run to its own
+fixpoint on registers that are put back afterwards. When it does not settle, the joined form is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.ir import Op
+from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
+from evalward.guard.resolver.writes import Writes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evalward.guard.resolver.ir import Instruction, Unit
+
+_PURE = frozenset(
+    {
+        Op.LOAD,
+        Op.STORE,
+        Op.THIS,
+        Op.GET,
+        Op.CALL,
+        Op.CALL_METHOD,
+        Op.BINARY,
+        Op.UNARY,
+        Op.UPDATE,
+        Op.JOIN,
+        Op.TEMPLATE,
+        Op.ARRAY,
+        Op.REGEXP,
+        Op.ITERATE,
+        Op.RETURN,
+        Op.SET,
+        Op.TAGGED,
+        Op.NEW,
+    }
+)
+_MAX_CODE = 64
+_MAX_DEPTH = 6
+_MAX_ROUNDS = 4
+_MAX_CONTEXTS = 24
+
+
+class Inlining(Writes):
+    """Calls that keep their arguments apart."""
+
+    _inlining = 0
+
+    if TYPE_CHECKING:
+        operations: list[Callable[[Instruction], Value]]
+
+    def is_inlinable(self, unit: Unit) -> bool:
+        """Whether a unit may be run on its own registers."""
+        if unit.inlinable is None:
+            own = {*unit.parameters, *(i[1] for i in unit.code)}
+            plain = len(unit.code) <= _MAX_CODE and unit.rest < 0 and not unit.uses_arguments
+            plain = plain and not (unit.asynchronous or unit.generator or unit.constructor)
+            if plain:
+                stored = {i[2].register for i in unit.code if i[0] is Op.STORE}
+                declared = {i[2].register for i in unit.code if i[0] is Op.STORE and i[2].scope.unit is unit and i[2].owner is unit}
+                plain = all(i[0] in _PURE for i in unit.code) and stored <= declared
+                own |= declared
+                unit.stores = bool(stored)
+            unit.inlinable = plain
+            unit.registers = sorted(own | {unit.result, unit.this})
+        return unit.inlinable and self._inlining < _MAX_DEPTH and not (unit.function is not None and unit.function.escaped)
+
+    def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
+        """Return the result of one call, None when it does not settle."""
+        context = hash((self.context, unit.start, *(_shape(value) for value in args)))
+        unit.contexts.add(context)
+        if len(unit.contexts) > _MAX_CONTEXTS:
+            unit.inlinable = False
+            return None
+        values = self.values
+        saved = [values[register] for register in unit.registers]
+        outer, current = self.context, self.unit
+        growth, local = self.growth, self.local
+        self.local = local.union(unit.registers)
+        self.context = context
+        self._inlining += 1
+        try:
+            self.growth = {}
+            for register in unit.registers:
+                values[register] = BOTTOM
+            for index, register in enumerate(unit.parameters):
+                values[register] = args[index] if index < len(args) else V_UNDEFINED
+            if not unit.arrow:
+                values[unit.this] = this if unit.strict else self.sloppy_this(this)
+            return self._settle(unit)
+        finally:
+            self._inlining -= 1
+            self.context, self.unit, self.growth, self.local = outer, current, growth, local
+            for register, value in zip(unit.registers, saved, strict=True):
+                values[register] = value
+
+    def _settle(self, unit: Unit) -> Value | None:
+        values, operations = self.values, self.operations
+        previous: list[Value] = []
+        for _ in range(_MAX_ROUNDS):
+            self.spend(len(unit.code))
+            for instruction in unit.code:
+                if instruction[0] is Op.RETURN:
+                    self.write(unit.result, values[instruction[2]])
+                else:
+                    values[instruction[1]] = operations[instruction[0]](instruction)
+            state = [values[register] for register in unit.registers]
+            if state == previous or not unit.stores:
+                return values[unit.result] or V_UNDEFINED
+            previous = state
+        return None
+
+    if TYPE_CHECKING:
+
+        def sloppy_this(self, this: Value) -> Value: ...
+
+
+def _shape(value: Value) -> tuple[str, ...]:
+    """Return what tells two arguments apart: constants by value, objects by where they were made."""
+    return tuple(
+        sorted(
+            atom
+            if type(atom) is str
+            else f"{atom.start}:{atom.kind}"
+            if isinstance(atom, HeapObject)
+            else atom.text
+            if type(atom) is Primitive
+            else atom.path
+            if isinstance(atom, Known)
+            else repr(atom)
+            for atom in value
+        )
+    )
