@@ -160,6 +160,9 @@ class Coercion(Judgement):
             return V_STRING
         match target.kind:
             case "array":
+                own = self.own_or_payload(target, "join")
+                if own:
+                    return join(self.call(own, of(target), (), start, end), self.joined(target, ",", start, end))
                 return self.joined(target, ",", start, end)
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")

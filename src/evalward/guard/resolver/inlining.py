@@ -43,13 +43,14 @@ _PURE = frozenset(
 _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 4
-_MAX_CONTEXTS = 24
+_MAX_CONTEXTS = 16
 
 
 class Inlining(Writes):
     """Calls that keep their arguments apart."""
 
     _inlining = 0
+    active: list[Unit]
 
     if TYPE_CHECKING:
         operations: list[Callable[[Instruction], Value]]
@@ -72,11 +73,24 @@ class Inlining(Writes):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        context = hash((self.context, unit.start, *(_shape(value) for value in args)))
+        context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
         unit.contexts.add(context)
         if len(unit.contexts) > _MAX_CONTEXTS:
             unit.inlinable = False
             return None
+        key = (context, self.unit)
+        made = unit.results.get(key)
+        if made is not None and made[0] == self.version:
+            return made[1]
+        if unit in self.active:
+            unit.inlinable = False  # recursive
+            return None
+        result = self._run_once(unit, this, args, context)
+        if result is not None:
+            unit.results[key] = (self.version, result)
+        return result
+
+    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:
         values = self.values
         saved = [values[register] for register in unit.registers]
         outer, current = self.context, self.unit
@@ -84,6 +98,7 @@ class Inlining(Writes):
         self.local = local.union(unit.registers)
         self.context = context
         self._inlining += 1
+        self.active.append(unit)
         try:
             self.growth = {}
             for register in unit.registers:
@@ -95,6 +110,7 @@ class Inlining(Writes):
             return self._settle(unit)
         finally:
             self._inlining -= 1
+            self.active.pop()
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
             for register, value in zip(unit.registers, saved, strict=True):
                 values[register] = value

@@ -57,6 +57,7 @@ class Interpreter(Calls):
         super().__init__(lowered, catalogue, steps=steps, strict=strict)
         self.bindings = bindings
         self.parameter = parameter
+        self.active = []
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         top = lowered.units[0]
         self.values[top.this] = V_UNDEFINED if module else V_GLOBAL

@@ -86,6 +86,7 @@ class Unit:
         "inlinable",
         "instance",
         "registers",
+        "results",
         "stores",
         "method",
         "name",
@@ -127,6 +128,7 @@ class Unit:
         self.registers: list[int] = []
         self.stores = False
         self.contexts: set[int] = set()
+        self.results: dict[Any, Any] = {}
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False

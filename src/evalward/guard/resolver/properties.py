@@ -320,6 +320,8 @@ class Properties(Operators):
         if name in target.properties:
             result = join(result, target.properties[name])
             certain = name not in target.uncertain
+            if name == "name" and "@@name" in target.properties:
+                result, certain = join(result, target.properties["@@name"]), True
         elif name == "prototype" and target.kind == "function":
             return of(self.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:

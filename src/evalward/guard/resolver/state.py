@@ -76,6 +76,7 @@ class State:
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
         self.objects: dict[tuple[int, str, int], HeapObject] = {}
+        self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
         self.context = 0  # which inlined call allocates
         self.uses: dict[tuple[str, int, int, int], Use] = {}
@@ -131,6 +132,7 @@ class State:
         self.values[register] = new
         if register in self.local:
             return
+        self.version += 1
         for unit in self.readers.get(register, ()):
             self.enqueue(unit)
 
@@ -156,12 +158,13 @@ class State:
 
     def changed(self, target: HeapObject) -> None:
         """Run again what has read the object."""
+        self.version += 1
         for unit in target.readers:
             self.enqueue(unit)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        key = (start, f"{kind}:{tag}", self.context)
+        key = (start, f"{kind}:{tag}", self.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)

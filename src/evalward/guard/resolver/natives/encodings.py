@@ -206,10 +206,41 @@ def _json_stringify(run: Calls, call: Call) -> Value:
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(json.dumps(text, ensure_ascii=False) for text in texts)
+    document = _document(run, value, 0) if len(call.args) == 1 else _UNKNOWN
+    if document is not _UNKNOWN:
+        return string(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
         return frozenset(atom.text for atom in primitives)
     return of(TEXT) if TEXT in value else V_STRING
+
+
+_UNKNOWN = object()
+_MAX_DOCUMENT_DEPTH = 8
+
+
+def _document(run: Calls, value: Value, depth: int) -> Any:
+    """Return the JSON document that a value certainly is, ``_UNKNOWN`` otherwise."""
+    if len(value) != 1 or depth > _MAX_DOCUMENT_DEPTH:
+        return _UNKNOWN
+    (atom,) = value
+    if type(atom) is str:
+        return atom
+    if type(atom) is Primitive and atom.type == "number" and math.isfinite(atom.number) and atom.number == int(atom.number):
+        return int(atom.number)
+    if atom is TRUE or atom is FALSE or atom is NULL:
+        return {TRUE: True, FALSE: False, NULL: None}[atom]  # type: ignore[index]  # one of the three
+    if not isinstance(atom, HeapObject) or atom.escaped or atom.extensible or atom.prototype or atom.getters or atom.uncertain:
+        return _UNKNOWN
+    atom.readers.add(run.unit)
+    run.spend(len(atom.properties) + len(atom.items))
+    if atom.kind == "array" and atom.exact and not atom.properties:
+        made = [_document(run, item, depth + 1) for item in atom.items]
+        return _UNKNOWN if _UNKNOWN in made else made
+    if atom.kind != "object" or any(name.startswith("@@") or name.isdigit() for name in atom.properties):
+        return _UNKNOWN
+    members = {name: _document(run, item, depth + 1) for name, item in atom.properties.items()}
+    return _UNKNOWN if _UNKNOWN in members.values() else members
 
 
 def _constant(value: Value) -> Transfer:

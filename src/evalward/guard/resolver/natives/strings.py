@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
@@ -141,6 +142,13 @@ def _index_of(run: Calls, call: Call) -> Value:
     return frozenset(number(text.find(other)) for text in texts for other in others)
 
 
+def _normalize(run: Calls, call: Call) -> Value:
+    texts, forms = constants(run, call.this, call), constants(run, call.arg(0), call) if call.args else ["NFC"]
+    if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
+        return unknown_like(call.this)
+    return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
+
+
 def _concat(run: Calls, call: Call) -> Value:
     if call.rest:
         return V_STRING
@@ -242,7 +250,7 @@ def _replace(run: Calls, call: Call) -> Value:
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
-_SIMPLE_PATTERN = re.compile(r"(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)+\Z")
+_SIMPLE_PATTERN = re.compile(r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z")
 
 
 def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value:
@@ -369,7 +377,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}trimEnd": _mapped(lambda text: text[: text.rfind(literals.trim(text)[-1:]) + 1] if literals.trim(text) else ""),
     f"{_P}toString": _mapped(str),
     f"{_P}valueOf": _mapped(str),
-    f"{_P}normalize": _mapped(lambda text: text if text.isascii() else text),
+    f"{_P}normalize": _normalize,
     f"{_P}italics": _mapped(lambda text: f"<i>{text}</i>"),
     f"{_P}bold": _mapped(lambda text: f"<b>{text}</b>"),
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,
