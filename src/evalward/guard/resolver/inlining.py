@@ -85,9 +85,10 @@ class Inlining(Writes):
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
+        version = self.version  # what the call itself changes may matter to its next run
         result = self._run_once(unit, this, args, context)
         if result is not None:
-            unit.results[key] = (self.version, result)
+            unit.results[key] = (version, result)
         return result
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:

@@ -434,6 +434,8 @@ class Properties(Operators):
             case "function":
                 pass
             case _ if not entry.callable and atom.path != "Function.prototype":
+                if self.strict and any(member.label for member in entry.members.values()):
+                    self.report("dynamic-key", 1, start, end, atom, f"`{atom.path}` is read by a key that cannot be resolved")
                 return of(U1)
         self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
         return of(U0)
