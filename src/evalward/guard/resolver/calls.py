@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import natives
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.iteration import Iteration
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
@@ -16,20 +17,18 @@ from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
     BUILT,
-    CONSTRUCTOR0,
     CONSTRUCTOR1,
     DATA,
     NULL,
     PRIMITIVE_UNKNOWNS,
     SELECTED,
     TEXT,
-    U0,
     U1,
     U2,
     UNDEFINED,
+    V_GLOBAL,
     V_U1,
     V_UNDEFINED,
-    W0,
     Host,
     Known,
     Primitive,
@@ -37,9 +36,7 @@ from evalward.guard.resolver.values import (
     join,
     known,
     of,
-    symbol,
 )
-from evalward.guard.resolver.inlining import Inlining
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +45,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
-V_GLOBAL: Value = of(known("globalThis", "global-object"))
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
     "text": of(TEXT),
@@ -93,7 +89,7 @@ class Call:
         return result
 
 
-class Calls(Inlining):
+class Calls(Iteration):
     """Calls and constructions."""
 
     _depth = 0
@@ -164,18 +160,15 @@ class Calls(Inlining):
             return BOTTOM
         return self.enter(target, this, args, rest)
 
-    def _call_proxy(self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
+    def _call_proxy(
+        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
         self.leak(everything, Flow.ARGUMENT, start, end)
         return join(V_U1, self.call(target.elements, V_UNDEFINED, args, start, end, rest))
 
-    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
-        """Resolve a promise: what a thenable gives counts too."""
-        for container in target.elements:
-            if isinstance(container, HeapObject):
-                self.put_element(container, self.awaited(value, start, end))
 
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
         """Join arguments into a payload function and return what it gives."""
@@ -270,145 +263,13 @@ class Calls(Inlining):
             return self._instance_of(entry.instance, call.start) if entry.instance else V_U1
         return self.materialize(entry.result, call.start)
 
-    def _instance_of(self, path: str, start: int) -> Value:
-        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
 
-    def construct(self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM) -> Value:
-        """Return the result of ``new``."""
-        result: Value = BOTTOM
-        for atom in callee:
-            if isinstance(atom, HeapObject):
-                result = join(result, self._construct_object(atom, args, rest, start, end))
-            elif type(atom) is Known:
-                made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
-                result = join(result, self.call_known(atom, made))
-            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
-                self.use(of(atom), Flow.CONSTRUCT, start, end)
-                result = join(result, self._call_unknown(atom, args, rest, start, end))
-        return result
 
-    def _construct_object(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
-        if target.bound is not None:
-            function, bound = target.bound
-            return self.construct(function, (*bound[1:], *args), start, end, rest)
-        if target.kind == "proxy":
-            return self._call_proxy(target, args, rest, start, end)
-        if target.kind == "class":
-            return self.instantiate(target, args, rest, start, end)
-        if target.unit is None:
-            return BOTTOM
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, self.get(of(target), "prototype", start, end))
-        if target.unit.new_target >= 0:
-            self.write(target.unit.new_target, of(target))
-        result = self.enter(target, of(instance), args, rest)
-        objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
-        return join(of(instance), objects)
 
-    def instantiate(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
-        """Construct a payload class: fields, then the constructor, the parent's when there is none."""
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
-        return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
 
-    def initialise(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
-        """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        fields = target.properties.get("@@fields", BOTTOM)
-        for atom in fields:
-            if isinstance(atom, HeapObject):
-                self.enter(atom, this, ())
-        own = target.properties.get("@@constructor", BOTTOM)
-        if not own:
-            return self.construct_parent(target, this, args, rest, start, end)
-        result: Value = BOTTOM
-        for atom in own:
-            if isinstance(atom, HeapObject) and atom.unit is not None:
-                self.write(atom.unit.new_target, of(target))
-                made = self.enter(atom, this, args, rest)
-                result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known)) or a in {U0, U1, W0, BUILT}))
-        return result
 
-    def construct_parent(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
-        """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
-        result: Value = BOTTOM
-        for parent in target.prototype:
-            if isinstance(parent, HeapObject) and parent.kind == "class":
-                result = join(result, self.initialise(parent, this, args, rest, start, end))
-            elif isinstance(parent, HeapObject) and parent.unit is not None:
-                self.enter(parent, this, args, rest)
-            elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
-                result = join(result, self.construct(of(parent), args, start, end, rest))
-        return result
 
-    def awaited(self, value: Value, start: int, end: int) -> Value:
-        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
-        result: Value = BOTTOM
-        for atom in value:
-            if not isinstance(atom, HeapObject):
-                result = join(result, of(atom))
-                continue
-            atom.readers.add(self.unit)
-            if atom.kind == "promise":
-                result = join(result, atom.elements)
-                continue
-            then = self.own_or_payload(atom, "then")
-            if then:
-                self.use(then, Flow.CALLBACK, start, end)
-                container = self.allocate("promise", atom.start, "then")
-                resolver = self.resolver(container)
-                self.call(then, of(atom), (of(resolver), of(resolver)), start, end)
-                result = join(result, container.elements)
-                container.readers.add(self.unit)
-            result = join(result, of(atom))
-        return result
 
-    def resolver(self, container: HeapObject) -> HeapObject:
-        """Return the function that puts its argument into a promise."""
-        made = self.allocate("resolver", container.start, "resolver")
-        self.put_element(made, of(container))
-        return made
 
-    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all."""
-        result: Value = BOTTOM
-        for atom in value:
-            result = join(result, self._iterate_atom(atom, index, start, end))
-        return result
 
-    def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
-        if type(atom) is str:
-            if index is not None:
-                return of(atom[index]) if index < len(atom) else V_UNDEFINED
-            characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(ANY_STRING)  # noqa: PLR2004 - a small set
-        if not isinstance(atom, HeapObject):
-            return self.get_element(atom, start)
-        atom.readers.add(self.unit)
-        iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
-        if iterator:
-            self.use(iterator, Flow.CALLBACK, start, end)
-            made = self.call(iterator, of(atom), (), start, end)
-            step = self.call(self.get(made, "next", start, end), made, (), start, end)
-            inner = self.get(self.awaited(step, start, end), "value", start, end)
-            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
-        if atom.kind == "map":
-            pair = self.allocate("array", atom.start, "pair")
-            self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
-            self.put_item(pair, 1, atom.elements or V_UNDEFINED)
-            return of(pair)
-        if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
-            return atom.items[index] if index < len(atom.items) else V_UNDEFINED
-        contents = atom.contents()
-        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
 
-    def symbol_key(self, name: str) -> Value:
-        """Return a well-known symbol as a value."""
-        return of(symbol(name))

@@ -66,7 +66,15 @@ class Coercion(Judgement):
 
     if TYPE_CHECKING:
 
-        def call(self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM) -> Value: ...
+        def call(
+            self,
+            callee: Value,
+            this: Value,
+            args: Sequence[Value],
+            start: int,
+            end: int,
+            rest: Value = BOTTOM,
+        ) -> Value: ...
         def get(self, owner: Value, name: str, start: int, end: int) -> Value: ...
 
     def key(self, value: Value, start: int, end: int) -> Key:
@@ -84,7 +92,11 @@ class Coercion(Judgement):
             elif isinstance(atom, HeapObject):
                 inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
                 names.extend(inner.names)
-                numeric, unknown, tainted = numeric or inner.numeric, unknown or inner.unknown, tainted or inner.tainted
+                numeric, unknown, tainted = (
+                    numeric or inner.numeric,
+                    unknown or inner.unknown,
+                    tainted or inner.tainted,
+                )
             else:
                 unknown = True
                 tainted = tainted or atom is TEXT or atom is DATA
@@ -126,7 +138,11 @@ class Coercion(Judgement):
             self._nesting -= 1
 
     def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
-        order = ("@@toPrimitive", "toString", "valueOf") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
+        order = (
+            ("@@toPrimitive", "toString", "valueOf")
+            if hint == "string"
+            else ("@@toPrimitive", "valueOf", "toString")
+        )
         result: Value = BOTTOM
         for name in order:
             method = self.own_or_payload(target, name)
@@ -148,7 +164,9 @@ class Coercion(Judgement):
             seen += 1
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
-                result = join(result, self.call(current.getters[name], of(target), (), current.start, current.start))
+                result = join(
+                    result, self.call(current.getters[name], of(target), (), current.start, current.start)
+                )
             if current.extensible:
                 result = join(result, current.elements)
             parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
@@ -162,7 +180,9 @@ class Coercion(Judgement):
             case "array":
                 own = self.own_or_payload(target, "join")
                 if own:
-                    return join(self.call(own, of(target), (), start, end), self.joined(target, ",", start, end))
+                    return join(
+                        self.call(own, of(target), (), start, end), self.joined(target, ",", start, end)
+                    )
                 return self.joined(target, ",", start, end)
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
@@ -186,7 +206,9 @@ class Coercion(Judgement):
         for index, item in enumerate(target.items):
             if index:
                 pieces.append(of(separator))
-            cleaned = frozenset("" if atom is UNDEFINED or atom is NULL else atom for atom in item if atom is not target)
+            cleaned = frozenset(
+                "" if atom is UNDEFINED or atom is NULL else atom for atom in item if atom is not target
+            )
             pieces.append(self.strings(cleaned, start, end))
         return self.concatenated(pieces)
 
@@ -246,7 +268,9 @@ class Coercion(Judgement):
                 result |= of(number(literals.to_number(atom)))
             elif isinstance(atom, HeapObject):
                 inner = self.primitive(atom, start, end, hint="number")
-                result |= self.numbers(frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end)
+                result |= self.numbers(
+                    frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end
+                )
             else:
                 if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
                     self.primitive(atom, start, end)

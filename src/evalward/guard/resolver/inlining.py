@@ -63,13 +63,21 @@ class Inlining(Writes):
             plain = plain and not (unit.asynchronous or unit.generator or unit.constructor)
             if plain:
                 stored = {i[2].register for i in unit.code if i[0] is Op.STORE}
-                declared = {i[2].register for i in unit.code if i[0] is Op.STORE and i[2].scope.unit is unit and i[2].owner is unit}
+                declared = {
+                    i[2].register
+                    for i in unit.code
+                    if i[0] is Op.STORE and i[2].scope.unit is unit and i[2].owner is unit
+                }
                 plain = all(i[0] in _PURE for i in unit.code) and stored <= declared
                 own |= declared
                 unit.stores = bool(stored)
             unit.inlinable = plain
             unit.registers = sorted(own | {unit.result, unit.this})
-        return unit.inlinable and self._inlining < _MAX_DEPTH and not (unit.function is not None and unit.function.escaped)
+        return (
+            unit.inlinable
+            and self._inlining < _MAX_DEPTH
+            and not (unit.function is not None and unit.function.escaped)
+        )
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""

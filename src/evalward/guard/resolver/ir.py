@@ -74,7 +74,6 @@ class Unit:
 
     __slots__ = (
         "arguments",
-        "uses_arguments",
         "arrow",
         "asynchronous",
         "calls",
@@ -85,9 +84,6 @@ class Unit:
         "generator",
         "inlinable",
         "instance",
-        "registers",
-        "results",
-        "stores",
         "method",
         "name",
         "new_target",
@@ -95,13 +91,17 @@ class Unit:
         "parameters",
         "queued",
         "ran",
+        "registers",
         "rest",
         "result",
+        "results",
+        "sent",
         "start",
+        "stores",
         "strict",
         "this",
+        "uses_arguments",
         "yielded",
-        "sent",
     )
 
     def __init__(self, name: str, outer: Unit | None, start: int) -> None:

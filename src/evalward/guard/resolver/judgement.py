@@ -56,11 +56,20 @@ class Judgement(State):
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
                     self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")
-            elif (atom is U0 and flow in _STRONG_LEAKS) or (atom in {W0, CONSTRUCTOR0} and flow is Flow.GLOBAL):
+            elif (atom is U0 and flow in _STRONG_LEAKS) or (
+                atom in {W0, CONSTRUCTOR0} and flow is Flow.GLOBAL
+            ):
                 note = f"what may be a function constructor {flow.value}"
                 self.report("function-constructor", 3, start, end, atom, note)
             elif self.strict and atom in {U0, W0, CONSTRUCTOR0} and flow in _EXERCISED:
-                self.report("function-constructor", 1, start, end, atom, f"what may be a function constructor {flow.value}")
+                self.report(
+                    "function-constructor",
+                    1,
+                    start,
+                    end,
+                    atom,
+                    f"what may be a function constructor {flow.value}",
+                )
 
     def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
         label = atom.label or ""

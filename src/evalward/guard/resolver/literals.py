@@ -103,7 +103,9 @@ def to_number(text: str) -> float:
     if prefix in {"0x", "0o", "0b"}:
         try:
             digits = text[2:]
-            return float(int(digits, {"x": 16, "o": 8, "b": 2}[prefix[1]])) if digits.isalnum() else float("nan")
+            return (
+                float(int(digits, {"x": 16, "o": 8, "b": 2}[prefix[1]])) if digits.isalnum() else float("nan")
+            )
         except (ValueError, OverflowError):
             return float("nan")
     if not _NUMERIC.match(text):

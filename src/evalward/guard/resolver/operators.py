@@ -120,7 +120,9 @@ class Operators(Coercion):
     def _compare(self, operator: str, left: Value, right: Value) -> Value:
         if len(left) == 1 and len(right) == 1:
             (one,), (other,) = left, right
-            numeric = type(one) is Primitive and type(other) is Primitive and one.type == other.type == "number"
+            numeric = (
+                type(one) is Primitive and type(other) is Primitive and one.type == other.type == "number"
+            )
             if operator in {"==", "===", "!=", "!=="}:
                 if type(one) is str and type(other) is str:
                     return of(TRUE if (one == other) == operator.startswith("=") else FALSE)
@@ -144,7 +146,9 @@ class Operators(Coercion):
     def _primitives(self, value: Value, start: int, end: int) -> Value:
         result: Value = BOTTOM
         for atom in value:
-            made = of(atom) if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
+            made = (
+                of(atom) if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
+            )
             result = join(result, made)
         return result
 

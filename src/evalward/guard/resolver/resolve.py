@@ -45,7 +45,11 @@ _USUAL: dict[Target, dict[str, str]] = {
     },
     Target.SANDBOX: {"arg": "json"},
 }
-_ELECTRON_GLOBALS = {"shell": "electron.shell", "BrowserWindow": "electron.BrowserWindow", "webContents": "electron.webContents"}
+_ELECTRON_GLOBALS = {
+    "shell": "electron.shell",
+    "BrowserWindow": "electron.BrowserWindow",
+    "webContents": "electron.webContents",
+}
 
 
 def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:

@@ -15,13 +15,17 @@ class Scope:
 
     __slots__ = ("global_vars", "is_function", "is_global", "names", "outer", "unit")
 
-    def __init__(self, outer: Scope | None, unit: Unit, *, is_function: bool = False, is_global: bool = False) -> None:
+    def __init__(
+        self, outer: Scope | None, unit: Unit, *, is_function: bool = False, is_global: bool = False
+    ) -> None:
         self.outer = outer
         self.unit = unit
         self.is_function = is_function
         self.is_global = is_global
         self.names: dict[str, int] = {}
-        self.global_vars: set[str] = set()  # names that a script's `var` and functions put on the global object
+        self.global_vars: set[str] = (
+            set()
+        )  # names that a script's `var` and functions put on the global object
 
     def var_scope(self) -> Scope:
         """Return the nearest scope that holds ``var`` declarations."""
@@ -48,7 +52,7 @@ class Reference:
     still the real one (guard.md §2).
     """
 
-    __slots__ = ("owner", "implicit", "is_global", "name", "register", "scope")
+    __slots__ = ("implicit", "is_global", "name", "owner", "register", "scope")
 
     def __init__(self, name: str, scope: Scope) -> None:
         self.name = name

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 MAX_GROWTH = 6
 PROCESS_MEMBERS = frozenset(
-    "abort allowedNodeEnvironmentFlags argv0 binding channel chdir config connected constrainedMemory constructor debugPort "
-    "disconnect dlopen domain emit emitWarning env execArgv execPath execve exit exitCode features finalization "
-    "getActiveResourcesInfo getBuiltinModule getegid geteuid getgid getgroups getuid initgroups kill loadEnvFile "
-    "mainModule moduleLoadList noDeprecation on once openStdin parent permission reallyExit removeListener report "
-    "resourceUsage send setegid seteuid setgid setgroups setSourceMapsEnabled setuid "
-    "setUncaughtExceptionCaptureCallback stderr stdin stdout throwDeprecation title umask _linkedBinding _debugProcess "
-    "_getActiveHandles _kill _rawDebug _startProfilerIdleNotifier _tickCallback crash hang noAsar takeHeapSnapshot".split()
+    ["abort", "allowedNodeEnvironmentFlags", "argv0", "binding", "channel", "chdir", "config", "connected", "constrainedMemory", "constructor", "debugPort", "disconnect", "dlopen", "domain", "emit", "emitWarning", "env", "execArgv", "execPath", "execve", "exit", "exitCode", "features", "finalization", "getActiveResourcesInfo", "getBuiltinModule", "getegid", "geteuid", "getgid", "getgroups", "getuid", "initgroups", "kill", "loadEnvFile", "mainModule", "moduleLoadList", "noDeprecation", "on", "once", "openStdin", "parent", "permission", "reallyExit", "removeListener", "report", "resourceUsage", "send", "setegid", "seteuid", "setgid", "setgroups", "setSourceMapsEnabled", "setuid", "setUncaughtExceptionCaptureCallback", "stderr", "stdin", "stdout", "throwDeprecation", "title", "umask", "_linkedBinding", "_debugProcess", "_getActiveHandles", "_kill", "_rawDebug", "_startProfilerIdleNotifier", "_tickCallback", "crash", "hang", "noAsar", "takeHeapSnapshot"]
 )
 MAX_OBJECT_GROWTH = 24
 
@@ -229,7 +223,9 @@ class State:
             before = self.origins.get(parent, ()) if parent is not None else ()
             self.origins[atom] = (*before, Step(note, start, end))[-8:]
 
-    def report(self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = "") -> None:
+    def report(
+        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+    ) -> None:
         """Record a use."""
         if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
             rank += 1  # a name put together in a loop passes through names that mean nothing

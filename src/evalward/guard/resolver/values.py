@@ -202,6 +202,9 @@ def of(*atoms: Atom) -> Value:
     return frozenset(atoms)
 
 
+V_GLOBAL: Value = of(known("globalThis", "global-object"))
+
+
 def join(left: Value, right: Value) -> Value:
     """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
     if right <= left:
@@ -223,7 +226,9 @@ def join_all(values: Iterable[Value]) -> Value:
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
     strings = [a for a in value if type(a) is str]
-    if strings and (force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value):
+    if strings and (
+        force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value
+    ):
         value = value.difference(strings)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING

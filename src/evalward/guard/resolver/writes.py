@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.coercion import ACTIVE_MARKUP
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.properties import Properties
+from evalward.guard.resolver.unknown_keys import UnknownKeys
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
@@ -27,12 +27,16 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
-_SCRIPT_URL = re.compile(r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE)
-_URL_ATTRIBUTES = frozenset({"href", "src", "action", "formaction", "xlink:href", "data", "background", "poster"})
+_SCRIPT_URL = re.compile(
+    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
+)
+_URL_ATTRIBUTES = frozenset(
+    {"href", "src", "action", "formaction", "xlink:href", "data", "background", "poster"}
+)
 INJECTION = "dom-script-injection"
 
 
-class Writes(Properties):
+class Writes(UnknownKeys):
     """Writes of properties, and the sinks behind some of them."""
 
     def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
@@ -129,7 +133,9 @@ class Writes(Properties):
             self.report("prototype-tampering", 0, start, end, atom, f"`{name}` of `{atom.path}` is replaced")
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
-    def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, tainted: bool, numeric: bool) -> None:
+    def _set_dynamic(
+        self, atom: Atom, value: Value, start: int, end: int, *, tainted: bool, numeric: bool
+    ) -> None:
         if isinstance(atom, HeapObject):
             if atom.escaped:
                 self.leak(value, Flow.PROPERTY, start, end)
@@ -151,15 +157,21 @@ class Writes(Properties):
             self._set_dynamic_on_known(atom, start, end, tainted=tainted, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)
 
-    def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, tainted: bool, numeric: bool) -> None:
+    def _set_dynamic_on_known(
+        self, atom: Known, start: int, end: int, *, tainted: bool, numeric: bool
+    ) -> None:
         entry = self.catalogue.get(atom.path)
         if numeric or entry.unresolved == "harmless":
             return
         if entry.unresolved == "dynamic-key" or atom.path.endswith("prototype") or entry.callable:
             label = "dynamic-key" if entry.unresolved == "dynamic-key" else "prototype-tampering"
-            self.report(label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved")
+            self.report(
+                label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved"
+            )
         elif (entry.sinks or self.catalogue.get(entry.prototype).sinks) and (tainted or self.strict):
-            self.report("dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved")
+            self.report(
+                "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
+            )
 
     def sink(self, kind: str, value: Value, start: int, end: int) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document."""
@@ -167,7 +179,10 @@ class Writes(Properties):
         resolved = len(constants) == len(value) or all(type(atom) in {str, Primitive} for atom in value)
         match kind:
             case "html" | "script":
-                if any(ACTIVE_MARKUP.search(text) or kind == "script" for text in constants) or ACTIVE in value:
+                if (
+                    any(ACTIVE_MARKUP.search(text) or kind == "script" for text in constants)
+                    or ACTIVE in value
+                ):
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
                 elif not resolved and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
@@ -193,15 +208,26 @@ class Writes(Properties):
                 elif lowered in _URL_ATTRIBUTES:
                     self.sink("url", value, start, end)
             elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
-                self.report("dynamic-key", 1, start, end, None, "an attribute is set by a name that cannot be resolved")
+                self.report(
+                    "dynamic-key",
+                    1,
+                    start,
+                    end,
+                    None,
+                    "an attribute is set by a name that cannot be resolved",
+                )
 
     def define(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
         """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor."""
         resolved = self.key(key, start, end)
         value = self.get(descriptor, "value", start, end)
         getter, setter = self.get(descriptor, "get", start, end), self.get(descriptor, "set", start, end)
-        callables = frozenset(atom for atom in getter if self.may_be_callable(atom) or isinstance(atom, HeapObject))
-        setters = frozenset(atom for atom in setter if self.may_be_callable(atom) or isinstance(atom, HeapObject))
+        callables = frozenset(
+            atom for atom in getter if self.may_be_callable(atom) or isinstance(atom, HeapObject)
+        )
+        setters = frozenset(
+            atom for atom in setter if self.may_be_callable(atom) or isinstance(atom, HeapObject)
+        )
         self.use(callables | setters, Flow.CALLBACK, start, end)
         for atom in target:
             if type(atom) is Known and atom.path.endswith("prototype"):

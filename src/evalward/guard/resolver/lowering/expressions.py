@@ -153,7 +153,10 @@ class Expressions(Builder):
         for child in self.children(node):
             match child.type:
                 case "pair":
-                    key_node, value_node = child.child_by_field_name("key"), child.child_by_field_name("value")
+                    key_node, value_node = (
+                        child.child_by_field_name("key"),
+                        child.child_by_field_name("value"),
+                    )
                     if key_node is None or value_node is None:
                         continue
                     key = yield from self.property_key(key_node)
@@ -171,7 +174,12 @@ class Expressions(Builder):
 
     def named(self, node: Node, name: str | int) -> Work:
         """Lower a value that takes its name from the place it is assigned to."""
-        if isinstance(name, str) and node.type in {"function_expression", "arrow_function", "class", "generator_function"}:
+        if isinstance(name, str) and node.type in {
+            "function_expression",
+            "arrow_function",
+            "class",
+            "generator_function",
+        }:
             return self.named_function(node, name)
         return self.lower(node)
 
@@ -286,7 +294,11 @@ class Expressions(Builder):
         assert left_node is not None  # noqa: S101 - the grammar requires all three
         assert right_node is not None  # noqa: S101
         assert operator is not None  # noqa: S101
-        left = self.undefined if left_node.type == "private_property_identifier" else (yield self.lower(left_node))
+        left = (
+            self.undefined
+            if left_node.type == "private_property_identifier"
+            else (yield self.lower(left_node))
+        )
         right = yield self.lower(right_node)
         return self.emit(Op.BINARY, node, operator.type, left, right)
 

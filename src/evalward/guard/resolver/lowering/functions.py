@@ -99,7 +99,10 @@ class Functions(Patterns):
 
     def is_strict(self, body: Node) -> bool:
         """Whether a body begins with a directive prologue that holds ``use strict``."""
-        if body.type != "statement_block" or b"use strict" not in self.source[body.start_byte : body.end_byte]:
+        if (
+            body.type != "statement_block"
+            or b"use strict" not in self.source[body.start_byte : body.end_byte]
+        ):
             return False
         return self.has_directive(self.children(body))
 

@@ -24,7 +24,12 @@ class Patterns(Expressions):
     def bind(self, target: Node, register: int, node: Node, declare: str) -> Work:
         """Take a value apart as a pattern says; ``declare`` is the kind of declaration, empty for an assignment."""
         match target.type:
-            case "identifier" | "shorthand_property_identifier_pattern" | "shorthand_property_identifier" | "undefined":
+            case (
+                "identifier"
+                | "shorthand_property_identifier_pattern"
+                | "shorthand_property_identifier"
+                | "undefined"
+            ):
                 return self._bind_name(target, register, node, declare)
             case "member_expression" | "subscript_expression":
                 return self._bind_member(target, register, node)
@@ -55,7 +60,9 @@ class Patterns(Expressions):
         left, right = target.child_by_field_name("left"), target.child_by_field_name("right")
         assert left is not None  # noqa: S101 - the grammar requires both
         assert right is not None  # noqa: S101
-        default = yield self.named(right, self.name(left) if left.type.endswith(("identifier", "_pattern")) else "")
+        default = yield self.named(
+            right, self.name(left) if left.type.endswith(("identifier", "_pattern")) else ""
+        )
         value = self.emit(Op.JOIN, target, (register, default))
         return (yield self.bind(left, value, node, declare))
 
@@ -64,7 +71,10 @@ class Patterns(Expressions):
         for child in self.children(target):
             match child.type:
                 case "pair_pattern" | "pair":
-                    key_node, value_node = child.child_by_field_name("key"), child.child_by_field_name("value")
+                    key_node, value_node = (
+                        child.child_by_field_name("key"),
+                        child.child_by_field_name("value"),
+                    )
                     if key_node is None or value_node is None:
                         continue
                     key = yield from self.property_key(key_node)

@@ -34,7 +34,9 @@ class Statements(Functions):
             value = self.run(self.lower(nodes[0]))
             self.emit(Op.COMPLETE, nodes[0], value)
         else:
-            statements = [node for node in nodes if node.type not in {"comment", "html_comment", "hash_bang_line"}]
+            statements = [
+                node for node in nodes if node.type not in {"comment", "html_comment", "hash_bang_line"}
+            ]
             if self.has_directive(statements):
                 self.unit.strict = True
             self.run(self._top_level(statements))
@@ -71,7 +73,9 @@ class Statements(Functions):
                     break
                 if node.type in _DECLARATIONS:
                     continue
-                pending.append([child for child in self.children(node) if not child.type.endswith("_expression")])
+                pending.append(
+                    [child for child in self.children(node) if not child.type.endswith("_expression")]
+                )
                 if node.type not in {"statement_block", "labeled_statement"}:
                     continue
                 break

@@ -50,7 +50,9 @@ def elements(run: Calls, value: Value, call: Call) -> Value:
     return run.iterated(value, None, call.start, call.end)
 
 
-def each(run: Calls, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value) -> list[Value]:
+def each(
+    run: Calls, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
+) -> list[Value]:
     """Call a callback for every item (or once for the join of all) and return its results."""
     run.use(function, Flow.CALLBACK, call.start, call.end)
     this = call.arg(1)
@@ -240,7 +242,9 @@ def _reduce(run: Calls, call: Call) -> Value:
         ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
         total = call.args[1] if has_initial else ordered.pop(0)
         for index, item in enumerate(ordered):
-            total = run.call(function, V_UNDEFINED, (total, item, of(number(index)), call.this), call.start, call.end)
+            total = run.call(
+                function, V_UNDEFINED, (total, item, of(number(index)), call.this), call.start, call.end
+            )
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
     for _ in range(4):
@@ -279,10 +283,15 @@ def _from(run: Calls, call: Call) -> Value:
     if len(call.args) > 1:
         run.use(function, Flow.CALLBACK, call.start, call.end)
         if items is not None and len(items) <= _MAX_UNROLLED:
-            items = [run.call(function, V_UNDEFINED, (item, of(number(i))), call.start, call.end) for i, item in enumerate(items)]
+            items = [
+                run.call(function, V_UNDEFINED, (item, of(number(i))), call.start, call.end)
+                for i, item in enumerate(items)
+            ]
         else:
             items = None
-            joined = run.call(function, V_UNDEFINED, (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end)
+            joined = run.call(
+                function, V_UNDEFINED, (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
+            )
     return make(run, call, items, joined)
 
 

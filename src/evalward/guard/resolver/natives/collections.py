@@ -95,7 +95,13 @@ def _add(run: Calls, call: Call) -> Value:
 
 def _for_each(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), call.arg(1), (contents(run, call.this), keys(run, call.this), call.this), call.start, call.end)
+    run.call(
+        call.arg(0),
+        call.arg(1),
+        (contents(run, call.this), keys(run, call.this), call.this),
+        call.start,
+        call.end,
+    )
     return V_UNDEFINED
 
 
@@ -125,7 +131,9 @@ def _next(run: Calls, call: Call) -> Value:
     run.put(made, "done", V_BOOLEAN)
     promise = run.allocate("promise", call.start, "step")
     run.put_element(promise, of(made))
-    asynchronous = any(isinstance(a, HeapObject) and a.unit is not None and a.unit.asynchronous for a in call.this)
+    asynchronous = any(
+        isinstance(a, HeapObject) and a.unit is not None and a.unit.asynchronous for a in call.this
+    )
     return of(promise) if asynchronous else of(made)
 
 
@@ -136,7 +144,9 @@ def _iterator_callback(result: Value | None) -> Transfer:
         if call.path.endswith("reduce"):
             value = join(value, call.arg(1) if len(call.args) > 1 else BOTTOM)
             made = run.call(call.arg(0), V_UNDEFINED, (value, value), call.start, call.end)
-            return join(value, run.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.start, call.end))
+            return join(
+                value, run.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.start, call.end)
+            )
         made = run.call(call.arg(0), V_UNDEFINED, (value, V_NUMBER), call.start, call.end)
         if result is not None:
             return result
@@ -197,5 +207,7 @@ TRANSFER: dict[str, Transfer] = {
     "Iterator.prototype.take": lambda _run, call: call.this,
     "Iterator.prototype.drop": lambda _run, call: call.this,
     "Iterator.prototype.toArray": _to_array,
-    "Iterator.from": lambda run, call: _listed(run, call, run.iterated(call.arg(0), None, call.start, call.end)),
+    "Iterator.from": lambda run, call: _listed(
+        run, call, run.iterated(call.arg(0), None, call.start, call.end)
+    ),
 }

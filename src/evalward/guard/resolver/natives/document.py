@@ -11,6 +11,7 @@ from evalward.guard.resolver.values import (
     TEXT,
     UNDEFINED,
     V_DATA,
+    V_GLOBAL,
     V_STRING,
     V_U1,
     V_UNDEFINED,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _ELEMENT = of(known("Element"))
-V_GLOBAL = of(known("globalThis", "global-object"))
-
 
 def _write(run: Calls, call: Call) -> Value:
     run.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
@@ -53,7 +52,9 @@ def _create_element(run: Calls, call: Call) -> Value:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
         elif atom is TEXT or atom is DATA or run.strict:
-            run.report(INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved")
+            run.report(
+                INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
+            )
     return _ELEMENT
 
 
@@ -63,7 +64,11 @@ def _listener(run: Calls, call: Call) -> Value:
     event = run.instance("Event.prototype", call.start)
     for atom in event:
         if isinstance(atom, HeapObject):
-            current = V_GLOBAL if call.path == "addEventListener" else frozenset(a for a in call.this if a is not UNDEFINED)
+            current = (
+                V_GLOBAL
+                if call.path == "addEventListener"
+                else frozenset(a for a in call.this if a is not UNDEFINED)
+            )
             run.put(atom, "currentTarget", current)
             run.put(atom, "target", join(current, _ELEMENT))
     run.call(call.arg(1), call.this, (event,), call.start, call.end)
@@ -90,7 +95,9 @@ def _parse_markup(run: Calls, call: Call) -> Value:
 
 def _evaluate(run: Calls, call: Call) -> Value:
     """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
-    position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
+    position = (
+        1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
+    )
     code = call.arg(position)
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
@@ -112,7 +119,16 @@ def _observer(run: Calls, call: Call) -> Value:
 
 
 _PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
-_EVALUATORS = ("evaluate", "evaluateHandle", "$eval", "$$eval", "waitForFunction", "evaluateAll", "exposeFunction", "exposeBinding")
+_EVALUATORS = (
+    "evaluate",
+    "evaluateHandle",
+    "$eval",
+    "$$eval",
+    "waitForFunction",
+    "evaluateAll",
+    "exposeFunction",
+    "exposeBinding",
+)
 
 TRANSFER: dict[str, Transfer] = {
     "document.write": _write,

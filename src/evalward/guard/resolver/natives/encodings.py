@@ -73,7 +73,10 @@ def _parse_float(run: Calls, call: Call) -> Value:
     texts = constants(run, call.arg(0), call)
     if texts is None:
         return V_NUMBER
-    found = [re.match(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)", literals.trim(text), re.IGNORECASE) for text in texts]
+    found = [
+        re.match(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)", literals.trim(text), re.IGNORECASE)
+        for text in texts
+    ]
     return frozenset(number(float(match[0]) if match else math.nan) for match in found)
 
 
@@ -226,11 +229,23 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
     (atom,) = value
     if type(atom) is str:
         return atom
-    if type(atom) is Primitive and atom.type == "number" and math.isfinite(atom.number) and atom.number == int(atom.number):
+    if (
+        type(atom) is Primitive
+        and atom.type == "number"
+        and math.isfinite(atom.number)
+        and atom.number == int(atom.number)
+    ):
         return int(atom.number)
     if atom is TRUE or atom is FALSE or atom is NULL:
         return {TRUE: True, FALSE: False, NULL: None}[atom]  # type: ignore[index]  # one of the three
-    if not isinstance(atom, HeapObject) or atom.escaped or atom.extensible or atom.prototype or atom.getters or atom.uncertain:
+    if (
+        not isinstance(atom, HeapObject)
+        or atom.escaped
+        or atom.extensible
+        or atom.prototype
+        or atom.getters
+        or atom.uncertain
+    ):
         return _UNKNOWN
     atom.readers.add(run.unit)
     run.spend(len(atom.properties) + len(atom.items))

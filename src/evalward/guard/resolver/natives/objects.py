@@ -45,7 +45,9 @@ def _assign(run: Calls, call: Call) -> Value:
                     for name, value in list(source.properties.items()):
                         run.set(of(atom), name, value, call.start, call.end)
                     if source.extensible:
-                        run.set_computed(of(atom), run.enumerable_keys(source), source.elements, call.start, call.end)
+                        run.set_computed(
+                            of(atom), run.enumerable_keys(source), source.elements, call.start, call.end
+                        )
     return target
 
 
@@ -81,7 +83,13 @@ def _values(run: Calls, call: Call) -> Value:
     value = call.arg(0)
     exact = len(value) == 1
     for atom in value:
-        if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped and exact:
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "object"
+            and not atom.extensible
+            and not atom.escaped
+            and exact
+        ):
             atom.readers.add(run.unit)
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):
@@ -99,7 +107,12 @@ def _entries(run: Calls, call: Call) -> Value:
     value = call.arg(0)
     if len(value) == 1:
         (atom,) = value
-        if isinstance(atom, HeapObject) and atom.kind == "object" and not atom.extensible and not atom.escaped:
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "object"
+            and not atom.extensible
+            and not atom.escaped
+        ):
             atom.readers.add(run.unit)
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):

@@ -28,7 +28,11 @@ def _then(run: Calls, call: Call) -> Value:
     value = run.awaited(call.this, call.start, call.end)
     value = frozenset(atom for atom in value if not (isinstance(atom, HeapObject) and atom.kind == "promise"))
     result: Value = BOTTOM
-    handlers = [_callable(call.arg(0)), _callable(call.arg(1))] if call.path.endswith("then") else [BOTTOM, _callable(call.arg(0))]
+    handlers = (
+        [_callable(call.arg(0)), _callable(call.arg(1))]
+        if call.path.endswith("then")
+        else [BOTTOM, _callable(call.arg(0))]
+    )
     for position, handler in enumerate(handlers):
         run.use(handler, Flow.CALLBACK, call.start, call.end)
         argument = value if position == 0 else join(join(run.read(run.thrown), of(U2)), value)
@@ -96,7 +100,9 @@ def _with_resolvers(run: Calls, call: Call) -> Value:
 
 def _try(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    return settled(run, call, run.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest))
+    return settled(
+        run, call, run.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
+    )
 
 
 TRANSFER: dict[str, Transfer] = {

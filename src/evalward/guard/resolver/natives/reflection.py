@@ -137,7 +137,12 @@ def _own_keys(run: Calls, call: Call) -> Value:
     names = list[str]()
     certain = len(call.arg(0)) == 1
     for atom in call.arg(0):
-        if isinstance(atom, HeapObject) and not atom.extensible and not atom.escaped and atom.kind == "object":
+        if (
+            isinstance(atom, HeapObject)
+            and not atom.extensible
+            and not atom.escaped
+            and atom.kind == "object"
+        ):
             atom.readers.add(run.unit)
             names.extend(ordered_names(atom))
         else:
@@ -172,10 +177,14 @@ def _proxy(run: Calls, call: Call) -> Value:
             continue
         traps = join(atom.everything(), BOTTOM)
         for name, trap in list(atom.properties.items()):
-            result = run.call(trap, of(atom), _trap_arguments(run, name, target, receiver, call), call.start, call.end)
+            result = run.call(
+                trap, of(atom), _trap_arguments(run, name, target, receiver, call), call.start, call.end
+            )
             run.put_element(made, result)
         if atom.extensible or atom.escaped:
-            run.put_element(made, run.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end))
+            run.put_element(
+                made, run.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end)
+            )
     return receiver
 
 
@@ -195,7 +204,9 @@ def _revocable(run: Calls, call: Call) -> Value:
 
 
 def _lookup(run: Calls, call: Call) -> Value:
-    run.report("prototype-tampering", 0, call.start, call.end, None, f"`{call.path.rpartition('.')[2]}` is called")
+    run.report(
+        "prototype-tampering", 0, call.start, call.end, None, f"`{call.path.rpartition('.')[2]}` is called"
+    )
     return V_U1
 
 

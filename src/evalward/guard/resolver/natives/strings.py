@@ -11,7 +11,6 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
-    MAX_STRING_LENGTH,
     NULL,
     TEXT,
     V_BOOLEAN,
@@ -47,7 +46,11 @@ def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
     """Return the value's string constants, None when it is not all constants of the basic plane."""
     made = run.strings(value, call.start, call.end)
     texts = [atom for atom in made if type(atom) is str]
-    if not made or len(texts) != len(made) or any(not text.isascii() and max(text) > "\uffff" for text in texts):
+    if (
+        not made
+        or len(texts) != len(made)
+        or any(not text.isascii() and max(text) > "\uffff" for text in texts)
+    ):
         return None
     return sorted(texts)
 
@@ -97,7 +100,12 @@ def _indexed(fold: Callable[[str, int | None, int | None], str], default: int | 
         texts = constants(run, call.this, call)
         starts = integers(run, call.arg(0), call, default)
         ends = integers(run, call.arg(1), call, None)
-        if texts is None or starts is None or ends is None or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT:
+        if (
+            texts is None
+            or starts is None
+            or ends is None
+            or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT
+        ):
             return unknown_like(run.strings(call.this, call.start, call.end))
         return frozenset(fold(text, start, end) for text in texts for start in starts for end in ends)
 
@@ -132,7 +140,9 @@ def _char_code_at(run: Calls, call: Call) -> Value:
     if texts is None or indices is None:
         return V_NUMBER
     found = [(text, index) for text in texts for index in indices if index is not None]
-    return frozenset(number(ord(text[index]) if 0 <= index < len(text) else float("nan")) for text, index in found)
+    return frozenset(
+        number(ord(text[index]) if 0 <= index < len(text) else float("nan")) for text, index in found
+    )
 
 
 def _index_of(run: Calls, call: Call) -> Value:
@@ -143,7 +153,10 @@ def _index_of(run: Calls, call: Call) -> Value:
 
 
 def _normalize(run: Calls, call: Call) -> Value:
-    texts, forms = constants(run, call.this, call), constants(run, call.arg(0), call) if call.args else ["NFC"]
+    texts, forms = (
+        constants(run, call.this, call),
+        constants(run, call.arg(0), call) if call.args else ["NFC"],
+    )
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
         return unknown_like(call.this)
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
@@ -215,7 +228,9 @@ def call_symbol(run: Calls, call: Call, name: str) -> Value:
             method = run.own_or_payload(atom, f"@@{name}")
             if method:
                 run.use(method, Flow.CALLBACK, call.start, call.end)
-                result = join(result, run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end))
+                result = join(
+                    result, run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
+                )
     return result
 
 
@@ -238,7 +253,10 @@ def _replace(run: Calls, call: Call) -> Value:
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
         run.strings(run.call(functions, V_UNDEFINED, args, call.start, call.end), call.start, call.end)
         return unknown_like(text)
-    texts, olds = constants(run, call.this, call), constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None
+    texts, olds = (
+        constants(run, call.this, call),
+        constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
+    )
     news = constants(run, replacement, call)
     if texts is None or news is None or any("$" in new for new in news):
         return unknown_like(text)
@@ -250,7 +268,9 @@ def _replace(run: Calls, call: Call) -> Value:
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
-_SIMPLE_PATTERN = re.compile(r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z")
+_SIMPLE_PATTERN = re.compile(
+    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
+)
 
 
 def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value:
@@ -268,7 +288,9 @@ def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value
                     return BOTTOM
                 compiled = re.compile(source, re.IGNORECASE if "i" in flag else re.NOFLAG)
                 count = 0 if "g" in flag else 1
-                made = [compiled.sub(lambda _m, new=new: new, text, count=count) for text in texts for new in news]  # type: ignore[misc]
+                made = [
+                    compiled.sub(lambda _m, new=new: new, text, count=count) for text in texts for new in news
+                ]  # type: ignore[misc]
                 result = join(result, frozenset(made))
     return result
 
@@ -280,7 +302,7 @@ def _from_codes(run: Calls, call: Call) -> Value:
     for value in call.args:
         made: Value = BOTTOM
         for atom in run.numbers(value, call.start, call.end):
-            if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR0124, PLR2004
+            if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
                 return V_STRING
             code = int(atom.number)
             made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
@@ -331,7 +353,9 @@ def _regexp(run: Calls, call: Call) -> Value:
 def _exec(run: Calls, call: Call) -> Value:
     array = run.allocate("array", call.start, "match")
     run.inexact(array)
-    text = run.strings(join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end)
+    text = run.strings(
+        join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
+    )
     run.put_element(array, join(unknown_like(text), V_UNDEFINED))
     groups = run.allocate("object", call.start, "groups")
     groups.extensible = True
@@ -373,8 +397,12 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}toUpperCase": _mapped(str.upper),
     f"{_P}toLocaleUpperCase": _mapped(str.upper),
     f"{_P}trim": _mapped(literals.trim),
-    f"{_P}trimStart": _mapped(lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""),
-    f"{_P}trimEnd": _mapped(lambda text: text[: text.rfind(literals.trim(text)[-1:]) + 1] if literals.trim(text) else ""),
+    f"{_P}trimStart": _mapped(
+        lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""
+    ),
+    f"{_P}trimEnd": _mapped(
+        lambda text: text[: text.rfind(literals.trim(text)[-1:]) + 1] if literals.trim(text) else ""
+    ),
     f"{_P}toString": _mapped(str),
     f"{_P}valueOf": _mapped(str),
     f"{_P}normalize": _normalize,

@@ -10,18 +10,16 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     DATA,
     TEXT,
+    V_GLOBAL,
     V_NUMBER,
     V_UNDEFINED,
     Value,
-    known,
-    of,
 )
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
-_GLOBAL = of(known("globalThis", "global-object"))
 
 
 def _timer(run: Calls, call: Call) -> Value:
@@ -33,7 +31,7 @@ def _timer(run: Calls, call: Call) -> Value:
         if textual:
             run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
     run.use(handler, Flow.CALLBACK, call.start, call.end)
-    run.call(handler, _GLOBAL, call.args[2:], call.start, call.end, call.rest)
+    run.call(handler, V_GLOBAL, call.args[2:], call.start, call.end, call.rest)
     return V_NUMBER
 
 

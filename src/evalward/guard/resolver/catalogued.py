@@ -1,0 +1,197 @@
+"""Reads of what the catalogue names, and of built-in prototypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.operators import Operators
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    NULL,
+    STRING_UNKNOWNS,
+    U1,
+    Known,
+    Primitive,
+    Value,
+    host,
+    known,
+    of,
+    symbol,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.values import Atom
+
+PROTOTYPES = {
+    "object": "Object.prototype",
+    "array": "Array.prototype",
+    "arguments": "Object.prototype",
+    "function": "Function.prototype",
+    "class": "Function.prototype",
+    "native": "Function.prototype",
+    "regexp": "RegExp.prototype",
+    "promise": "Promise.prototype",
+    "map": "Map.prototype",
+    "set": "Set.prototype",
+    "weakmap": "WeakMap.prototype",
+    "weakset": "WeakSet.prototype",
+    "weakref": "WeakRef.prototype",
+    "generator": "Iterator.prototype",
+    "iterator": "Iterator.prototype",
+}
+PRIMITIVE_PROTOTYPES = {"number": "Number.prototype", "boolean": "Boolean.prototype", "symbol": "Symbol.prototype"}
+UNKNOWN_PRIMITIVE_PROTOTYPES = {
+    ANY_NUMBER: "Number.prototype",
+    ANY_BOOLEAN: "Boolean.prototype",
+    ANY_BIGINT: "BigInt.prototype",
+    ANY_SYMBOL: "Symbol.prototype",
+}
+MAX_CHAIN = 32
+MAX_MEMBERS = 4
+INHERITED = frozenset(
+    {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"}
+)
+INHERITED_ACCESSORS = frozenset(
+    {"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
+)
+
+
+class Catalogued(Operators):
+    """Reads of catalogued objects."""
+
+    def allowed_read(self, path: str, name: str) -> bool:
+        """Whether policy allows a read that the catalogue denies."""
+        if path == "process.env":
+            return name in self.env_names or name.startswith("ELECTRON_")
+        return path == "process" and name in self.process_reads
+
+    def get_builtin(self, path: str, name: str, start: int, end: int) -> Value:
+        """Return a member of a built-in prototype or of what it inherits from."""
+        for _ in range(MAX_CHAIN):
+            if not path:
+                break
+            entry = self.catalogue.get(path)
+            member = entry.members.get(name)
+            if member is not None:
+                if name == "constructor":
+                    return self._constructor(member.result[1:], start, end)
+                made = self.materialize(member.result, start, member.label)
+                if member.label is not None:
+                    for atom in made:
+                        self.origin(atom, None, f"`{name}` is read here", start, end)
+                return made
+            path = entry.prototype
+        return (
+            of(known("Array.prototype.values" if name == "@@iterator" else name))
+            if name.startswith("@@")
+            else BOTTOM
+        )
+
+    def _constructor(self, path: str, start: int, end: int) -> Value:
+        if path == "Function":
+            made = known("Function", "function-constructor")
+            self.origin(made, None, "`constructor` of a function is `Function`", start, end)
+            return of(made)
+        made = known(path, by_constructor=True)
+        self.origin(made, None, f"`constructor` is `{path}`", start, end)
+        return of(made)
+
+    def _get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
+        entry = self.catalogue.get(atom.path)
+        member = entry.members.get(name) if name != "constructor" or atom.path.endswith("prototype") else None
+        if member is None:
+            return self._unlisted(atom, name, start, end)
+        if name == "constructor":
+            return self._constructor(member.result[1:], start, end)
+        if atom.path == "Symbol" and member.result == "symbol":
+            return of(symbol(name))
+        made = self.materialize(member.result, start, member.label)
+        for child in made:
+            if type(child) is Known and child.label is not None:
+                note = (
+                    f"`{name}` is read from `{atom.path}`"
+                    if atom.path != "globalThis"
+                    else f"`{child.path}` is read here"
+                )
+                self.origin(child, atom, note, start, end)
+        return made
+
+    def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
+        """Return a member that no list names: inherited, or what the entry says of others."""
+        entry = self.catalogue.get(atom.path)
+        if name.isdigit():
+            return self.materialize(entry.element, start)
+        if name == "constructor" and entry.callable:
+            label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
+            made = known("Function", label)
+            self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            return of(made)
+        if atom.label is not None and atom.path not in self.catalogue.entries:
+            path = atom.path if atom.path.count(".") > MAX_MEMBERS else f"{atom.path}.{name}"
+            return of(known(path, atom.label))
+        if atom.path == "globalThis":
+            stored = self.global_value(name)
+            if stored:
+                return stored
+        inherited = BOTTOM
+        if not entry.others.startswith("deny") or name in INHERITED:
+            inherited = self.get_builtin(entry.prototype, name, start, end)
+        if inherited and (
+            name in INHERITED or name == "constructor" or entry.others not in {"deny", "host"}
+        ):
+            return inherited
+        match entry.others:
+            case "deny" if self.allowed_read(atom.path, name):
+                return of(ANY_STRING)
+            case "deny":
+                made = known(
+                    f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
+                )
+                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                return of(made)
+            case "host":
+                return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
+            case "undefined":
+                return BOTTOM
+            case others if others.startswith("deny:"):
+                made = known(f"{atom.path}.{name}", others[5:])
+                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                return of(made)
+            case others:
+                return self.materialize(others, start)
+
+    def relabelled(self, value: Value) -> Value:
+        """Return ``Function`` under the label of the road that read ``constructor`` twice."""
+        if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
+            return value
+        made = known("Function", ".constructor.constructor")
+        for atom in value:
+            if type(atom) is Known and atom.label == "function-constructor":
+                self.origins.setdefault(made, self.origins.get(atom, ()))
+        kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
+        return kept | of(made)
+
+    def prototype_object(self, function: HeapObject) -> HeapObject:
+        """Return the ``prototype`` object of a payload function."""
+        made = self.allocate("object", function.start, "prototype")
+        made.properties.setdefault("constructor", of(function))
+        return made
+
+    def prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom."""
+        if isinstance(atom, HeapObject):
+            return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
+        if type(atom) is Known:
+            entry = self.catalogue.get(atom.path)
+            return of(known(entry.prototype)) if entry.prototype else of(NULL)
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            return of(known("String.prototype"))
+        if type(atom) is Primitive:
+            return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
+        return of(U1)

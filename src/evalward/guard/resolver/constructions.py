@@ -1,0 +1,148 @@
+"""Constructions: ``new``, classes, ``super(…)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.calls import Call, Calls
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    BUILT,
+    DATA,
+    NULL,
+    PRIMITIVE_UNKNOWNS,
+    SELECTED,
+    TEXT,
+    U0,
+    U1,
+    U2,
+    V_U1,
+    V_UNDEFINED,
+    W0,
+    Known,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
+_RESULTS: dict[str, Value] = {
+    "string": of(ANY_STRING),
+    "text": of(TEXT),
+    "number": of(ANY_NUMBER),
+    "boolean": of(ANY_BOOLEAN),
+    "bigint": of(ANY_BIGINT),
+    "undefined": V_UNDEFINED,
+    "plain": of(U2),
+    "navigate": V_UNDEFINED,
+    "dom-write": V_UNDEFINED,
+    "data": of(DATA),
+    "unknown": V_U1,
+    "symbol": of(ANY_SYMBOL),
+    "": V_U1,
+}
+_MAX_DEPTH = 24
+_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
+
+
+
+class Constructions(Calls):
+    """Constructions of payload classes and built-in ones."""
+
+    def _instance_of(self, path: str, start: int) -> Value:
+        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
+
+    def construct(
+        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of ``new``."""
+        result: Value = BOTTOM
+        for atom in callee:
+            if isinstance(atom, HeapObject):
+                result = join(result, self._construct_object(atom, args, rest, start, end))
+            elif type(atom) is Known:
+                made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
+                result = join(result, self.call_known(atom, made))
+            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
+                self.use(of(atom), Flow.CONSTRUCT, start, end)
+                result = join(result, self._call_unknown(atom, args, rest, start, end))
+        return result
+
+    def _construct_object(
+        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        if target.bound is not None:
+            function, bound = target.bound
+            return self.construct(function, (*bound[1:], *args), start, end, rest)
+        if target.kind == "proxy":
+            return self._call_proxy(target, args, rest, start, end)
+        if target.kind == "class":
+            return self.instantiate(target, args, rest, start, end)
+        if target.unit is None:
+            return BOTTOM
+        instance = self.allocate("object", target.start, "instance")
+        self.put_prototype(instance, self.get(of(target), "prototype", start, end))
+        if target.unit.new_target >= 0:
+            self.write(target.unit.new_target, of(target))
+        result = self.enter(target, of(instance), args, rest)
+        objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
+        return join(of(instance), objects)
+
+    def instantiate(
+        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Construct a payload class: fields, then the constructor, the parent's when there is none."""
+        instance = self.allocate("object", target.start, "instance")
+        self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
+        return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
+
+    def initialise(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Run a class's field initialisers and constructor on an instance; return what replaces it."""
+        fields = target.properties.get("@@fields", BOTTOM)
+        for atom in fields:
+            if isinstance(atom, HeapObject):
+                self.enter(atom, this, ())
+        own = target.properties.get("@@constructor", BOTTOM)
+        if not own:
+            return self.construct_parent(target, this, args, rest, start, end)
+        result: Value = BOTTOM
+        for atom in own:
+            if isinstance(atom, HeapObject) and atom.unit is not None:
+                self.write(atom.unit.new_target, of(target))
+                made = self.enter(atom, this, args, rest)
+                result = join(
+                    result,
+                    frozenset(
+                        a for a in made if isinstance(a, (HeapObject, Known)) or a in {U0, U1, W0, BUILT}
+                    ),
+                )
+        return result
+
+    def construct_parent(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
+        result: Value = BOTTOM
+        for parent in target.prototype:
+            if isinstance(parent, HeapObject) and parent.kind == "class":
+                result = join(result, self.initialise(parent, this, args, rest, start, end))
+            elif isinstance(parent, HeapObject) and parent.unit is not None:
+                self.enter(parent, this, args, rest)
+            elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
+                result = join(result, self.construct(of(parent), args, start, end, rest))
+        return result

@@ -1,0 +1,127 @@
+"""Iteration and promises: what ``for of``, spread, ``await`` and thenables give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.inlining import Inlining
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    DATA,
+    PRIMITIVE_UNKNOWNS,
+    SELECTED,
+    TEXT,
+    U2,
+    V_U1,
+    V_UNDEFINED,
+    Value,
+    join,
+    of,
+    symbol,
+)
+
+if TYPE_CHECKING:
+
+    from evalward.guard.resolver.values import Atom
+
+_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
+_RESULTS: dict[str, Value] = {
+    "string": of(ANY_STRING),
+    "text": of(TEXT),
+    "number": of(ANY_NUMBER),
+    "boolean": of(ANY_BOOLEAN),
+    "bigint": of(ANY_BIGINT),
+    "undefined": V_UNDEFINED,
+    "plain": of(U2),
+    "navigate": V_UNDEFINED,
+    "dom-write": V_UNDEFINED,
+    "data": of(DATA),
+    "unknown": V_U1,
+    "symbol": of(ANY_SYMBOL),
+    "": V_U1,
+}
+_MAX_DEPTH = 24
+_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
+
+
+
+class Iteration(Inlining):
+    """Protocols that the language calls by itself."""
+
+    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+        """Resolve a promise: what a thenable gives counts too."""
+        for container in target.elements:
+            if isinstance(container, HeapObject):
+                self.put_element(container, self.awaited(value, start, end))
+
+    def awaited(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+        result: Value = BOTTOM
+        for atom in value:
+            if not isinstance(atom, HeapObject):
+                result = join(result, of(atom))
+                continue
+            atom.readers.add(self.unit)
+            if atom.kind == "promise":
+                result = join(result, atom.elements)
+                continue
+            then = self.own_or_payload(atom, "then")
+            if then:
+                self.use(then, Flow.CALLBACK, start, end)
+                container = self.allocate("promise", atom.start, "then")
+                resolver = self.resolver(container)
+                self.call(then, of(atom), (of(resolver), of(resolver)), start, end)
+                result = join(result, container.elements)
+                container.readers.add(self.unit)
+            result = join(result, of(atom))
+        return result
+
+    def resolver(self, container: HeapObject) -> HeapObject:
+        """Return the function that puts its argument into a promise."""
+        made = self.allocate("resolver", container.start, "resolver")
+        self.put_element(made, of(container))
+        return made
+
+    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all."""
+        result: Value = BOTTOM
+        for atom in value:
+            result = join(result, self._iterate_atom(atom, index, start, end))
+        return result
+
+    def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
+        if type(atom) is str:
+            if index is not None:
+                return of(atom[index]) if index < len(atom) else V_UNDEFINED
+            characters = set(atom)
+            return frozenset(characters) if len(characters) <= 16 else of(ANY_STRING)  # noqa: PLR2004 - a small set
+        if not isinstance(atom, HeapObject):
+            return self.get_element(atom, start)
+        atom.readers.add(self.unit)
+        iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
+        if iterator:
+            self.use(iterator, Flow.CALLBACK, start, end)
+            made = self.call(iterator, of(atom), (), start, end)
+            step = self.call(self.get(made, "next", start, end), made, (), start, end)
+            inner = self.get(self.awaited(step, start, end), "value", start, end)
+            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+        if atom.kind == "map":
+            pair = self.allocate("array", atom.start, "pair")
+            self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self.put_item(pair, 1, atom.elements or V_UNDEFINED)
+            return of(pair)
+        if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
+            return atom.items[index] if index < len(atom.items) else V_UNDEFINED
+        contents = atom.contents()
+        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
+
+    def symbol_key(self, name: str) -> Value:
+        """Return a well-known symbol as a value."""
+        return of(symbol(name))

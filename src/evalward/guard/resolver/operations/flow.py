@@ -1,0 +1,141 @@
+"""Operators, iteration, asynchrony, and the ways a value leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.operations.makers import Makers
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    BUILT,
+    U0,
+    U2,
+    V_DATA,
+    V_U1,
+    V_UNDEFINED,
+    Value,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+
+    from evalward.guard.resolver.ir import Instruction
+
+
+class FlowOperations(Makers):
+    """Instructions that combine values or hand them on."""
+
+    def op_binary(self, instruction: Instruction) -> Value:
+        operator, left, right = instruction[2], self.values[instruction[3]], self.values[instruction[4]]
+        if operator == "instanceof":
+            method = BOTTOM
+            for atom in right:
+                if isinstance(atom, HeapObject):
+                    method = join(method, self.own_or_payload(atom, "@@hasInstance"))
+            if method:
+                self.use(method, Flow.CALLBACK, instruction[5], instruction[6])
+                self.call(method, right, (left,), instruction[5], instruction[6])
+        elif operator == "in":
+            for atom in right:
+                if isinstance(atom, HeapObject) and atom.kind == "proxy":
+                    self.get_unknown(atom, instruction[5], instruction[6])
+        elif "__proto__" in left or "__proto__" in right:
+            self.guarded = True
+        return self.binary(operator, left, right, instruction[5], instruction[6])
+
+    def op_unary(self, instruction: Instruction) -> Value:
+        return self.unary(instruction[2], self.values[instruction[3]], instruction[5], instruction[6])
+
+    def op_update(self, instruction: Instruction) -> Value:
+        _, _, register, step, variable, start, end = instruction
+        return self.update(self.values[register], step, start, end, variable=variable)
+
+    def op_join(self, instruction: Instruction) -> Value:
+        result = BOTTOM
+        for register in instruction[2]:
+            result = join(result, self.values[register])
+        return result
+
+    def op_template(self, instruction: Instruction) -> Value:
+        start, end = instruction[5], instruction[6]
+        return self.concatenated(
+            [self.strings(self.values[register], start, end) for register in instruction[2]]
+        )
+
+    def op_spread(self, instruction: Instruction) -> Value:
+        return self.iterated(self.values[instruction[2]], None, instruction[5], instruction[6])
+
+    def op_iterate(self, instruction: Instruction) -> Value:
+        return self.iterated(self.values[instruction[2]], instruction[3], instruction[5], instruction[6])
+
+    def op_rest(self, instruction: Instruction) -> Value:
+        array = self.allocate("array", instruction[5])
+        items = self.items_of(self.values[instruction[2]])
+        if items is None:
+            self.inexact(array)
+            self.put_element(
+                array, self.iterated(self.values[instruction[2]], None, instruction[5], instruction[6])
+            )
+        else:
+            for index, item in enumerate(items[instruction[3] :]):
+                self.put_item(array, index, item)
+        return of(array)
+
+    def op_omit(self, instruction: Instruction) -> Value:
+        target = self.allocate("object", instruction[5])
+        self.copy_properties(target, self.values[instruction[2]], instruction[5], instruction[6])
+        return of(target)
+
+    def op_keys(self, instruction: Instruction) -> Value:
+        result: Value = BOTTOM
+        for atom in self.values[instruction[2]]:
+            result = join(result, self.enumerable_keys(atom))
+        return result
+
+    def op_await(self, instruction: Instruction) -> Value:
+        return self.awaited(self.values[instruction[2]], instruction[5], instruction[6])
+
+    def op_yield(self, instruction: Instruction) -> Value:
+        value = self.values[instruction[2]]
+        if instruction[3]:
+            value = self.iterated(value, None, instruction[5], instruction[6])
+        self.write(self.unit.yielded, value)
+        return join(self.read(self.unit.sent), V_UNDEFINED)
+
+    def op_return(self, instruction: Instruction) -> Value:
+        value = self.values[instruction[2]]
+        self.write(self.unit.result, value)
+        function = self.unit.function
+        if function is not None and function.escaped:
+            self.leak(value, Flow.RETURN, instruction[5], instruction[6])
+        return value
+
+    def op_throw(self, instruction: Instruction) -> Value:
+        value = self.values[instruction[2]]
+        self.write(self.thrown, value)
+        self.use(value, Flow.THROW, instruction[5], instruction[6])
+        return value
+
+    def op_caught(self, _instruction: Instruction) -> Value:
+        return join(self.read(self.thrown), of(U2))
+
+    def op_complete(self, instruction: Instruction) -> Value:
+        value = self.values[instruction[2]]
+        start, end = instruction[5], instruction[6]
+        if self.parameter is not None:
+            self.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, start, end)
+            value = self.call(value, V_UNDEFINED, (self.parameter,), start, end, V_DATA)
+        self.leak(self.awaited(value, start, end), Flow.RETURN, start, end)
+        return value
+
+    def op_with(self, instruction: Instruction) -> Value:
+        self.report("with", 0, instruction[5], instruction[6], None, "`with` changes what names mean")
+        return BOTTOM
+
+    def op_havoc(self, instruction: Instruction) -> Value:
+        for register in instruction[2]:
+            self.leak(self.values[register], Flow.ARGUMENT, instruction[5], instruction[6])
+        return V_U1

@@ -1,0 +1,186 @@
+"""What makes objects: literals, functions, classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.operations.members import Members
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    DATA,
+    NULL,
+    TEXT,
+    UNDEFINED,
+    V_DATA,
+    V_NUMBER,
+    V_STRING,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+
+    from evalward.guard.resolver.ir import Instruction, Unit
+
+
+class Makers(Members):
+    """Instructions that make objects."""
+
+    def op_array(self, instruction: Instruction) -> Value:
+        array = self.allocate("array", instruction[5])
+        index = 0
+        for register in instruction[2]:
+            if register >= 0:
+                if array.exact:
+                    self.put_item(array, index, self.values[register])
+                else:
+                    self.put_element(array, self.values[register])
+                index += 1
+                continue
+            spread = self.values[~register]
+            items = self.items_of(spread)
+            if items is None or (array.items and len(array.items) < index):
+                self.inexact(array)
+                self.put_element(array, self.iterated(spread, None, instruction[5], instruction[6]))
+                continue
+            for item in list(items):
+                self.put_item(array, index, item)
+                index += 1
+        if array.exact and len(array.items) != index:
+            self.inexact(array)
+        return of(array)
+
+    def op_object(self, instruction: Instruction) -> Value:
+        target = self.allocate("object", instruction[5])
+        start, end = instruction[5], instruction[6]
+        for kind, key, register in instruction[2]:
+            value = self.values[register]
+            if kind == "spread":
+                self.copy_properties(target, value, start, end)
+            else:
+                self._define_member(target, kind, key, value, start, end)
+        return of(target)
+
+    def _define_member(
+        self, target: HeapObject, kind: str, key: str | int, value: Value, start: int, end: int
+    ) -> None:
+        for atom in value:
+            if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.method:
+                atom.home = target
+        if type(key) is str:
+            names: tuple[str, ...] = (key,)
+        else:
+            resolved = self.key(self.values[key], start, end)  # type: ignore[index]  # a register
+            names = resolved.names
+            if resolved.unknown or resolved.numeric:
+                target.extensible = target.extensible or resolved.unknown
+                self.put_element(
+                    target, self.call(value, of(target), (), start, end) if kind == "get" else value
+                )
+        for name in names:
+            if kind == "init":
+                if name == "__proto__":
+                    self.report("__proto__", 0, start, end, None, "`__proto__` is written")
+                    self.put_prototype(target, value)
+                self.put(target, name, value)
+            else:
+                self.put_accessor(target, name, value, setter=kind == "set")
+                if target.escaped:
+                    self.leak(value, Flow.CALLBACK, start, end)
+
+    def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+        """Copy own enumerable properties, as a spread and ``Object.assign`` do."""
+        for atom in source:
+            if isinstance(atom, HeapObject):
+                atom.readers.add(self.unit)
+                for name, value in list(atom.properties.items()):
+                    if not name.startswith("@@") or name == "@@toPrimitive":
+                        target.uncertain.add(name) if name not in target.properties else None
+                        self.put(target, name, value)
+                for name, getter in list(atom.getters.items()):
+                    self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
+                for index, item in enumerate(atom.items):
+                    self.put(target, str(index), item)
+                if atom.elements or atom.escaped:
+                    target.extensible = True
+                    self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
+            elif type(atom) is Known and atom.label is not None:
+                self.use(of(atom), Flow.ARGUMENT, start, end)
+            elif not (type(atom) is Primitive or type(atom) is str):
+                copied = self.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
+                target.extensible = True
+                self.put_element(target, copied)
+
+    def op_regexp(self, instruction: Instruction) -> Value:
+        made = self.allocate("regexp", instruction[5])
+        self.put_element(made, of(instruction[2]))
+        self.put(made, "source", of(instruction[2]))
+        self.put(made, "flags", of(instruction[3]))
+        return of(made)
+
+    def op_function(self, instruction: Instruction) -> Value:
+        unit: Unit = instruction[2]
+        if unit.function is None:
+            unit.function = self.allocate("function", unit.start)
+            unit.function.unit = unit
+        return of(unit.function)
+
+    def op_class(self, instruction: Instruction) -> Value:
+        _, _, (name, parent, constructor), members, (instance, static), start, end = instruction
+        target = self.allocate("class", start)
+        prototype = self.allocate("object", start, "prototype")
+        self.put(target, "prototype", of(prototype))
+        self.put(target, "@@name", of(name) if name else V_STRING)
+        self.put(prototype, "constructor", of(target))
+        if parent is not None:
+            above = self.values[parent]
+            self.use(above, Flow.CONSTRUCT, start, end)
+            self.put_prototype(target, above)
+            self.put_prototype(prototype, self.get(above, "prototype", start, end))
+            for atom in above:
+                if type(atom) is Known and self.catalogue.get(atom.path).instance:
+                    self.put_prototype(prototype, of(known(self.catalogue.get(atom.path).instance)))
+        if constructor is not None:
+            self.put(target, "@@constructor", self.values[constructor])
+            for atom in self.values[constructor]:
+                if isinstance(atom, HeapObject):
+                    atom.home = prototype
+        for is_static, kind, key, register in members:
+            self._define_member(
+                target if is_static else prototype, kind, key, self.values[register], start, end
+            )
+        for unit, owner in ((instance, prototype), (static, target)):
+            if not unit.code:
+                unit.ran = True
+                continue
+            if unit.function is None:
+                unit.function = self.allocate("function", start, unit.name)
+                unit.function.unit = unit
+                unit.function.home = owner
+        if instance.code:
+            self.put(target, "@@fields", of(instance.function))
+        if static.code:
+            self.enter(static.function, of(target), ())
+        return of(target)
+
+    def enumerable_keys(self, atom: Any) -> Value:
+        """Return the keys that ``for … in`` and ``Object.keys`` may give."""
+        if not isinstance(atom, HeapObject):
+            if atom is UNDEFINED or atom is NULL:
+                return BOTTOM
+            return of(TEXT) if atom is DATA else V_STRING
+        atom.readers.add(self.unit)
+        names = frozenset(
+            name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
+        )
+        if atom.kind in {"array", "arguments"}:
+            return V_NUMBER
+        return join(names, V_STRING) if atom.extensible or atom.escaped or atom.prototype else names

@@ -1,0 +1,173 @@
+"""Members and calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.operations.names import Names
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    BUILT,
+    U0,
+    U1,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+
+    from evalward.guard.resolver.ir import Instruction
+
+
+class Members(Names):
+    """Instructions that read, write and call members."""
+
+    def op_get(self, instruction: Instruction) -> Value:
+        owner, key = self.values[instruction[2]], instruction[3]
+        if key == "constructor":
+            made = self.get(owner, key, instruction[5], instruction[6])
+            self.constructors.add(instruction[1])
+            return self.relabelled(made) if instruction[2] in self.constructors else made
+        if type(key) is str:
+            return self.get(owner, key, instruction[5], instruction[6])
+        if "constructor" in self.values[key]:
+            self.constructors.add(instruction[1])
+            made = self.get_computed(owner, self.values[key], instruction[5], instruction[6])
+            return self.relabelled(made) if instruction[2] in self.constructors else made
+        return self.get_computed(owner, self.values[key], instruction[5], instruction[6])
+
+    def op_set(self, instruction: Instruction) -> Value:
+        owner, key, value = self.values[instruction[2]], instruction[3], self.values[instruction[4]]
+        if type(key) is str:
+            self.set(owner, key, value, instruction[5], instruction[6])
+        else:
+            self.set_computed(owner, self.values[key], value, instruction[5], instruction[6])
+        return value
+
+    def op_delete(self, instruction: Instruction) -> Value:
+        owner, key = self.values[instruction[2]], instruction[3]
+        names = (
+            (key,) if type(key) is str else self.key(self.values[key], instruction[5], instruction[6]).names
+        )
+        for atom in owner:
+            if isinstance(atom, HeapObject):
+                atom.uncertain.update(names)
+                if type(key) is not str:
+                    atom.uncertain.update(atom.properties)
+                self.inexact(atom)
+            elif type(atom) is Known and atom.label is not None and atom.path != "globalThis":
+                self.report(atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed")
+            elif type(atom) is Known and atom.path.endswith(".prototype"):
+                self.report(
+                    "prototype-tampering",
+                    0,
+                    instruction[5],
+                    instruction[6],
+                    atom,
+                    f"`{atom.path}` is changed",
+                )
+        return self.unary("delete", V_U1, instruction[5], instruction[6])
+
+    def _arguments_of(self, registers: tuple[int, ...], start: int, end: int) -> tuple[list[Value], Value]:
+        """Return the values of call arguments, and the join of those whose position is unknown."""
+        args: list[Value] = []
+        rest: Value = BOTTOM
+        for register in registers:
+            if register >= 0:
+                if rest:
+                    rest = join(rest, self.values[register])
+                else:
+                    args.append(self.values[register])
+                continue
+            spread = self.values[~register]
+            items = self.items_of(spread)
+            if items is not None and not rest:
+                args.extend(items)
+            else:
+                rest = join(rest, self.iterated(spread, None, start, end) or V_UNDEFINED)
+        return args, rest
+
+    def op_call(self, instruction: Instruction) -> Value:
+        _, _, callee, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        return self.call(self.values[callee], V_UNDEFINED, args, start, end, rest)
+
+    def op_call_method(self, instruction: Instruction) -> Value:
+        _, _, owner_register, key, registers, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        owner = self.values[owner_register]
+        twice = owner_register in self.constructors
+        result: Value = BOTTOM
+        for atom in owner:
+            one = of(atom)
+            function = (
+                self.get(one, key, start, end)
+                if type(key) is str
+                else self.get_computed(one, self.values[key], start, end)
+            )
+            if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
+                function = self.relabelled(function)
+            result = join(result, self.call(function, one, args, start, end, rest))
+        return result
+
+    def op_tagged(self, instruction: Instruction) -> Value:
+        _, _, (callee, key), strings, registers, start, end = instruction
+        value = self.values[callee]
+        this = V_UNDEFINED
+        if key is not None:
+            this = value
+            value = (
+                self.get(this, key, start, end)
+                if type(key) is str
+                else self.get_computed(this, self.values[key], start, end)
+            )
+        array = self.values[strings]
+        for atom in array:
+            if isinstance(atom, HeapObject):
+                self.put(atom, "raw", array)
+        args = [array, *(self.values[register] for register in registers)]
+        return self.call(value, this, args, start, end)
+
+    def op_new(self, instruction: Instruction) -> Value:
+        _, _, callee, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        return self.construct(self.values[callee], args, start, end, rest)
+
+    def op_super_call(self, instruction: Instruction) -> Value:
+        _, _, unit, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        function = unit.function
+        home = function.home if function is not None else None
+        owner = (
+            next((a for a in home.properties.get("constructor", BOTTOM) if isinstance(a, HeapObject)), None)
+            if home is not None
+            else None
+        )
+        if owner is None:
+            return V_U1
+        replaced = self.construct_parent(owner, self.read(unit.this), args, rest, start, end)
+        if replaced:
+            self.write(
+                unit.this,
+                frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
+            )
+        return self.read(unit.this)
+
+    def op_import(self, instruction: Instruction) -> Value:
+        self.report("import()", 0, instruction[5], instruction[6], None, "a module is imported")
+        return V_U1
+
+    def op_import_meta(self, instruction: Instruction) -> Value:
+        self.report("import.meta", 0, instruction[5], instruction[6], None, "`import.meta` is read")
+        return V_U1
+
+    def op_static_import(self, instruction: Instruction) -> Value:
+        self.report(
+            "static-import", 0, instruction[5], instruction[6], None, "a module is imported or exported"
+        )
+        return V_U1

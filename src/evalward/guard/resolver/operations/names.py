@@ -1,0 +1,136 @@
+"""Names: variables, globals, ``this``, ``super``, ``arguments``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.constructions import Constructions
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    V_GLOBAL,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    host,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+
+    from evalward.guard.resolver.ir import Instruction, Unit
+    from evalward.guard.resolver.scope import Reference
+
+
+class Names(Constructions):
+    """Instructions that read and write names."""
+
+    def op_load(self, instruction: Instruction) -> Value:
+        reference: Reference = instruction[2]
+        result = self.read(reference.register) if reference.register >= 0 else BOTTOM
+        if not reference.is_global:
+            return result
+        name = reference.name
+        if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
+            return result if not reference.implicit else join(result, of(host(name)))
+        return join(result, self.load_global(reference, instruction[5], instruction[6]))
+
+    def load_global(self, reference: Reference, start: int, end: int) -> Value:
+        """Return a name that the payload does not bind."""
+        name = reference.name
+        if name == "arguments":
+            unit = self._arguments_unit(reference.scope.unit)
+            if unit is not None:
+                return of(self._arguments(unit))
+        bound = self.bindings.get(name)
+        if bound is not None:
+            return bound
+        member = self.catalogue.globals.get(name)
+        stored = self.global_value(name)
+        if stored and member is None:
+            return join(stored, of(host(name)))
+        if member is None:
+            inherited = self.get_builtin("Object.prototype", name, start, end)
+            return inherited or of(host(name))
+        made = self.materialize(member.result, start, member.label)
+        for atom in made:
+            if type(atom) is Known and atom.label is not None:
+                self.origin(atom, None, f"`{atom.path}` is read here", start, end)
+        return join(made, stored)
+
+    def global_value(self, name: str) -> Value:
+        """Return what the payload itself put on the global object under a name."""
+        self.global_object.readers.add(self.unit)
+        result = self.global_object.properties.get(name, BOTTOM)
+        register = self.lowered.global_registers.get(name)
+        return join(result, self.read(register)) if register is not None else result
+
+    @staticmethod
+    def _arguments_unit(unit: Unit) -> Unit | None:
+        current: Unit | None = unit
+        while current is not None and current.arrow:
+            current = current.outer
+        return current if current is not None and current.outer is not None else None
+
+    def _arguments(self, unit: Unit) -> HeapObject:
+        """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
+        holder = self.arguments_of(unit)
+        holder.readers.add(self.unit)
+        if not unit.strict:
+            written, items = holder.elements, holder.items
+            for index, register in enumerate(unit.parameters):
+                self.write(register, join(written, items[index]) if index < len(items) else written)
+                self.put_item(holder, index, self.read(register))
+        return holder
+
+    def op_store(self, instruction: Instruction) -> Value:
+        reference: Reference = instruction[2]
+        value = self.values[instruction[3]]
+        if reference.register >= 0:
+            self.write(reference.register, value)
+        if reference.is_global:
+            start, end = instruction[5], instruction[6]
+            if reference.register < 0 or reference.implicit:
+                self._store_global(reference.name, value, start, end)
+            elif value:
+                self.store_script_binding(value, start, end)
+        return value
+
+    def store_script_binding(self, value: Value, start: int, end: int) -> None:
+        """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside."""
+        self.use(
+            frozenset(a for a in value if not (type(a) is Known and a.path == "globalThis")),
+            Flow.GLOBAL,
+            start,
+            end,
+        )
+
+    def _store_global(self, name: str, value: Value, start: int, end: int) -> None:
+        if name in self.bindings:
+            self.leak(value, Flow.PROPERTY, start, end)
+            return
+        self.set(V_GLOBAL, name, value, start, end)
+
+    def op_typeof_name(self, instruction: Instruction) -> Value:
+        return self.op_load(instruction)
+
+    def op_this(self, instruction: Instruction) -> Value:
+        value = self.read(instruction[2].this)
+        for atom in value:
+            if type(atom) is Known and atom.label is not None:
+                self.origin(atom, None, "`this` is the global object here", instruction[5], instruction[6])
+        return value
+
+    def op_super(self, instruction: Instruction) -> Value:
+        unit: Unit = instruction[2]
+        home = unit.function.home if unit.function is not None else None
+        return self.prototype_of(home) if home is not None else V_U1
+
+    def op_new_target(self, instruction: Instruction) -> Value:
+        unit: Unit = instruction[2]
+        return join(self.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
+
+    op_arguments = op_typeof_name

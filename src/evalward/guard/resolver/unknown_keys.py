@@ -1,0 +1,180 @@
+"""Reads by computed keys: names where they are known, elements by number, the distance rule otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.catalogued import (
+    UNKNOWN_PRIMITIVE_PROTOTYPES,
+)
+from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.properties import Properties
+from evalward.guard.resolver.values import (
+    ANY_STRING,
+    BOTTOM,
+    BUILT,
+    CONSTRUCTOR1,
+    DATA,
+    NULL,
+    SELECTED,
+    STRING_UNKNOWNS,
+    U0,
+    U1,
+    U2,
+    V_STRING,
+    V_UNDEFINED,
+    W0,
+    Host,
+    Known,
+    Primitive,
+    Value,
+    host,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.values import Atom
+
+
+class UnknownKeys(Properties):
+    """Reads by keys that are not written down."""
+
+    def get_computed(self, owner: Value, key: Value, start: int, end: int) -> Value:
+        """Return a read by a computed key."""
+        resolved = self.key(key, start, end)
+        result: Value = BOTTOM
+        if resolved.unknown and resolved.tainted and not self._is_bare(owner):
+            result = of(SELECTED)
+        for name in resolved.names:
+            result = join(result, self.get(owner, name, start, end))
+        if resolved.numeric:
+            for atom in owner:
+                result = join(result, self.get_element(atom, start))
+        if resolved.unknown:
+            for atom in owner:
+                result = join(result, self.get_unknown(atom, start, end))
+        return result
+
+    @staticmethod
+    def _is_bare(owner: Value) -> bool:
+        """Whether every object has no prototype, so that no key leads to a shared one."""
+        return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
+
+    def get_element(self, atom: Atom, start: int) -> Value:
+        """Return a read by a numeric key: the join of the elements."""
+        if isinstance(atom, HeapObject):
+            atom.readers.add(self.unit)
+            result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
+            for parent in atom.prototype:
+                if type(parent) is Known:
+                    result = join(result, self.get_element(parent, start))
+            return result
+        if type(atom) is Known:
+            return self.materialize(self.catalogue.get(atom.path).element, start)
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            return V_STRING if type(atom) is str else of(atom)
+        if isinstance(atom, Host):
+            return of(host(f"{atom.path}.0"))
+        if atom is SELECTED:
+            return BOTTOM
+        if atom is DATA or atom is U0 or atom is W0:
+            return of(atom)
+        return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
+
+    def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
+        """Return a read by a key that may be anything; d falls by one."""
+        if atom is SELECTED:
+            return BOTTOM
+        self.unresolved(atom, start, end)
+        if isinstance(atom, HeapObject):
+            return self._get_unknown_from_object(atom, start, end)
+        if type(atom) is Known:
+            return self._get_unknown_from_known(atom, start, end)
+        if type(atom) is Primitive and atom.type in {"undefined", "object"}:
+            return BOTTOM
+        if atom is DATA:
+            return of(DATA, U1)
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            return of(U1, ANY_STRING)
+        if isinstance(atom, Host) or atom is U2 or type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
+            return of(U1)
+        made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
+        self.origin(made, atom, "read by a key that cannot be resolved", start, end)
+        return of(made)
+
+    def _get_unknown_from_object(self, target: HeapObject, start: int, end: int) -> Value:
+        result: Value = BOTTOM
+        pending, seen = [target], {target}
+        while pending:
+            current = pending.pop()
+            current.readers.add(self.unit)
+            result = join(result, current.everything())
+            for getter in current.getters.values():
+                result = join(result, self.call(getter, of(target), (), start, end))
+            if current.callable or current.kind == "prototype":
+                self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+                result = join(result, of(U0))
+            elif not current.prototype or current.escaped:
+                result = join(result, of(U1))
+            for parent in current.prototype:
+                if not isinstance(parent, HeapObject):
+                    result = join(result, self.get_unknown(parent, start, end))
+                elif parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
+        return result
+
+    def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
+        entry = self.catalogue.get(atom.path)
+        match entry.unresolved:
+            case "harmless":
+                return self.materialize(entry.others if entry.others != "undefined" else "text", start) | of(
+                    U1
+                )
+            case "dynamic-key":
+                self.report(
+                    "dynamic-key",
+                    1,
+                    start,
+                    end,
+                    atom,
+                    f"`{atom.path}` is read by a key that cannot be resolved",
+                )
+                return of(U0)
+            case "function":
+                pass
+            case _ if not entry.callable and atom.path != "Function.prototype":
+                if self.strict and any(member.label for member in entry.members.values()):
+                    self.report(
+                        "dynamic-key",
+                        1,
+                        start,
+                        end,
+                        atom,
+                        f"`{atom.path}` is read by a key that cannot be resolved",
+                    )
+                return of(U1)
+        self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+        return of(U0)
+
+    def items_of(self, value: Value) -> list[Value] | None:
+        """Return the items of an exact array, or a constant's characters, if that is all the value holds."""
+        if len(value) != 1:
+            return None
+        (atom,) = value
+        if type(atom) is str and len(atom) <= MAX_ITEMS:
+            return [of(character) for character in atom]
+        if isinstance(atom, HeapObject) and atom.kind == "array" and not atom.escaped:
+            atom.readers.add(self.unit)
+            if atom.exact and len(atom.items) <= MAX_ITEMS:
+                return atom.items
+        return None
+
+    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        self.use(value, flow, start, end)
+        for atom in value:
+            if isinstance(atom, HeapObject):
+                self.escape_object(atom)
