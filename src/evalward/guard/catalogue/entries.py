@@ -71,7 +71,10 @@ class Catalogue:
                 self._add(path, table)
             if name == "ecmascript":
                 self.standard = {
-                    (path, member) for path, entry in self.entries.items() for member, what in entry.members.items() if what.result.startswith("@")
+                    (path, member)
+                    for path, entry in self.entries.items()
+                    for member, what in entry.members.items()
+                    if what.result.startswith("@")
                 }
         self.globals = self.entries["globalThis"].members
 
@@ -100,9 +103,34 @@ class Catalogue:
                 members[name] = Member(f"@{prefix}{name}", label.replace("*", name))
         for kind, names in table.get("sinks", {}).items():
             sinks.update(dict.fromkeys(names.split(), kind))
-        plain = {key: table[key] for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert") if key in table}
+        plain = {
+            key: table[key]
+            for key in (
+                "label",
+                "prototype",
+                "instance",
+                "result",
+                "element",
+                "others",
+                "unresolved",
+                "inert",
+            )
+            if key in table
+        }
         if old is not None:
-            plain = {key: getattr(old, key) for key in ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")} | plain
+            plain = {
+                key: getattr(old, key)
+                for key in (
+                    "label",
+                    "prototype",
+                    "instance",
+                    "result",
+                    "element",
+                    "others",
+                    "unresolved",
+                    "inert",
+                )
+            } | plain
         is_function = bool(old and old.callable) or bool(plain.get("result") or plain.get("instance"))
         if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
             plain["prototype"] = "Function.prototype"

@@ -169,7 +169,6 @@ class Calls(Iteration):
         self.leak(everything, Flow.ARGUMENT, start, end)
         return join(V_U1, self.call(target.elements, V_UNDEFINED, args, start, end, rest))
 
-
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
         """Join arguments into a payload function and return what it gives."""
         unit = target.unit
@@ -260,16 +259,5 @@ class Calls(Iteration):
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
-            return self._instance_of(entry.instance, call.start) if entry.instance else V_U1
+            return self.instance_of(entry.instance, call.start) if entry.instance else V_U1
         return self.materialize(entry.result, call.start)
-
-
-
-
-
-
-
-
-
-
-

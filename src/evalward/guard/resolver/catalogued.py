@@ -45,7 +45,11 @@ PROTOTYPES = {
     "generator": "Iterator.prototype",
     "iterator": "Iterator.prototype",
 }
-PRIMITIVE_PROTOTYPES = {"number": "Number.prototype", "boolean": "Boolean.prototype", "symbol": "Symbol.prototype"}
+PRIMITIVE_PROTOTYPES = {
+    "number": "Number.prototype",
+    "boolean": "Boolean.prototype",
+    "symbol": "Symbol.prototype",
+}
 UNKNOWN_PRIMITIVE_PROTOTYPES = {
     ANY_NUMBER: "Number.prototype",
     ANY_BOOLEAN: "Boolean.prototype",
@@ -142,9 +146,7 @@ class Catalogued(Operators):
         inherited = BOTTOM
         if not entry.others.startswith("deny") or name in INHERITED:
             inherited = self.get_builtin(entry.prototype, name, start, end)
-        if inherited and (
-            name in INHERITED or name == "constructor" or entry.others not in {"deny", "host"}
-        ):
+        if inherited and (name in INHERITED or name == "constructor" or entry.others not in {"deny", "host"}):
             return inherited
         match entry.others:
             case "deny" if self.allowed_read(atom.path, name):

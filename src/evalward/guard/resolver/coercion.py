@@ -64,19 +64,6 @@ class Coercion(Judgement):
 
     _nesting = 0
 
-    if TYPE_CHECKING:
-
-        def call(
-            self,
-            callee: Value,
-            this: Value,
-            args: Sequence[Value],
-            start: int,
-            end: int,
-            rest: Value = BOTTOM,
-        ) -> Value: ...
-        def get(self, owner: Value, name: str, start: int, end: int) -> Value: ...
-
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
         names: list[str] = []

@@ -58,11 +58,10 @@ _MAX_DEPTH = 24
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
-
 class Constructions(Calls):
     """Constructions of payload classes and built-in ones."""
 
-    def _instance_of(self, path: str, start: int) -> Value:
+    def instance_of(self, path: str, start: int) -> Value:
         return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
 
     def construct(

@@ -14,9 +14,9 @@ from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive
 from evalward.guard.resolver.writes import Writes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from evalward.guard.resolver.ir import Instruction, Unit
+    from evalward.guard.resolver.ir import Unit
 
 _PURE = frozenset(
     {
@@ -50,10 +50,6 @@ class Inlining(Writes):
     """Calls that keep their arguments apart."""
 
     _inlining = 0
-    active: list[Unit]
-
-    if TYPE_CHECKING:
-        operations: list[Callable[[Instruction], Value]]
 
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
@@ -87,17 +83,17 @@ class Inlining(Writes):
             unit.inlinable = False
             return None
         key = (context, self.unit)
-        made = unit.results.get(key)
-        if made is not None and made[0] == self.version:
-            return made[1]
+        version, result = unit.results.get(key, (-1, BOTTOM))
+        if version == self.version:
+            return result
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
         version = self.version  # what the call itself changes may matter to its next run
-        result = self._run_once(unit, this, args, context)
-        if result is not None:
-            unit.results[key] = (version, result)
-        return result
+        made = self._run_once(unit, this, args, context)
+        if made is not None:
+            unit.results[key] = (version, made)
+        return made
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:
         values = self.values
@@ -139,10 +135,6 @@ class Inlining(Writes):
                 return values[unit.result] or V_UNDEFINED
             previous = state
         return None
-
-    if TYPE_CHECKING:
-
-        def sloppy_this(self, this: Value) -> Value: ...
 
 
 def _shape(value: Value) -> tuple[str, ...]:

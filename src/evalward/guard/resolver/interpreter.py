@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.flow import FlowOperations
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
 
 
@@ -40,8 +40,6 @@ class Interpreter(FlowOperations):
         super().__init__(lowered, catalogue, steps=steps, strict=strict)
         self.bindings = bindings
         self.parameter = parameter
-        self.active = []
-        self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         top = lowered.units[0]
         self.values[top.this] = V_UNDEFINED if module else V_GLOBAL
         self.operations: list[Callable[[Instruction], Value]] = [
@@ -81,7 +79,7 @@ class Interpreter(FlowOperations):
 
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
-        for value in list(target.properties.values()) + [target.elements] + list(target.items):
+        for value in [*list(target.properties.values()), target.elements, *list(target.items)]:
             self.leak(value, Flow.ARGUMENT, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):
             self.leak(accessor, Flow.CALLBACK, target.start, target.start)
@@ -103,63 +101,12 @@ class Interpreter(FlowOperations):
 
     # Names
 
-
-
-
-
-
-
-
-
-
-
-
-
-
     # Members
-
-
-
 
     # Calls
 
-
-
-
-
-
-
-
-
-
     # Operators and literals
-
-
-
-
-
-
-
-
-
-
 
     # Functions and classes
 
-
-
     # Iteration, asynchrony, exits
-
-
-
-
-
-
-
-
-
-
-
-
-
-

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.scope import Reference
+    from evalward.guard.resolver.values import Value
 
 
 class Op(IntEnum):
@@ -128,7 +129,9 @@ class Unit:
         self.registers: list[int] = []
         self.stores = False
         self.contexts: set[int] = set()
-        self.results: dict[Any, Any] = {}
+        self.results: dict[
+            tuple[int, Unit], tuple[int, Value]
+        ] = {}  # of inlined calls, by context and caller
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False

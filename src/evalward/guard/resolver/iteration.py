@@ -28,7 +28,6 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-
     from evalward.guard.resolver.values import Atom
 
 _NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
@@ -49,7 +48,6 @@ _RESULTS: dict[str, Value] = {
 }
 _MAX_DEPTH = 24
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
-
 
 
 class Iteration(Inlining):

@@ -59,7 +59,7 @@ def _power(left: float, right: float) -> float:
 
 def _by_zero(operator: str, left: float) -> Value:
     """Return a division by zero, whose sign depends on the zero's, which is not followed."""
-    if operator == "%" or left == 0 or not left == left:  # noqa: PLR0124 - NaN
+    if operator == "%" or left == 0 or left != left:  # noqa: PLR0124 - NaN
         return of(number(math.nan))
     return of(number(math.inf), number(-math.inf))
 
@@ -83,6 +83,10 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
     ">>": lambda left, right: to_int32(left) >> (to_int32(right) & 31),
     ">>>": lambda left, right: (to_int32(left) & _WORD) >> (to_int32(right) & 31),
 }
+
+
+def _plain_number(atom: Atom) -> float | None:
+    return atom.number if type(atom) is Primitive and atom.type == "number" else None
 
 
 def truthiness(atom: Atom) -> bool | None:
@@ -120,16 +124,14 @@ class Operators(Coercion):
     def _compare(self, operator: str, left: Value, right: Value) -> Value:
         if len(left) == 1 and len(right) == 1:
             (one,), (other,) = left, right
-            numeric = (
-                type(one) is Primitive and type(other) is Primitive and one.type == other.type == "number"
-            )
+            left_number, right_number = _plain_number(one), _plain_number(other)
             if operator in {"==", "===", "!=", "!=="}:
                 if type(one) is str and type(other) is str:
                     return of(TRUE if (one == other) == operator.startswith("=") else FALSE)
-                if numeric:
-                    return of(TRUE if (one.number == other.number) == operator.startswith("=") else FALSE)
-            elif numeric and operator in _ORDER:
-                return of(TRUE if _ORDER[operator](one.number, other.number) else FALSE)
+                if left_number is not None and right_number is not None:
+                    return of(TRUE if (left_number == right_number) == operator.startswith("=") else FALSE)
+            elif left_number is not None and right_number is not None and operator in _ORDER:
+                return of(TRUE if _ORDER[operator](left_number, right_number) else FALSE)
         return V_BOOLEAN
 
     def _add(self, left: Value, right: Value, start: int, end: int) -> Value:

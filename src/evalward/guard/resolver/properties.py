@@ -45,13 +45,6 @@ if TYPE_CHECKING:
 class Properties(Catalogued):
     """Reads of properties."""
 
-    if TYPE_CHECKING:
-
-        def materialize(self, result: str, start: int, label: str | None = None) -> Value: ...
-
-        def global_value(self, name: str) -> Value: ...
-
-
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
         result: Value = BOTTOM
@@ -61,8 +54,6 @@ class Properties(Catalogued):
             found = self.get_from(atom, name, of(atom), start, end)
             result = join(result, found or V_UNDEFINED)
         return result
-
-
 
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
@@ -107,7 +98,7 @@ class Properties(Catalogued):
         if isinstance(atom, Host):
             return self._get_from_host(atom, name, start, end)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
-            return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)  # type: ignore[index]  # checked above
+            return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
         if name == "constructor":
             return self._constructor_of_unknown(atom, start, end)
         if name in INHERITED or name in INHERITED_ACCESSORS:
@@ -139,11 +130,6 @@ class Properties(Catalogued):
         if name in {"call", "apply", "bind"}:
             return of(known(f"Function.prototype.{name}"))
         return of(host(f"{atom.path}.{name}"))
-
-
-
-
-
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
@@ -202,11 +188,3 @@ class Properties(Catalogued):
         elif name == "length" and target.kind == "function" and target.unit is not None:
             return V_NUMBER, True
         return result, certain
-
-
-
-
-
-
-
-

@@ -10,13 +10,88 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from evalward.guard.catalogue import Catalogue
-    from evalward.guard.resolver.ir import Lowered, Unit
+    from evalward.guard.resolver.ir import Instruction, Lowered, Unit
+    from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
 
 MAX_GROWTH = 6
 PROCESS_MEMBERS = frozenset(
-    ["abort", "allowedNodeEnvironmentFlags", "argv0", "binding", "channel", "chdir", "config", "connected", "constrainedMemory", "constructor", "debugPort", "disconnect", "dlopen", "domain", "emit", "emitWarning", "env", "execArgv", "execPath", "execve", "exit", "exitCode", "features", "finalization", "getActiveResourcesInfo", "getBuiltinModule", "getegid", "geteuid", "getgid", "getgroups", "getuid", "initgroups", "kill", "loadEnvFile", "mainModule", "moduleLoadList", "noDeprecation", "on", "once", "openStdin", "parent", "permission", "reallyExit", "removeListener", "report", "resourceUsage", "send", "setegid", "seteuid", "setgid", "setgroups", "setSourceMapsEnabled", "setuid", "setUncaughtExceptionCaptureCallback", "stderr", "stdin", "stdout", "throwDeprecation", "title", "umask", "_linkedBinding", "_debugProcess", "_getActiveHandles", "_kill", "_rawDebug", "_startProfilerIdleNotifier", "_tickCallback", "crash", "hang", "noAsar", "takeHeapSnapshot"]
+    [
+        "abort",
+        "allowedNodeEnvironmentFlags",
+        "argv0",
+        "binding",
+        "channel",
+        "chdir",
+        "config",
+        "connected",
+        "constrainedMemory",
+        "constructor",
+        "debugPort",
+        "disconnect",
+        "dlopen",
+        "domain",
+        "emit",
+        "emitWarning",
+        "env",
+        "execArgv",
+        "execPath",
+        "execve",
+        "exit",
+        "exitCode",
+        "features",
+        "finalization",
+        "getActiveResourcesInfo",
+        "getBuiltinModule",
+        "getegid",
+        "geteuid",
+        "getgid",
+        "getgroups",
+        "getuid",
+        "initgroups",
+        "kill",
+        "loadEnvFile",
+        "mainModule",
+        "moduleLoadList",
+        "noDeprecation",
+        "on",
+        "once",
+        "openStdin",
+        "parent",
+        "permission",
+        "reallyExit",
+        "removeListener",
+        "report",
+        "resourceUsage",
+        "send",
+        "setegid",
+        "seteuid",
+        "setgid",
+        "setgroups",
+        "setSourceMapsEnabled",
+        "setuid",
+        "setUncaughtExceptionCaptureCallback",
+        "stderr",
+        "stdin",
+        "stdout",
+        "throwDeprecation",
+        "title",
+        "umask",
+        "_linkedBinding",
+        "_debugProcess",
+        "_getActiveHandles",
+        "_kill",
+        "_rawDebug",
+        "_startProfilerIdleNotifier",
+        "_tickCallback",
+        "crash",
+        "hang",
+        "noAsar",
+        "takeHeapSnapshot",
+    ]
 )
 MAX_OBJECT_GROWTH = 24
 
@@ -56,6 +131,35 @@ class Use:
 class State:
     """Registers, the worklist, and what was found so far."""
 
+    if TYPE_CHECKING:  # what the later parts of the interpreter provide to the earlier ones
+        operations: list[Callable[[Instruction], Value]]
+
+        def call(
+            self,
+            callee: Value,
+            this: Value,
+            args: Sequence[Value],
+            start: int,
+            end: int,
+            rest: Value = BOTTOM,
+        ) -> Value: ...
+        def construct(
+            self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+        ) -> Value: ...
+        def get(self, owner: Value, name: str, start: int, end: int) -> Value: ...
+        def get_unknown(self, atom: Atom, start: int, end: int) -> Value: ...
+        def get_element(self, atom: Atom, start: int) -> Value: ...
+        def materialize(self, result: str, start: int, label: str | None = None) -> Value: ...
+        def instance_of(self, path: str, start: int) -> Value: ...
+        def enter(
+            self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM
+        ) -> Value: ...
+        def sloppy_this(self, this: Value) -> Value: ...
+        def global_value(self, name: str) -> Value: ...
+        def enumerable_keys(self, atom: Atom) -> Value: ...
+        def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None: ...
+        def leak(self, value: Value, flow: Flow, start: int, end: int) -> None: ...
+
     def __init__(self, lowered: Lowered, catalogue: Catalogue, *, steps: int, strict: bool) -> None:
         self.lowered = lowered
         self.catalogue = catalogue
@@ -77,6 +181,10 @@ class State:
         self.origins: dict[Atom, tuple[Step, ...]] = {}
         self.thrown = self._extra_register()
         self.pending_escapes: list[HeapObject] = []
+        self.bindings: Mapping[str, Value] = {}
+        self.parameter: Value | None = None  # what the sink calls the payload's value with
+        self.constructors: set[int] = set()  # registers of reads by the name `constructor`
+        self.active: list[Unit] = []  # the calls that are being inlined
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.global_object = HeapObject("object", -1)

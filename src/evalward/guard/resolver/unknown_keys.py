@@ -8,7 +8,6 @@ from evalward.guard.resolver.catalogued import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
-from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.values import (
     ANY_STRING,
@@ -35,6 +34,7 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
+    from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
 
 
@@ -98,7 +98,12 @@ class UnknownKeys(Properties):
             return of(DATA, U1)
         if type(atom) is str or atom in STRING_UNKNOWNS:
             return of(U1, ANY_STRING)
-        if isinstance(atom, Host) or atom is U2 or type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
+        if (
+            isinstance(atom, Host)
+            or atom is U2
+            or type(atom) is Primitive
+            or atom in UNKNOWN_PRIMITIVE_PROTOTYPES
+        ):
             return of(U1)
         made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
         self.origin(made, atom, "read by a key that cannot be resolved", start, end)

@@ -80,7 +80,7 @@ class Builder:
         """Evaluate the children and make the result unknown, with all that they reach (the havoc rule)."""
         operands = []
         for child in self.children(node):
-            operands.append((yield self.lower(child)))
+            operands.append((yield self.lower(child)))  # noqa: PERF401  a comprehension cannot yield
         return self.emit(Op.HAVOC, node, tuple(operands))
 
     def register(self) -> int:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from evalward.guard.resolver.natives import (
+    array_changes,
     arrays,
     collections,
     document,
     encodings,
     functions,
     objects,
+    patterns,
     promises,
     reflection,
     strings,
@@ -32,7 +34,9 @@ Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
 TRANSFER: dict[str, Transfer] = {
     **strings.TRANSFER,
     **encodings.TRANSFER,
+    **patterns.TRANSFER,
     **arrays.TRANSFER,
+    **array_changes.TRANSFER,
     **objects.TRANSFER,
     **reflection.TRANSFER,
     **functions.TRANSFER,

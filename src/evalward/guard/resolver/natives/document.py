@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _ELEMENT = of(known("Element"))
 
+
 def _write(run: Calls, call: Call) -> Value:
     run.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
     return V_UNDEFINED

@@ -24,7 +24,6 @@ from evalward.guard.resolver.values import (
     V_DATA,
     V_NUMBER,
     V_STRING,
-    V_UNDEFINED,
     Primitive,
     Value,
     join,
@@ -237,7 +236,7 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
     ):
         return int(atom.number)
     if atom is TRUE or atom is FALSE or atom is NULL:
-        return {TRUE: True, FALSE: False, NULL: None}[atom]  # type: ignore[index]  # one of the three
+        return {TRUE: True, FALSE: False, NULL: None}[atom]
     if (
         not isinstance(atom, HeapObject)
         or atom.escaped
@@ -289,11 +288,4 @@ TRANSFER: dict[str, Transfer] = {
     "Math.random": lambda _run, _call: V_NUMBER,
     "Date.now": lambda _run, _call: V_NUMBER,
     "Function.prototype.toString": _constant(V_STRING),
-    "queueMicrotask": lambda run, call: _microtask(run, call),
 }
-
-
-def _microtask(run: Calls, call: Call) -> Value:
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
-    return V_UNDEFINED

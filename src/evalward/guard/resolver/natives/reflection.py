@@ -156,7 +156,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
 
 
 def _proxy(run: Calls, call: Call) -> Value:
-    """A proxy: any use may call any trap with the target, and reaches the target itself."""
+    """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
     made = run.allocate("proxy", call.start)
     target, handler = call.arg(0), call.arg(1)
     made.extensible = True

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 
-
 def _timer(run: Calls, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
@@ -47,11 +46,18 @@ def _next_tick(run: Calls, call: Call) -> Value:
     return V_UNDEFINED
 
 
+def _microtask(run: Calls, call: Call) -> Value:
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+    return V_UNDEFINED
+
+
 TRANSFER: dict[str, Transfer] = {
     "setTimeout": _timer,
     "setInterval": _timer,
     "setImmediate": _timer,
     "requestAnimationFrame": _frame,
     "requestIdleCallback": _frame,
+    "queueMicrotask": _microtask,
     "process.nextTick": _next_tick,
 }

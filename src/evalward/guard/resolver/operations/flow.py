@@ -21,7 +21,6 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-
     from evalward.guard.resolver.ir import Instruction
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
@@ -27,8 +27,8 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-
     from evalward.guard.resolver.ir import Instruction, Unit
+    from evalward.guard.resolver.values import Atom
 
 
 class Makers(Members):
@@ -171,7 +171,7 @@ class Makers(Members):
             self.enter(static.function, of(target), ())
         return of(target)
 
-    def enumerable_keys(self, atom: Any) -> Value:
+    def enumerable_keys(self, atom: Atom) -> Value:
         """Return the keys that ``for … in`` and ``Object.keys`` may give."""
         if not isinstance(atom, HeapObject):
             if atom is UNDEFINED or atom is NULL:

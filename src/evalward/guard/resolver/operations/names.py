@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.constructions import Constructions
-from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -20,7 +19,7 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-
+    from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.ir import Instruction, Unit
     from evalward.guard.resolver.scope import Reference
 

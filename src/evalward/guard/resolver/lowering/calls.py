@@ -1,0 +1,164 @@
+"""Members, calls and what is handed over in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evalward.guard.resolver import literals
+from evalward.guard.resolver.ir import Op
+from evalward.guard.resolver.lowering.builder import Builder, Work
+from evalward.guard.resolver.values import (
+    V_STRING,
+    number,
+    string,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from tree_sitter import Node
+
+    from evalward.guard.resolver.ir import Unit
+
+
+class CallLowering(Builder):
+    """Lowering of members and calls, which the other expressions build on."""
+
+    if TYPE_CHECKING:  # the builder's other parts
+
+        def named_function(self, node: Node, name: str) -> Work: ...
+        def this_unit(self) -> Unit: ...
+
+    def template_parts(self, node: Node) -> Generator[Any, int, list[tuple[int, bool]]]:
+        """Return the registers of a template's chunks and substitutions; the flag marks a substitution.
+
+        Chunks are what stands between the substitutions: the tree splits them at escapes.
+        """
+        parts: list[tuple[int, bool]] = []
+        position = node.start_byte + 1
+        for child in self.children(node):
+            if child.type != "template_substitution":
+                continue
+            parts.append((self._chunk(position, child.start_byte), False))
+            inner = self.children(child)
+            if inner:
+                parts.append(((yield self.lower(inner[0])), True))
+            position = child.end_byte
+        parts.append((self._chunk(position, node.end_byte - 1), False))
+        return parts
+
+    def _chunk(self, start: int, end: int) -> int:
+        value = literals.template_chunk(self.source[start:end].decode())
+        return self.constant(V_STRING if value is None else string(value))
+
+    def argument(self, node: Node) -> Generator[Any, int, int]:
+        """Return an element's register, or its complement when the element is spread."""
+        if node.type != "spread_element":
+            return (yield self.lower(node))
+        return ~(yield self.lower(self.children(node)[0]))
+
+    def named(self, node: Node, name: str | int) -> Work:
+        """Lower a value that takes its name from the place it is assigned to."""
+        if isinstance(name, str) and node.type in {
+            "function_expression",
+            "arrow_function",
+            "class",
+            "generator_function",
+        }:
+            return self.named_function(node, name)
+        return self.lower(node)
+
+    def property_key(self, node: Node) -> Generator[Any, int, str | int]:
+        """Return a property's name, or the register of a computed one."""
+        match node.type:
+            case "computed_property_name":
+                return (yield self.lower(self.children(node)[0]))
+            case "string":
+                value = literals.unescape(self.text(node)[1:-1])
+                return value if value is not None else self.constant(V_STRING)
+            case "number":
+                number_value = literals.number(self.text(node))
+                return number(number_value).text if number_value is not None else self.constant(V_STRING)
+            case _:
+                return self.name(node)
+
+    def member(self, node: Node) -> Generator[Any, int, tuple[int, str | int]]:
+        """Return the register of a member's object, and its name or its computed key's register."""
+        target = node.child_by_field_name("object")
+        assert target is not None  # noqa: S101 - the grammar requires it
+        index = node.child_by_field_name("index")
+        if index is not None and target.type == "identifier" and self.text(target) == "await":
+            # `await [x]`: the tree reads the operator as a name, and the array as a subscript.
+            element = yield self.lower(index)
+            array = self.emit(Op.ARRAY, node, (element,))
+            holder = self.emit(Op.OBJECT, node, (("init", "array", array),))
+            self.awaiting.add(holder)
+            return holder, "array"
+        register = yield self.lower(target)
+        if index is not None:
+            if index.type == "string":
+                return register, (yield from self.property_key(index))
+            return register, (yield self.lower(index))
+        name = node.child_by_field_name("property")
+        assert name is not None  # noqa: S101 - the grammar requires it
+        return register, self.name(name)
+
+    def unwrapped(self, node: Node) -> Node:
+        """Return the expression inside any number of parentheses."""
+        while node.type == "parenthesized_expression":
+            node = self.children(node)[0]
+        return node
+
+    def lower_call_expression(self, node: Node) -> Work:
+        function = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments")
+        assert function is not None  # noqa: S101 - the grammar requires both
+        assert arguments is not None  # noqa: S101
+        function = self.unwrapped(function)
+        if arguments.type == "template_string":
+            return (yield self._tagged(node, function, arguments))
+        kind = function.type
+        if kind == "identifier" and self.text(function) == "await":
+            registers = yield from self.arguments(arguments)
+            value = registers[-1] if registers else self.undefined
+            self.awaiting.add(value)
+            return self.awaited(value, value, node)
+        if kind == "import":
+            registers = yield from self.arguments(arguments)
+            return self.emit(Op.IMPORT, node, registers)
+        if kind == "super":
+            registers = yield from self.arguments(arguments)
+            return self.emit(Op.SUPER_CALL, node, self.this_unit(), registers)
+        if kind in {"member_expression", "subscript_expression"}:
+            target, key = yield from self.member(function)
+            registers = yield from self.arguments(arguments)
+            return self.awaited(self.emit(Op.CALL_METHOD, node, target, key, registers), target, node)
+        callee = yield self.lower(function)
+        registers = yield from self.arguments(arguments)
+        return self.awaited(self.emit(Op.CALL, node, callee, registers), callee, node)
+
+    def arguments(self, node: Node) -> Generator[Any, int, tuple[int, ...]]:
+        """Return the registers of call arguments, the complement for a spread one."""
+        registers = []
+        for child in self.children(node):
+            registers.append((yield self.argument(child)))  # noqa: PERF401  a comprehension cannot yield
+        return tuple(registers)
+
+    def _tagged(self, node: Node, function: Node, template: Node) -> Work:
+        if function.type in {"member_expression", "subscript_expression"}:
+            callee: tuple[int, str | int | None] = yield from self.member(function)
+        else:
+            callee = ((yield self.lower(function)), None)
+        parts = yield from self.template_parts(template)
+        chunks = tuple(register for register, substitution in parts if not substitution)
+        values = tuple(register for register, substitution in parts if substitution)
+        strings = self.emit(Op.ARRAY, template, chunks)
+        return self.emit(Op.TAGGED, node, callee, strings, values)
+
+    def lower_new_expression(self, node: Node) -> Work:
+        constructor = node.child_by_field_name("constructor")
+        assert constructor is not None  # noqa: S101 - the grammar requires it
+        callee = yield self.lower(constructor)
+        arguments = node.child_by_field_name("arguments")
+        registers = (yield from self.arguments(arguments)) if arguments is not None else ()
+        return self.emit(Op.NEW, node, callee, registers)

@@ -1,0 +1,168 @@
+"""Splitting, searching and replacing, by text and by regular expression (ECMA-262 §22.1.3, §22.2)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives.strings import constants, unknown_like
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    NULL,
+    V_NUMBER,
+    V_STRING,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+
+def _split(run: Calls, call: Call) -> Value:
+    array = run.allocate("array", call.start, "split")
+    texts = constants(run, call.this, call)
+    separators = constants(run, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
+    if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
+        run.inexact(array)
+        run.put_element(array, unknown_like(run.strings(call.this, call.start, call.end)))
+        return join(call_symbol(run, call, "split"), of(array))
+    pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
+    if array.items and len(array.items) != len(pieces):
+        run.inexact(array)
+    for index, piece in enumerate(pieces[:_MAX_REPEAT]):
+        run.put_item(array, index, of(piece))
+    return of(array)
+
+
+def _pattern(value: Value) -> bool:
+    return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)
+
+
+def call_symbol(run: Calls, call: Call, name: str) -> Value:
+    """Call the ``Symbol.<name>`` method that an argument object defines: an implicit call is a call."""
+    result: Value = BOTTOM
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            method = run.own_or_payload(atom, f"@@{name}")
+            if method:
+                run.use(method, Flow.CALLBACK, call.start, call.end)
+                result = join(
+                    result, run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
+                )
+    return result
+
+
+def _searching(name: str, result: Value) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        return join(call_symbol(run, call, name), result)
+
+    return transfer
+
+
+def _replace(run: Calls, call: Call) -> Value:
+    custom = call_symbol(run, call, "replace")
+    if custom:
+        return join(custom, V_STRING)
+    text, replacement = run.strings(call.this, call.start, call.end), call.arg(1)
+    functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
+    if functions:
+        run.use(functions, Flow.CALLBACK, call.start, call.end)
+        match = V_STRING if not _pattern(call.arg(0)) else unknown_like(text)
+        args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
+        run.strings(run.call(functions, V_UNDEFINED, args, call.start, call.end), call.start, call.end)
+        return unknown_like(text)
+    texts, olds = (
+        constants(run, call.this, call),
+        constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
+    )
+    news = constants(run, replacement, call)
+    if texts is None or news is None or any("$" in new for new in news):
+        return unknown_like(text)
+    if olds is None:
+        return _replace_pattern(call.arg(0), texts, news) or unknown_like(text)
+    count = -1 if call.path.endswith("All") else 1
+    if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
+        return V_STRING
+    return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
+
+
+_MAX_REPEAT = 4_096
+_MAX_PRODUCT = 64
+_SIMPLE_PATTERN = re.compile(
+    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
+)
+
+
+def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value:
+    """Fold a replacement by a regular expression that means the same in Python's dialect."""
+    result: Value = BOTTOM
+    for atom in pattern:
+        if not isinstance(atom, HeapObject) or atom.kind != "regexp":
+            return BOTTOM
+        sources, flags = atom.properties.get("source", BOTTOM), atom.properties.get("flags", BOTTOM)
+        for source in sources:
+            for flag in flags:
+                if type(source) is not str or type(flag) is not str or not _SIMPLE_PATTERN.match(source):
+                    return BOTTOM
+                if set(flag) - {"g", "i"}:
+                    return BOTTOM
+                compiled = re.compile(source, re.IGNORECASE if "i" in flag else re.NOFLAG)
+                count = 0 if "g" in flag else 1
+                made = [
+                    compiled.sub(new.replace("\\", r"\\"), text, count=count)
+                    for text in texts
+                    for new in news
+                ]
+                result = join(result, frozenset(made))
+    return result
+
+
+def _regexp(run: Calls, call: Call) -> Value:
+    made = run.allocate("regexp", call.start)
+    source = run.strings(call.arg(0), call.start, call.end)
+    run.put_element(made, source)
+    run.put(made, "source", source)
+    run.put(made, "flags", run.strings(call.arg(1), call.start, call.end) if len(call.args) > 1 else of(""))
+    return of(made)
+
+
+def _exec(run: Calls, call: Call) -> Value:
+    array = run.allocate("array", call.start, "match")
+    run.inexact(array)
+    text = run.strings(
+        join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
+    )
+    run.put_element(array, join(unknown_like(text), V_UNDEFINED))
+    groups = run.allocate("object", call.start, "groups")
+    groups.extensible = True
+    run.put_element(groups, unknown_like(text))
+    run.put(array, "groups", of(groups))
+    run.put(array, "index", V_NUMBER)
+    run.put(array, "input", unknown_like(text))
+    custom = call_symbol(run, call, call.path.rpartition(".")[2])
+    if call.path.endswith("matchAll"):
+        outer = run.allocate("array", call.start, "matches")
+        run.inexact(outer)
+        run.put_element(outer, of(array))
+        return join(custom, of(outer))
+    return join(custom, of(array, NULL))
+
+
+_P = "String.prototype."
+TRANSFER: dict[str, Transfer] = {
+    f"{_P}split": _split,
+    f"{_P}search": _searching("search", V_NUMBER),
+    f"{_P}match": _exec,
+    f"{_P}matchAll": _exec,
+    f"{_P}replace": _replace,
+    f"{_P}replaceAll": _replace,
+    "RegExp": _regexp,
+    "RegExp.prototype.exec": _exec,
+}
