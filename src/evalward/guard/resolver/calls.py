@@ -121,6 +121,7 @@ class Calls(Iteration):
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of a call."""
+        self.spend(1 + len(callee) + len(args))
         result: Value = BOTTOM
         for atom in callee:
             if isinstance(atom, HeapObject):

@@ -47,6 +47,7 @@ class Properties(Catalogued):
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
+        self.steps += len(owner)
         result: Value = BOTTOM
         for atom in owner:
             if atom is UNDEFINED or atom is NULL:

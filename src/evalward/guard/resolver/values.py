@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_STRINGS = 24
 MAX_NUMBERS = 24
 MAX_OBJECTS = 48
+MAX_HOSTS = 12
 MAX_STRING_LENGTH = 16_384
 
 
@@ -183,6 +184,8 @@ def symbol(name: str) -> Primitive:
 
 def host(path: str) -> Host:
     """Return the atom of an object that only the host knows; deep paths share one atom."""
+    if path.startswith("host."):
+        path = "host"
     path = path if path.count(".") < _HOST_PATH_CAP and len(path) < _HOST_NAME_CAP else "host"
     atom = _hosts.get(path)
     if atom is None:
@@ -235,6 +238,10 @@ def widened(value: Value, *, force: bool = False) -> Value:
     numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_NUMBER
+    if len(value) > MAX_HOSTS:
+        hosts = [a for a in value if type(a) is Host]
+        if len(hosts) > MAX_HOSTS:
+            value = value.difference(hosts) | of(host("host"))
     return value
 
 

@@ -41,6 +41,7 @@ class Writes(UnknownKeys):
 
     def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
         """Write a property by a known name."""
+        self.spend(len(owner))
         for atom in owner:
             self._set_on(atom, name, value, start, end)
 

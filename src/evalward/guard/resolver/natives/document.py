@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
+    ACTIVE,
+    ANY_STRING,
     DATA,
     TEXT,
     UNDEFINED,
@@ -15,7 +17,6 @@ from evalward.guard.resolver.values import (
     V_STRING,
     V_U1,
     V_UNDEFINED,
-    Known,
     Value,
     join,
     known,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
+_TEXTUAL = {ANY_STRING, TEXT, ACTIVE, DATA}
 _ELEMENT = of(known("Element"))
 
 
@@ -103,7 +105,7 @@ def _evaluate(run: Calls, call: Call) -> Value:
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
             run.call(of(atom), V_UNDEFINED, [V_DATA] * 4, call.start, call.end)
-        elif not (isinstance(atom, Known) and atom.label is not None):
+        elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
     run.use(code, Flow.CALLBACK, call.start, call.end)
     for value in (*call.args[position + 1 :], call.rest):
