@@ -111,6 +111,8 @@ NULL = Primitive("object", "null", 0.0, truthy=False)
 TRUE = Primitive("boolean", "true", 1.0, truthy=True)
 FALSE = Primitive("boolean", "false", 0.0, truthy=False)
 
+ANY_HOST = Host("host")  # any object of the host: too many paths, or too long a one
+
 BOTTOM: Value = frozenset()
 V_UNDEFINED: Value = frozenset({UNDEFINED})
 V_U1: Value = frozenset({U1})
@@ -184,9 +186,13 @@ def symbol(name: str) -> Primitive:
 
 def host(path: str) -> Host:
     """Return the atom of an object that only the host knows; deep paths share one atom."""
-    if path.startswith("host."):
-        path = "host"
-    path = path if path.count(".") < _HOST_PATH_CAP and len(path) < _HOST_NAME_CAP else "host"
+    if (
+        path.startswith("host.")
+        or path == "host"
+        or path.count(".") >= _HOST_PATH_CAP
+        or len(path) >= _HOST_NAME_CAP
+    ):
+        return ANY_HOST
     atom = _hosts.get(path)
     if atom is None:
         if len(_hosts) >= _INTERN_CAP:
@@ -213,7 +219,13 @@ def join(left: Value, right: Value) -> Value:
     if right <= left:
         return left
     joined = left | right
-    if len(joined) > MAX_STRINGS or ANY_STRING in joined or TEXT in joined or ANY_NUMBER in joined:
+    if (
+        len(joined) > MAX_STRINGS
+        or ANY_HOST in joined
+        or ANY_STRING in joined
+        or TEXT in joined
+        or ANY_NUMBER in joined
+    ):
         return widened(joined)
     return joined
 
@@ -238,10 +250,10 @@ def widened(value: Value, *, force: bool = False) -> Value:
     numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_NUMBER
-    if len(value) > MAX_HOSTS:
+    if ANY_HOST in value or len(value) > MAX_HOSTS:
         hosts = [a for a in value if type(a) is Host]
-        if len(hosts) > MAX_HOSTS:
-            value = value.difference(hosts) | of(host("host"))
+        if ANY_HOST in value or len(hosts) > MAX_HOSTS:
+            value = value.difference(hosts) | of(ANY_HOST)
     return value
 
 
