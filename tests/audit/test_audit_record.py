@@ -132,12 +132,24 @@ def test_every_field_is_tried_with_a_refused_value() -> None:
 
 
 @pytest.mark.parametrize("kind", [Kind.START, Kind.STOP, Kind.TORN])
-def test_only_a_decision_has_an_outcome(kind: Kind) -> None:
-    with pytest.raises(ValueError, match="only a decision"):
+def test_only_decisions_and_evaluations_have_an_outcome(kind: Kind) -> None:
+    with pytest.raises(ValueError, match="outcome"):
         AuditRecord(kind=kind, outcome=Outcome.ALLOW)
-    with pytest.raises(ValueError, match="only a decision"):
-        AuditRecord(kind=Kind.DECISION)
     assert line_of(AuditRecord(kind=kind))["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "outcome"),
+    [
+        (Kind.DECISION, None),
+        (Kind.DECISION, Outcome.COMPLETED),
+        (Kind.EVALUATION, None),
+        (Kind.EVALUATION, Outcome.ALLOW),
+    ],
+)
+def test_an_outcome_is_one_of_its_kind(kind: Kind, outcome: Outcome | None) -> None:
+    with pytest.raises(ValueError, match="outcome"):
+        AuditRecord(kind=kind, outcome=outcome)
 
 
 def test_start_record_names_weakened_controls() -> None:

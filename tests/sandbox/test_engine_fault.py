@@ -92,9 +92,31 @@ def test_a_full_pool_refuses_at_once_and_recovers() -> None:
     thread = threading.Thread(target=lambda: answers.append(pool.evaluate(b"1")))
     thread.start()
     assert entered.wait(30)
-    with pytest.raises(SandboxBusyError):
+    with pytest.raises(SandboxBusyError) as full:
         pool.evaluate(b"1")
     leave.set()
     thread.join()
+    assert (full.value.limit, full.value.allowed) == ("queue", 0)
     assert pool.evaluate(b"1").ok
     assert answers[0].ok
+
+
+def test_waiting_for_a_worker_ends_with_the_callers_patience() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow(Sandbox):
+        def evaluate(self, *_: object, **__: object) -> Evaluation:
+            entered.set()
+            assert leave.wait(30)
+            return Sandbox.evaluate(self, b"1")
+
+    pool = SandboxPool(Slow(), workers=1, queue=1)
+    thread = threading.Thread(target=lambda: pool.evaluate(b"1"))
+    thread.start()
+    assert entered.wait(30)
+    with pytest.raises(SandboxBusyError) as late:
+        pool.evaluate(b"1", patience=0.01)
+    leave.set()
+    thread.join()
+    assert (late.value.limit, late.value.allowed) == ("workers", 1)
+    assert pool.evaluate(b"1", patience=0.01).ok

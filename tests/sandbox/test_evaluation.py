@@ -161,3 +161,13 @@ def test_each_limit_has_its_code() -> None:
 def test_runtime_errors_say_the_first_line_only() -> None:
     thrown = evaluate(b"throw new RangeError('first\\nsecond')")
     assert (thrown.error_name, thrown.message) == ("RangeError", "first")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [b"console.log('\\ud800'); 1", b"throw new Error('\\udc00')", b"throw {name: '\\ud800x', message: 'm'}"],
+)
+def test_half_of_a_surrogate_pair_is_replaced_where_text_must_be_utf8(code: bytes) -> None:
+    evaluation = evaluate(code)
+    texts = [*(line.text for line in evaluation.console), evaluation.error_name or "", evaluation.message]
+    assert "\ufffd" in "".join(texts).encode().decode()

@@ -22,6 +22,7 @@ from evalward.guard.rules import Rules
 from evalward.guard.target import Shape, Target
 from evalward.guard.verdict import Verdict
 from evalward.policy import Policy
+from evalward.server.evaluation import Runner
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import parse_listen
 from evalward.v1 import evalward_pb2 as pb
@@ -60,6 +61,12 @@ class Gate:
 
 
 @pytest.fixture
+def easy_judge() -> Callable[..., Verdict]:
+    """Return the judge of the servers that ``start`` makes."""
+    return verdict
+
+
+@pytest.fixture
 def gate() -> Iterator[Gate]:
     made = Gate()
     yield made
@@ -84,7 +91,7 @@ class Running:
 
     def records(self) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [line for line in lines if line["kind"] == "decision"]
+        return [line for line in lines if line["kind"] in {"decision", "evaluation"}]
 
 
 @pytest.fixture
@@ -92,14 +99,21 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     """Start servers in this process; they stop at the end of the test."""
     with ExitStack() as stack:
 
-        def begin(judge: Callable[..., Verdict] = verdict, settings: Settings | None = None) -> Running:
+        def begin(
+            judge: Callable[..., Verdict] = verdict,
+            settings: Settings | None = None,
+            *,
+            policy: Policy = POLICY,
+            runner: Runner | None = None,
+        ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
                 judge,
-                policy=POLICY,
+                policy=policy,
                 provenance=PROVENANCE,
                 audit_log=AuditLog.open(log),
                 settings=settings or Settings(),
+                runner=runner,
             )
             address = server.start([parse_listen("127.0.0.1:0")])[0]
             channel = stack.enter_context(grpc.insecure_channel(address))
@@ -132,7 +146,7 @@ class Process:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
     def records(self) -> list[dict[str, Any]]:
-        return [line for line in self.log_lines() if line["kind"] == "decision"]
+        return [line for line in self.log_lines() if line["kind"] in {"decision", "evaluation"}]
 
 
 @pytest.fixture

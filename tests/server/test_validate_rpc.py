@@ -236,7 +236,6 @@ def test_codes_and_policy_are_listed_and_the_rest_is_unimplemented(start: Start)
     for call, request in (
         (running.stub.ValidateCall, pb.ValidateCallRequest()),
         (running.stub.ValidateBatch, pb.ValidateBatchRequest()),
-        (running.stub.Evaluate, pb.EvaluateRequest()),
         (running.stub.GetErrorStats, pb.GetErrorStatsRequest()),
     ):
         with pytest.raises(grpc.RpcError) as failure:

@@ -37,24 +37,42 @@ _PATTERNS = {
 }
 _KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[a-z0-9-]{1,63})?")
-_COUNTS = ("code_length", "elapsed_us", "torn_bytes")
+_COUNTS = (
+    "code_length",
+    "elapsed_us",
+    "torn_bytes",
+    "argument_bytes",
+    "result_bytes",
+    "console_bytes",
+    "fuel",
+    "memory_bytes",
+)
 
 
 class Kind(StrEnum):
     """What a record is about."""
 
     DECISION = "decision"
+    EVALUATION = "evaluation"  # what became of a payload that a decision with the same id allowed
     START = "start"
     STOP = "stop"
     TORN = "torn"  # the log ended inside a line, which was closed
 
 
 class Outcome(StrEnum):
-    """What the caller was told."""
+    """What the caller was told: allow, deny or error of a payload, completed, failed or error of its run."""
 
     ALLOW = "allow"
     DENY = "deny"
+    COMPLETED = "completed"
+    FAILED = "failed"
     ERROR = "error"
+
+
+_OUTCOMES = {
+    Kind.DECISION: frozenset({Outcome.ALLOW, Outcome.DENY, Outcome.ERROR}),
+    Kind.EVALUATION: frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.ERROR}),
+}
 
 
 _ENUMS = {
@@ -72,7 +90,8 @@ class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
 
     ``weakened`` names the weakened controls of a start record; ``torn_bytes`` is the length of the
-    unfinished line that a TORN record closes. Any value outside of its field's pattern or catalogue raises
+    unfinished line that a TORN record closes. ``argument_bytes`` to ``memory_bytes`` are the sizes of an
+    evaluation, ``fuel`` its instructions. Any value outside of its field's pattern or catalogue raises
     ValueError, and the message names the field, never the value.
     """
 
@@ -96,6 +115,11 @@ class AuditRecord:
     grammar: str | None = None
     version: str | None = None
     elapsed_us: int | None = None
+    argument_bytes: int | None = None
+    result_bytes: int | None = None
+    console_bytes: int | None = None
+    fuel: int | None = None
+    memory_bytes: int | None = None
     weakened: tuple[str, ...] = ()
     torn_bytes: int | None = None
 
@@ -108,8 +132,8 @@ class AuditRecord:
             raise ValueError("construct is not a label of the catalogue")
         if not all(_WEAKENED.fullmatch(name) for name in self.weakened):
             raise ValueError(f"weakened does not match {_WEAKENED.pattern}")
-        if (self.kind is Kind.DECISION) != (self.outcome is not None):
-            raise ValueError("a decision, and only a decision, has an outcome")
+        if self.outcome not in _OUTCOMES.get(self.kind, {None}):
+            raise ValueError(f"outcome is not one of those of a {self.kind} record")
 
 
 def _check_shapes(record: AuditRecord) -> None:

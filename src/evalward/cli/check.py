@@ -1,6 +1,5 @@
 """``evalward check``: one payload, one verdict, no server."""
 
-import os
 import sys
 import time
 import uuid
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.payload import read_payload
 from evalward.cli.serverless import (
     bindings_option,
     complete_target,
@@ -82,7 +82,7 @@ def check(  # noqa: PLR0913 - one parameter per option
       evalward check payload.js --shape function --bind app=electron.app
       git show HEAD:script.js | evalward check - --format json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    payload = _payload(file, code)
+    payload = read_payload(file, code)
     chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
     try:
         effective = policy_in_force(policy, opt_in=[target], profile=profile, max_bytes=max_bytes)
@@ -119,16 +119,3 @@ def _refused(error: CodedError, output: Format | None) -> Exception:
         meta = Meta(0.0, uuid.uuid4().hex, provenance(None), audited=False)
         sys.stdout.buffer.write(canonical_json(error.envelope(meta)) + b"\n")
     return typer.Exit(INFRASTRUCTURE_FAILURE)
-
-
-def _payload(file: str | None, code: str | None) -> bytes:
-    if (file is None) == (code is None):
-        raise typer.BadParameter("give either -e CODE, or FILE, or - for standard input")
-    if code is not None:
-        return os.fsencode(code)
-    if file == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(str(file)).read_bytes()
-    except OSError as error:
-        raise typer.BadParameter(f"cannot read {file}: {error.strerror}") from None

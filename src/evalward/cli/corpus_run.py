@@ -1,16 +1,15 @@
 """``evalward corpus run``: the product's regression test, and a user's own."""
 
 import json
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evalward.cli.excerpt import printable
+from evalward.cli.progress import progress_bar
 from evalward.cli.serverless import policy_in_force
 from evalward.corpus.case import Case, CorpusError, load_cases
 from evalward.corpus.run import Outcome, Report, run_cases
@@ -66,7 +65,7 @@ def run(
     def rules_for(case: Case) -> Rules:
         return effective.rules_for(case.target, bindings=case.bindings)
 
-    with _progress(len(cases)) as judged:
+    with progress_bar(len(cases), "judging") as judged:
         report = run_cases(cases, profile=effective.profile, rules_for=rules_for, judged=judged)
     elapsed = time.perf_counter() - begin
     if as_json:
@@ -111,18 +110,3 @@ def _answer(outcome: Outcome) -> str:
     said = " ".join(filter(None, (verdict.code, verdict.construct or verdict.keyword)))
     wanted = f", expected {' or '.join(case.constructs)}" if case.constructs else ""
     return f" ({case.target}): {printable(said)}{wanted}"
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[Case], None]]:
-    """Show a progress bar on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
-    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
-
-    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("judging", total=total)
-        yield lambda _: bar.advance(task)

@@ -105,6 +105,28 @@ def run(  # noqa: PLR0913 - one parameter per option
         float,
         typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
     ] = DEFAULTS.drain_seconds,
+    evaluation_deadline_ms: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_EVALUATION_DEADLINE_MS",
+            min=1,
+            max=5_000,
+            help="Wall time that a run in the sandbox may take.",
+        ),
+    ] = DEFAULTS.evaluation_deadline_ms,
+    evaluation_queue: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_EVALUATION_QUEUE", min=0, max=1024, help="Runs that may wait for a core."
+        ),
+    ] = DEFAULTS.evaluation_queue,
+    warm_sandbox: Annotated[
+        bool,
+        typer.Option(
+            envvar="EVALWARD_WARM_SANDBOX",
+            help="Build the sandbox's engine after the start, or with the first run.",
+        ),
+    ] = DEFAULTS.warm_sandbox,
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
@@ -123,6 +145,9 @@ def run(  # noqa: PLR0913 - one parameter per option
         queue=queue,
         drain_seconds=drain_seconds,
         reflection=reflection,
+        evaluation_deadline_ms=evaluation_deadline_ms,
+        evaluation_queue=evaluation_queue,
+        warm_sandbox=warm_sandbox,
     )
     try:
         effective = _policy(policy, targets)

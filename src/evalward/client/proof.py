@@ -30,8 +30,9 @@ def decision_from(
         raise Unproven("the reply has no outcome")
     allowed = outcome == "allowed"
     envelope = read_envelope(response.envelope, ok=allowed)
-    for mismatch in _mismatches(request, response.binding, envelope, policy_digest):
-        raise Unproven(f"the verdict is about another {mismatch}")
+    check_binding(request, response.binding, envelope, target=request.target, policy_digest=policy_digest)
+    if response.binding.HasField("shape") != request.HasField("shape"):
+        raise Unproven("the verdict is about another shape")
     code = None if allowed else str(envelope["code"])
     if not allowed and response.error.code != code:
         raise Unproven("the envelope contradicts the outcome")
@@ -44,18 +45,32 @@ def decision_from(
     )
 
 
-def _mismatches(
-    request: pb.ValidateRequest,
+def check_binding(
+    request: pb.ValidateRequest | pb.EvaluateRequest,
     binding: pb.VerdictBinding,
     envelope: dict[str, Any],
+    *,
+    target: pb.Target.ValueType,
+    policy_digest: str | None,
+) -> None:
+    """Raise Unproven when ``binding`` differs from the question in anything that the question said."""
+    for mismatch in _mismatches(request, binding, envelope, target, policy_digest):
+        raise Unproven(f"the verdict is about another {mismatch}")
+
+
+def _mismatches(
+    request: pb.ValidateRequest | pb.EvaluateRequest,
+    binding: pb.VerdictBinding,
+    envelope: dict[str, Any],
+    target: pb.Target.ValueType,
     policy_digest: str | None,
 ) -> Iterator[str]:
     """Name every field in which a verdict differs from the question."""
     if binding.code_hash != hashlib.sha256(request.code).hexdigest():
         yield "payload"
-    if binding.target != request.target or request.target == pb.TARGET_UNSPECIFIED:
+    if binding.target != target or target == pb.TARGET_UNSPECIFIED:
         yield "target"
-    if binding.HasField("shape") != request.HasField("shape") or binding.shape != request.shape:
+    if request.HasField("shape") and (not binding.HasField("shape") or binding.shape != request.shape):
         yield "shape"
     if request.HasField("profile") and binding.profile != request.profile:
         yield "profile"

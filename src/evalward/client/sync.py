@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import os
 import secrets
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import grpc
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
 from evalward.client.decision import Decision, Unproven, denial, read_envelope
+from evalward.client.evaluation import EvaluationReply, evaluate_request, reply_from, seconds_for
 from evalward.client.proof import decision_from
 from evalward.errors import Code
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
+
+T = TypeVar("T")
 
 DEFAULT_ADDRESS = "127.0.0.1:7443"
 CONNECT_SECONDS = 2.0
 VALIDATE_SECONDS = 0.25
 FULL_BUDGET_BYTES = 128 * 1024  # a payload above the default size limit gets proportionally more time
+CHANNEL_OPTIONS = [
+    # A proxy from the environment must not see payloads, nor answer in the guard's place.
+    ("grpc.enable_http_proxy", 0),
+    # A result comes twice, typed and in its envelope, and escaped in the second.
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+]
 STATUS_DETAILS = "grpc-status-details-bin"
 
 # For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
@@ -40,8 +49,9 @@ class GuardClient:
     The address defaults to EVALWARD_ADDRESS, then to 127.0.0.1:7443.
 
     ``connect_timeout`` and ``timeout`` are in seconds and count separately: the first for a channel that is
-    not ready, the second for each ``validate`` on one that is. With ``policy_digest`` only verdicts under
-    that policy count. Safe to share between threads; close it, or use it as a context manager.
+    not ready, the second for each call on one that is, beside the run of an ``evaluate``. With
+    ``policy_digest`` only verdicts under that policy count. Safe to share between threads; close it, or use
+    it as a context manager.
     """
 
     def __init__(
@@ -56,8 +66,7 @@ class GuardClient:
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._policy_digest = policy_digest
-        # A proxy from the environment must not see payloads, nor answer in the guard's place.
-        self._channel = grpc.insecure_channel(self.address, options=[("grpc.enable_http_proxy", 0)])
+        self._channel = grpc.insecure_channel(self.address, options=CHANNEL_OPTIONS)
         self._stub = GuardServiceStub(self._channel)
         self._is_ready = False
         self._is_closed = False
@@ -90,16 +99,38 @@ class GuardClient:
             request.session_id = session_id
             request.request_id = secrets.token_hex(8)
         except (TypeError, ValueError) as error:
-            return denial(Code.INVALID_INPUT, f"The request cannot be built ({type(error).__name__}).")
+            return _unbuilt(error)
+        return self._closed(lambda: self._ask(request))
+
+    def evaluate(  # noqa: PLR0913 - one parameter per field of the request
+        self,
+        code: bytes,
+        *,
+        arg_json: bytes | None = None,
+        shape: str | None = None,
+        profile: str | None = None,
+        limits: Mapping[str, int] | None = None,
+        seed: int | None = None,
+        session_id: str = "",
+    ) -> EvaluationReply:
+        """Have ``code`` judged for the sandbox and run there; whatever goes wrong is a reply without result.
+
+        ``arg_json`` is the argument as JSON text; ``limits`` are those of EvaluateLimits, and may only be
+        smaller than the server's.
+        """
         try:
-            return self._ask(request)
-        except Unproven as doubt:
-            return denial(Code.INTERNAL, f"The guard's reply is no verdict on this payload: {doubt}.")
-        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
-            return denial(Code.INTERNAL, f"The guard could not be asked ({type(error).__name__}).")
+            request = evaluate_request(
+                code, arg_json=arg_json, shape=shape, profile=profile, limits=limits, seed=seed
+            )
+            request.session_id = session_id
+            request.request_id = secrets.token_hex(8)
+        except (TypeError, ValueError) as error:
+            return EvaluationReply.denied(_unbuilt(error))
+        answer = self._closed(lambda: self._have_run(request))
+        return EvaluationReply.denied(answer) if isinstance(answer, Decision) else answer
 
     def close(self) -> None:
-        """Close the channel; every later ``validate`` is a denial."""
+        """Close the channel; every later call is a denial."""
         self._is_closed = True
         self._channel.close()
 
@@ -111,15 +142,39 @@ class GuardClient:
     ) -> None:
         self.close()
 
+    def _closed(self, step: Callable[[], T]) -> T | Decision:
+        """Return what ``step`` returns, or the denial that its failure is."""
+        try:
+            return step()
+        except Unproven as doubt:
+            return denial(Code.INTERNAL, f"The guard's reply is no verdict on this payload: {doubt}.")
+        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
+            return denial(Code.INTERNAL, f"The guard could not be asked ({type(error).__name__}).")
+
     def _ask(self, request: pb.ValidateRequest) -> Decision:
         if not self.ready():
-            return _unreachable(f"The guard at {self.address} cannot be reached.", "UNAVAILABLE")
-        seconds = self._timeout * max(1.0, len(request.code) / FULL_BUDGET_BYTES)
+            return self._away()
         try:
-            response = self._stub.Validate(request, timeout=seconds)
+            response = self._stub.Validate(request, timeout=self._budget(request.code))
         except grpc.RpcError as failure:
             return self._failed(failure)
         return decision_from(request, response, policy_digest=self._policy_digest)
+
+    def _have_run(self, request: pb.EvaluateRequest) -> EvaluationReply | Decision:
+        if not self.ready():
+            return self._away()
+        seconds = self._budget(request.code) + seconds_for(request)
+        try:
+            response = self._stub.Evaluate(request, timeout=seconds)
+        except grpc.RpcError as failure:
+            return self._failed(failure)
+        return reply_from(request, response, policy_digest=self._policy_digest)
+
+    def _budget(self, code: bytes) -> float:
+        return self._timeout * max(1.0, len(code) / FULL_BUDGET_BYTES)
+
+    def _away(self) -> Decision:
+        return _unreachable(f"The guard at {self.address} cannot be reached.", "UNAVAILABLE")
 
     def _failed(self, failure: Any) -> Decision:
         status: grpc.StatusCode = failure.code()
@@ -134,6 +189,10 @@ class GuardClient:
         if status is grpc.StatusCode.UNAVAILABLE:
             return _unreachable(message, status.name)
         return denial(CODES.get(status, Code.INTERNAL), message, grpc_status=status.name)
+
+
+def _unbuilt(error: Exception) -> Decision:
+    return denial(Code.INVALID_INPUT, f"The request cannot be built ({type(error).__name__}).")
 
 
 def _unreachable(message: str, status: str) -> Decision:

@@ -11,7 +11,7 @@ from evalward.errors.envelope import (
     success_envelope,
 )
 from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow
-from evalward.errors.verdict_envelope import verdict_envelope
+from evalward.errors.verdict_envelope import verdict_envelope, would_block
 
 __all__ = [
     "REGISTRY",
@@ -30,4 +30,5 @@ __all__ = [
     "estimate_tokens",
     "success_envelope",
     "verdict_envelope",
+    "would_block",
 ]

@@ -38,7 +38,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         provenance=provenance,
         audited=audited,
         session_id=session_id,
-        would_block=tuple(_finding(finding) for finding in verdict.shadow),
+        would_block=would_block(verdict),
     )
     if verdict.code is None:
         fields = {
@@ -57,6 +57,11 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         details=_details(verdict, verdict.code),
         repair=_repair(verdict, verdict.code, allowed_targets),
     )
+
+
+def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
+    """Return what ``_meta.would_block`` says of ``verdict``: the findings that policy only audits."""
+    return tuple(_finding(finding) for finding in verdict.shadow)
 
 
 def _message(verdict: Verdict, code: Code) -> str:

@@ -5,6 +5,7 @@ Known gaps: no ``Intl``, no regular expressions with the ``v`` flag, and deep re
 time to pass comes to an end.
 """
 
+from evalward.sandbox.engine import STACK_BYTES
 from evalward.sandbox.envelope import evaluation_envelope
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
 from evalward.sandbox.outcome import (
@@ -22,6 +23,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "MAX_ARGUMENT",
     "RANGES",
+    "STACK_BYTES",
     "ArgumentError",
     "ConsoleLine",
     "Evaluation",

@@ -36,7 +36,9 @@ MAX_MEMORY: Final = 256 << 20
 
 MIN_MEMORY: Final = 16 << 20
 TICK_SECONDS: Final = 0.005
-_WASM_STACK: Final = 512 << 10
+STACK_BYTES: Final = 512 << 10
+"""The wasm stack of every instance, in bytes: a setting of the engine, and so of no single call."""
+
 _GUARD: Final = 32 << 20
 # Raise it when this package changes what it bakes into the guest.
 _FORMAT: Final = 2
@@ -77,7 +79,7 @@ class Engine:
         config.consume_fuel = True
         config.epoch_interruption = True
         config.cranelift_opt_level = "speed"
-        config.max_wasm_stack = _WASM_STACK
+        config.max_wasm_stack = STACK_BYTES
         config.memory_init_cow = True
         config.memory_reservation = MAX_MEMORY
         config.memory_guard_size = _GUARD
@@ -104,7 +106,7 @@ class Engine:
     @staticmethod
     def _key(bootstrap: str, marker: bytes) -> str:
         parts = (str(_FORMAT), version("wasmtime"), CARRIER_SHA256, bootstrap, marker.hex())
-        settings = (str(n) for n in (_WASM_STACK, MAX_MEMORY, _GUARD))
+        settings = (str(n) for n in (STACK_BYTES, MAX_MEMORY, _GUARD))
         return hashlib.sha256("\0".join([*parts, *settings]).encode()).hexdigest()
 
     def run(self, request: bytes, *, fuel: int, deadline: float, memory: int, output: int) -> Run:

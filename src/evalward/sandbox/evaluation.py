@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,8 @@ DEFAULT_LIMITS: Final = EvaluationLimits()
 MAX_SEED: Final = 2**64 - 1
 _GOLDEN_RATIO: Final = 0x9E37_79B9_7F4A_7C15
 _HEAD_BYTES: Final = 16 << 10
+# A JavaScript string may hold half of a pair, which no UTF-8 can carry.
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _TRAPS: Final = {
     wasmtime.TrapCode.INTERRUPT: Code.EVAL_TIMEOUT,
@@ -156,6 +159,10 @@ def _mixed(seed: int) -> int:
     return (seed * _GOLDEN_RATIO & MAX_SEED) >> 32
 
 
+def _well_formed(text: str) -> str:
+    return _LONE_SURROGATE.sub("\ufffd", text)
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
@@ -179,7 +186,7 @@ def _outcome(run: Run, shape: Shape, limits: EvaluationLimits) -> Evaluation:
         return _failure(Code.EVAL_RESULT_TOO_LARGE, run, shape, limits)
     line, _, result = run.output.partition(b"\n")
     head: dict[str, Any] = json.loads(line)
-    console = tuple(ConsoleLine(entry["level"], entry["text"]) for entry in head["console"])
+    console = tuple(ConsoleLine(entry["level"], _well_formed(entry["text"])) for entry in head["console"])
     code = _ENDINGS.get(head["state"])
     if code is None and len(result) > limits.output:
         code = Code.EVAL_RESULT_TOO_LARGE
@@ -215,8 +222,8 @@ def _failure(  # noqa: PLR0913 - the run, its frame, and what the guest said of 
     elif code in _PLAIN:
         message = _PLAIN[code]
     else:
-        error_name = thrown.get("name", "Error")
-        message = (thrown.get("message", "").splitlines() or [""])[0]
+        error_name = _well_formed(thrown.get("name", "Error"))
+        message = _well_formed((thrown.get("message", "").splitlines() or [""])[0])
     return Evaluation(
         code,
         shape,

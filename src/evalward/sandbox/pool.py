@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class SandboxBusyError(RuntimeError):
-    """Workers and queue are full; the caller may try again (OVERLOADED)."""
+    """There is no room (OVERLOADED): ``limit`` names what ran out, ``allowed`` is its size."""
+
+    def __init__(self, limit: str, allowed: int) -> None:
+        super().__init__(f"the sandbox's {limit} of {allowed} is used up")
+        self.limit = limit
+        self.allowed = allowed
 
 
 class SandboxPool:
@@ -24,11 +29,16 @@ class SandboxPool:
         self, sandbox: Sandbox | None = None, *, workers: int | None = None, queue: int = 64
     ) -> None:
         self._sandbox = sandbox or Sandbox()
-        workers = workers or os.cpu_count() or 1
-        self._running = threading.BoundedSemaphore(workers)
-        self._admitted = threading.BoundedSemaphore(workers + queue)
+        self._workers = workers or os.cpu_count() or 1
+        self._queue = queue
+        self._running = threading.BoundedSemaphore(self._workers)
+        self._admitted = threading.BoundedSemaphore(self._workers + queue)
 
-    def evaluate(
+    def warm_up(self) -> None:
+        """Make the engine now; as :meth:`Sandbox.warm_up`."""
+        self._sandbox.warm_up()
+
+    def evaluate(  # noqa: PLR0913 - the sandbox's parameters, and how long to wait for it
         self,
         code: bytes,
         *,
@@ -36,12 +46,21 @@ class SandboxPool:
         shape: Shape | None = None,
         limits: EvaluationLimits = DEFAULT_LIMITS,
         seed: int = 0,
+        patience: float | None = None,
     ) -> Evaluation:
-        """Evaluate as :meth:`Sandbox.evaluate`; raise SandboxBusyError at once when the queue is full."""
+        """Evaluate as :meth:`Sandbox.evaluate`.
+
+        Raise SandboxBusyError at once when the queue is full, and when no worker came free within
+        ``patience`` seconds (None: wait as long as it takes).
+        """
         if not self._admitted.acquire(blocking=False):
-            raise SandboxBusyError("the sandbox's queue is full")
+            raise SandboxBusyError("queue", self._queue)
         try:
-            with self._running:
+            if not self._running.acquire(timeout=patience):
+                raise SandboxBusyError("workers", self._workers)
+            try:
                 return self._sandbox.evaluate(code, arg=arg, shape=shape, limits=limits, seed=seed)
+            finally:
+                self._running.release()
         finally:
             self._admitted.release()

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import secrets
-import time
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
-from evalward.errors import REGISTRY, Code, CodedError, Meta, Provenance, Repair, verdict_envelope
+from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope
+from evalward.server.case import Case
 from evalward.server.executor import Job, Overloaded
 from evalward.server.requests import Reading
 from evalward.server.wire import binding_message
 
 if TYPE_CHECKING:
-    from evalward.audit import AuditSink
+    from collections.abc import Callable
+
+    from evalward.errors import Provenance
     from evalward.guard.rules import Rules
+    from evalward.guard.target import Target
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
+    from evalward.sandbox import Evaluation
     from evalward.server.executor import Executor
+    from evalward.server.ledger import Ledger
     from evalward.server.requests import Question
     from evalward.v1 import evalward_pb2 as pb
 
@@ -38,29 +41,17 @@ PATIENCE_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: ``code`` is None if and only if the payload may run."""
+    """What goes back: ``code`` is None if and only if the payload may run, or did and came to its end.
+
+    ``evaluation`` is how its run ended, ``run_us`` the run's wall time, where there was one.
+    """
 
     code: Code | None
     envelope: dict[str, Any]
     binding: pb.VerdictBinding
     would_block: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """The parts of one decision that every step needs."""
-
-    decision_id: str
-    started: float
-    reading: Reading
-
-    @property
-    def elapsed_us(self) -> int:
-        return int((time.perf_counter() - self.started) * 1e6)
-
-    @property
-    def elapsed_ms(self) -> float:
-        return self.elapsed_us / 1000
+    evaluation: Evaluation | None = None
+    run_us: int = 0
 
 
 class Decider:
@@ -69,20 +60,14 @@ class Decider:
     Without a sink that keeps its records (``NullAuditLog``) nothing is ever allowed.
     """
 
-    def __init__(
-        self,
-        *,
-        policy: Policy,
-        audit_log: AuditSink,
-        executor: Executor,
-        provenance: Provenance,
-    ) -> None:
+    def __init__(self, *, policy: Policy, ledger: Ledger, executor: Executor, provenance: Provenance) -> None:
         self._policy = policy
         self._digest = policy.digest
         self._allowed_targets = [*policy.allowed_targets]
-        self._audit_log = audit_log
+        self._ledger = ledger
         self._executor = executor
         self._provenance = provenance
+        self._plain_rules: dict[Target, Rules] = {}
 
     def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> Answer:
         """Answer the serialised ValidateRequest ``wire``; never raises.
@@ -90,9 +75,13 @@ class Decider:
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        case = _Case(secrets.token_hex(16), time.perf_counter(), Reading(wire))
+        case = Case(Reading(wire))
+        return self.answer(case, lambda: self._decided(case, remaining, stopping=stopping))
+
+    def answer(self, case: Case, step: Callable[[], Answer]) -> Answer:
+        """Return what ``step`` returns, or the denial that its failure is; never raises."""
         try:
-            return self._judged(case, remaining, stopping=stopping)
+            return step()
         except CodedError as refusal:
             return self._refused(case, refusal)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
@@ -107,25 +96,58 @@ class Decider:
             )
             return self._refused(case, CodedError(Code.INTERNAL, "The request could not be judged."))
 
-    def _judged(self, case: _Case, remaining: float | None, *, stopping: bool) -> Answer:
-        if stopping:
-            raise CodedError(Code.SHUTTING_DOWN, "The service is shutting down.")
-        if remaining is not None and remaining <= 0:
-            raise CodedError(Code.DEADLINE_EXCEEDED, "The caller's deadline has passed.")
-        question = case.reading.question()
-        job = Job(question.code, question.target, question.shape, self._rules(question))
-        patience = None if remaining is None else remaining * PATIENCE_SHARE
+    def judge(
+        self, case: Case, question: Question, remaining: float | None, *, shape_from_text: bool = False
+    ) -> Verdict:
+        """Return the verdict on ``question``, unrecorded; raise CodedError when there is none.
+
+        With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
+        """
+        job = Job(question.code, question.target, question.shape, self._rules(question), shape_from_text)
+        left = case.left_of(remaining)
         try:
-            verdict = self._executor.submit(job, patience=patience)
+            return self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
         except Overloaded as full:
-            raise CodedError(
-                Code.OVERLOADED,
-                "The service has no room for another request.",
-                repair=Repair(limit=full.limit, allowed=full.allowed),
-            ) from None
-        return self._recorded(case, verdict, question)
+            raise overloaded(full.limit, full.allowed) from None
+
+    def verdict_answer(self, case: Case, verdict: Verdict, *, audited: bool) -> Answer:
+        """Return ``verdict``, whose record was tried, as an answer."""
+        received = case.reading.received
+        envelope = verdict_envelope(
+            verdict,
+            elapsed_ms=case.elapsed_ms,
+            decision_id=case.decision_id,
+            provenance=self._provenance,
+            audited=audited,
+            session_id=received.session_id or None,
+            allowed_targets=self._allowed_targets,
+        )
+        shadow = tuple(finding.construct for finding in verdict.shadow)
+        return Answer(verdict.code, envelope, self.binding(case, verdict), shadow)
+
+    def binding(self, case: Case, verdict: Verdict) -> pb.VerdictBinding:
+        """Return what ``verdict`` is about."""
+        return binding_message(
+            code_hash=verdict.code_hash,
+            target=verdict.target,
+            shape=verdict.shape,
+            profile=verdict.profile,
+            policy_digest=self._digest,
+            decision_id=case.decision_id,
+            request_id=case.reading.received.request_id,
+        )
+
+    def _decided(self, case: Case, remaining: float | None, *, stopping: bool) -> Answer:
+        check_open(remaining, stopping=stopping)
+        verdict = self.judge(case, case.reading.question(), remaining)
+        return self.verdict_answer(case, verdict, audited=self._ledger.verdict(case, verdict))
 
     def _rules(self, question: Question) -> Rules:
+        if not (question.limits or question.bindings or question.profile):
+            rules = self._plain_rules.get(question.target)
+            if rules is None:
+                rules = self._plain_rules[question.target] = self._policy.rules_for(question.target)
+            return rules
         limits = None
         if question.limits:
             limits = replace(self._policy.limits.compiled(), **question.limits)
@@ -136,54 +158,14 @@ class Decider:
             bindings=question.bindings,
         )
 
-    def _recorded(self, case: _Case, verdict: Verdict, question: Question) -> Answer:
-        record = decision_record(
-            verdict,
-            decision_id=case.decision_id,
-            provenance=self._provenance,
-            elapsed_us=case.elapsed_us,
-            session=question.session_id or None,
-            request_id=question.request_id or None,
-        )
-        audited = self._append(record)
-        if verdict.allowed and not audited:
-            raise CodedError(
-                Code.AUDIT_UNAVAILABLE,
-                "The payload may not run, since its audit record could not be written.",
-            )
-        envelope = verdict_envelope(
-            verdict,
-            elapsed_ms=case.elapsed_ms,
-            decision_id=case.decision_id,
-            provenance=self._provenance,
-            audited=audited,
-            session_id=question.session_id or None,
-            allowed_targets=self._allowed_targets,
-        )
-        binding = binding_message(
-            code_hash=verdict.code_hash,
-            target=verdict.target,
-            shape=verdict.shape,
-            profile=verdict.profile,
-            policy_digest=self._digest,
-            decision_id=case.decision_id,
-            request_id=question.request_id,
-        )
-        return Answer(verdict.code, envelope, binding, tuple(finding.construct for finding in verdict.shadow))
-
-    def _refused(self, case: _Case, refusal: CodedError) -> Answer:
+    def _refused(self, case: Case, refusal: CodedError) -> Answer:
         received = case.reading.received
         code_hash = hashlib.sha256(received.code).hexdigest()
-        # A flood of refusals for want of room must not fill the disk, and without a sink there is nothing to
-        # try.
-        audited = refusal.code not in {Code.OVERLOADED, Code.AUDIT_UNAVAILABLE} and self._append(
-            self._refusal_record(case, refusal.code, code_hash),
-        )
         meta = Meta(
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
-            audited=audited,
+            audited=self._ledger.refusal(case, refusal.code, code_hash),
             session_id=received.session_id or None,
         )
         binding = binding_message(
@@ -197,30 +179,19 @@ class Decider:
         )
         return Answer(refusal.code, refusal.envelope(meta), binding)
 
-    def _refusal_record(self, case: _Case, code: Code, code_hash: str) -> AuditRecord:
-        received = case.reading.received
-        return AuditRecord(
-            kind=Kind.DECISION,
-            decision_id=case.decision_id,
-            session=received.session_id or None,
-            request_id=received.request_id or None,
-            target=received.target,
-            shape=received.shape,
-            outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else Outcome.DENY,
-            code=code,
-            code_hash=code_hash,
-            code_length=len(received.code),
-            policy_digest=self._digest,
-            ruleset=self._provenance.ruleset_digest,
-            grammar=self._provenance.grammar_version,
-            version=self._provenance.service_version,
-            elapsed_us=case.elapsed_us,
-        )
 
-    def _append(self, record: AuditRecord) -> bool:
-        try:
-            self._audit_log.append(record)
-        except AuditUnavailable as failure:
-            LOG.error("%s", failure)  # noqa: TRY400 - the cause is in the text
-            return False
-        return self._audit_log.audits
+def check_open(remaining: float | None, *, stopping: bool) -> None:
+    """Raise CodedError when the service drains, or the caller no longer waits."""
+    if stopping:
+        raise CodedError(Code.SHUTTING_DOWN, "The service is shutting down.")
+    if remaining is not None and remaining <= 0:
+        raise CodedError(Code.DEADLINE_EXCEEDED, "The caller's deadline has passed.")
+
+
+def overloaded(limit: str, allowed: int) -> CodedError:
+    """Return the refusal for want of room: ``limit`` is what ran out, ``allowed`` its size."""
+    return CodedError(
+        Code.OVERLOADED,
+        "The service has no room for another request.",
+        repair=Repair(limit=limit, allowed=allowed),
+    )

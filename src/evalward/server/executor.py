@@ -24,12 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One payload to judge, with everything that decides about it."""
+    """One payload to judge, with everything that decides about it.
+
+    Without a shape it is judged in every shape that it could have, or, with ``shape_from_text``, in the one
+    in which the sandbox would run it.
+    """
 
     payload: bytes
     target: Target
     shape: Shape | None
     rules: Rules
+    shape_from_text: bool = False
 
 
 class Overloaded(Exception):  # noqa: N818 - named for the registry's code
@@ -77,7 +82,7 @@ class InProcessExecutor:
             else:
                 self._wait(patience)
         try:
-            return self._judge(job.payload, target=job.target, shape=job.shape, rules=job.rules)
+            return self._judge(job.payload, target=job.target, shape=_shape(job), rules=job.rules)
         finally:
             with self._lock:
                 self._running -= 1
@@ -101,3 +106,13 @@ class InProcessExecutor:
 
     def _has_room(self) -> bool:
         return self._running < self._max_concurrent
+
+
+def _shape(job: Job) -> Shape | None:
+    if job.shape is not None or not job.shape_from_text:
+        return job.shape
+    if not job.rules.allowed or len(job.payload) > job.rules.limits.payload_bytes:
+        return None  # denied before its text is looked at
+    from evalward.sandbox import choose_shape  # noqa: PLC0415 - only a service that evaluates loads the engine
+
+    return choose_shape(job.payload)

@@ -21,6 +21,7 @@ and spare ones, so that a health check never waits for a thread.
 from __future__ import annotations
 
 import logging
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,8 +31,11 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
+from evalward.guard.target import Target
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
+from evalward.server.late import LateEvaluator
+from evalward.server.ledger import Ledger
 from evalward.server.listen import Listener
 from evalward.server.service import SERVICE_NAME, GuardService
 
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from evalward.errors import Provenance
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
+    from evalward.server.evaluation import Runner
     from evalward.server.listen import TcpAddress, UnixAddress
 
 LOG = logging.getLogger("evalward.server")
@@ -51,26 +56,39 @@ BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays 
 # A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
 MESSAGE_FACTOR = 4
 MESSAGE_EXTRA_BYTES = 64 * 1024
+ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit, which is not asked: asking would load the engine
 CANCEL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits."""
+    """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
+
+    ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
+    wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
+    or with the first run.
+    """
 
     max_concurrent: int = 2
     queue: int = 64
     drain_seconds: float = 10.0
     reflection: bool = False
+    evaluation_deadline_ms: int = 1_000
+    evaluation_queue: int = 16
+    warm_sandbox: bool = True
 
 
-def bounded_server(settings: Settings, payload_bytes: int) -> grpc.Server:
-    """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``."""
+def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = False) -> grpc.Server:
+    """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``.
+
+    One that ``evaluates`` has room for the arguments, and threads for the runs.
+    """
+    threads = settings.max_concurrent + settings.queue + SPARE_THREADS
+    if evaluates:
+        threads += settings.evaluation_queue + (os.cpu_count() or 1)
+        payload_bytes += ARGUMENT_BYTES
     return grpc.server(
-        ThreadPoolExecutor(
-            settings.max_concurrent + settings.queue + SPARE_THREADS,
-            thread_name_prefix="rpc",
-        ),
+        ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
         maximum_concurrent_rpcs=BACKSTOP,
         options=[
             ("grpc.max_receive_message_length", MESSAGE_FACTOR * payload_bytes + MESSAGE_EXTRA_BYTES),
@@ -83,7 +101,7 @@ def bounded_server(settings: Settings, payload_bytes: int) -> grpc.Server:
 class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts
         self,
         judge: Callable[..., Verdict],
         *,
@@ -91,6 +109,7 @@ class Server:
         provenance: Provenance,
         audit_log: AuditSink,
         settings: Settings,
+        runner: Runner | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
@@ -100,15 +119,25 @@ class Server:
             max_concurrent=settings.max_concurrent,
             queue=settings.queue,
         )
-        decider = Decider(policy=policy, audit_log=audit_log, executor=self._executor, provenance=provenance)
-        self._service = GuardService(decider, policy, provenance)
+        ledger = Ledger(audit_log, provenance)
+        decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
+        self._evaluates = policy.for_target(Target.SANDBOX).allowed
+        self._evaluator = LateEvaluator(
+            decider,
+            ledger,
+            provenance,
+            deadline_ms=settings.evaluation_deadline_ms,
+            queue=settings.evaluation_queue,
+            runner=runner,
+        )
+        self._service = GuardService(decider, self._evaluator, policy, provenance)
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._health = health.HealthServicer(
             experimental_non_blocking=True,
             experimental_thread_pool=self._watches,
         )
-        self._grpc = bounded_server(settings, policy.limits.payload_bytes)
+        self._grpc = bounded_server(settings, policy.limits.payload_bytes, evaluates=self._evaluates)
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
         if settings.reflection:
@@ -127,6 +156,8 @@ class Server:
             raise
         self._grpc.start()
         self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        if self._evaluates and self._settings.warm_sandbox:
+            self._evaluator.warm_up()
         return bound
 
     def stop(self) -> bool:
@@ -137,6 +168,7 @@ class Server:
         self._grpc.stop(CANCEL_SECONDS).wait()
         self._listener.close()
         self._executor.close()
+        self._evaluator.close()
         self._watches.shutdown(wait=False)
         try:
             self._audit_log.append(self._lifecycle_record(Kind.STOP))

@@ -7,8 +7,7 @@ a string field, say) still gets an envelope and an audit record (contract.md §6
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from enum import StrEnum
 
+    from google.protobuf.message import Message
+
 E = TypeVar("E", bound="StrEnum")
+M = TypeVar("M", bound="Message")
 
 TARGETS = {getattr(pb, f"TARGET_{target.name}"): target for target in Target}
 SHAPES = {getattr(pb, f"SHAPE_{shape.name}"): shape for shape in Shape}
@@ -29,8 +31,7 @@ PROFILES = {getattr(pb, f"PROFILE_{profile.name}"): profile for profile in Profi
 CALLER_TEXT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:@/-]{0,127})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One payload to judge, as the caller declared it; ``limits`` holds only what the caller asks for."""
 
     code: bytes
@@ -43,8 +44,7 @@ class Question:
     request_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """What is known of a request even when it is refused: enough for its audit record and its binding."""
 
     code: bytes = b""
@@ -54,26 +54,23 @@ class Received:
     request_id: str = ""
 
 
-@dataclass(slots=True)
 class Reading:
     """A request while it is being read; ``received`` grows as far as the reading gets."""
 
-    wire: bytes
-    received: Received = field(default_factory=Received)
+    __slots__ = ("received", "wire")
+
+    def __init__(self, wire: bytes) -> None:
+        self.wire = wire
+        self.received = _NOTHING
 
     def question(self) -> Question:
-        """Read the whole request; raise CodedError for the first thing that is wrong with it."""
-        message = self._message()
-        known = Received(
-            code=message.code,
-            target=TARGETS.get(message.target),
-            shape=SHAPES.get(message.shape),
-            session_id=message.session_id if CALLER_TEXT.fullmatch(message.session_id) else "",
-            request_id=message.request_id if CALLER_TEXT.fullmatch(message.request_id) else "",
+        """Read a whole ValidateRequest; raise CodedError for the first thing that is wrong with it."""
+        message = self.message(pb.ValidateRequest)
+        self.receive(
+            Received(message.code, TARGETS.get(message.target), SHAPES.get(message.shape)),
+            session_id=message.session_id,
+            request_id=message.request_id,
         )
-        self.received = known
-        _check_caller_text("session_id", message.session_id)
-        _check_caller_text("request_id", message.request_id)
         if message.target == pb.TARGET_UNSPECIFIED:
             raise CodedError(
                 Code.MISSING_FIELD,
@@ -86,29 +83,47 @@ class Reading:
                 "This version does not return source context.",
                 repair=Repair(field="include_context", allowed=["false"]),
             )
+        limits = message.HasField("limits") and message.limits.ListFields()
         return Question(
-            code=message.code,
-            target=_member("target", message.target, TARGETS),
-            shape=_member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
-            profile=_member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
+            code=self.received.code,
+            target=member("target", message.target, TARGETS),
+            shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
+            profile=member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
             bindings=dict(message.bindings),
-            limits={descriptor.name: number for descriptor, number in message.limits.ListFields()},
-            session_id=message.session_id,
-            request_id=message.request_id,
+            limits={descriptor.name: number for descriptor, number in limits or ()},
+            session_id=self.received.session_id,
+            request_id=self.received.request_id,
         )
 
-    def _message(self) -> pb.ValidateRequest:
+    def message(self, kind: type[M]) -> M:
+        """Return the request as a ``kind``; raise CodedError (INVALID_INPUT) when it is none."""
         try:
-            return pb.ValidateRequest.FromString(self.wire)
+            return kind.FromString(self.wire)
         except DecodeError:
             # The decoder's own text is not repeated, since it may quote the field that it could not read.
             raise CodedError(
                 Code.INVALID_INPUT,
-                "The request is not an evalward.v1.ValidateRequest; text fields must be valid UTF-8.",
+                f"The request is not an {kind.DESCRIPTOR.full_name}; text fields must be valid UTF-8.",
             ) from None
 
+    def receive(self, known: Received, *, session_id: str, request_id: str) -> None:
+        """Keep what is ``known``, and the caller's own text as far as the audit log takes it."""
+        if not (session_id or request_id):
+            self.received = known
+            return
+        self.received = known._replace(
+            session_id=session_id if CALLER_TEXT.fullmatch(session_id) else "",
+            request_id=request_id if CALLER_TEXT.fullmatch(request_id) else "",
+        )
+        _check_caller_text("session_id", session_id)
+        _check_caller_text("request_id", request_id)
 
-def _member(name: str, number: int, members: Mapping[int, E]) -> E:
+
+_NOTHING = Received()
+
+
+def member(name: str, number: int, members: Mapping[int, E]) -> E:
+    """Return the member with ``number``; raise CodedError (INVALID_INPUT) when there is none."""
     if number not in members:
         raise CodedError(
             Code.INVALID_INPUT,

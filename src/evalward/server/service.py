@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -14,13 +15,16 @@ import grpc
 from evalward.errors import REGISTRY, canonical_json
 from evalward.errors.canonical import canonical_text
 from evalward.server.status import rich_status
-from evalward.server.wire import TARGET_NUMBERS, code_message, typed_error
+from evalward.server.wire import TARGET_NUMBERS, code_message, evaluated_message, typed_error, usage_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from evalward.errors import Provenance
     from evalward.policy import Policy
     from evalward.server.decision import Answer, Decider
+    from evalward.server.evaluation import Evaluator
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["GuardService"].full_name
 ERROR_CODES_SCHEMA = 1
@@ -31,8 +35,15 @@ LOG = logging.getLogger("evalward.server")
 class GuardService:
     """Handlers of the RPCs that are built, and the count of requests in flight that draining waits for."""
 
-    def __init__(self, decider: Decider, policy: Policy, provenance: Provenance) -> None:
+    def __init__(
+        self,
+        decider: Decider,
+        evaluator: Callable[[], Evaluator],
+        policy: Policy,
+        provenance: Provenance,
+    ) -> None:
         self._decider = decider
+        self._evaluator = evaluator
         self._policy = pb.GetPolicyResponse(
             digest=policy.digest,
             policy_json=canonical_json(policy.effective()),
@@ -52,13 +63,17 @@ class GuardService:
         self._idle = threading.Condition(self._lock)
 
     def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
-        """Return the handler to add to a server. Validate takes its request as bytes (see ``requests``)."""
+        """Return the handler to add to a server. Payloads come as bytes (see ``requests``)."""
         return grpc.method_handlers_generic_handler(
             SERVICE_NAME,
             {
                 "Validate": grpc.unary_unary_rpc_method_handler(
                     self.validate,
                     response_serializer=pb.ValidateResponse.SerializeToString,
+                ),
+                "Evaluate": grpc.unary_unary_rpc_method_handler(
+                    self.evaluate,
+                    response_serializer=pb.EvaluateResponse.SerializeToString,
                 ),
                 "ListErrorCodes": grpc.unary_unary_rpc_method_handler(
                     lambda _request, _context: self._codes,
@@ -75,18 +90,30 @@ class GuardService:
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
+        with self._counted():
+            answer = self._decider.decide(wire, remaining=context.time_remaining(), stopping=self._stopping)
+        _abort_for_infrastructure(answer, context)
+        return _response(answer)
+
+    def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
+        """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
+        with self._counted():
+            remaining = context.time_remaining()
+            answer = self._evaluator().evaluate(wire, remaining=remaining, stopping=self._stopping)
+        _abort_for_infrastructure(answer, context)
+        return _evaluate_response(answer)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
         with self._lock:
             self._in_flight += 1
         try:
-            answer = self._decider.decide(wire, remaining=context.time_remaining(), stopping=self._stopping)
+            yield
         finally:
             with self._lock:
                 self._in_flight -= 1
                 if self._stopping:
                     self._idle.notify_all()
-        if answer.code is not None and REGISTRY[answer.code].is_infrastructure:
-            context.abort_with_status(rich_status(answer.envelope))
-        return _response(answer)
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
@@ -96,6 +123,23 @@ class GuardService:
         """Wait for the requests in flight; False when the time ran out."""
         with self._idle:
             return self._idle.wait_for(lambda: self._in_flight == 0, timeout=seconds)
+
+
+def _abort_for_infrastructure(answer: Answer, context: grpc.ServicerContext) -> None:
+    if answer.code is not None and REGISTRY[answer.code].is_infrastructure:
+        context.abort_with_status(rich_status(answer.envelope))
+
+
+def _evaluate_response(answer: Answer) -> pb.EvaluateResponse:
+    response = pb.EvaluateResponse(binding=answer.binding, envelope=canonical_text(answer.envelope).encode())
+    evaluation = answer.evaluation
+    if evaluation is not None:
+        response.usage.CopyFrom(usage_message(evaluation, answer.run_us))
+    if answer.code is None and evaluation is not None:
+        response.allowed.CopyFrom(evaluated_message(evaluation))
+    elif answer.code is not None:
+        response.error.CopyFrom(typed_error(answer.envelope))
+    return response
 
 
 def _response(answer: Answer) -> pb.ValidateResponse:

@@ -10,6 +10,7 @@ from evalward.v1 import evalward_pb2 as pb
 if TYPE_CHECKING:
     from evalward.errors import ErrorRow
     from evalward.guard.target import Profile, Shape, Target
+    from evalward.sandbox import Evaluation
 
 TARGET_NUMBERS = {target: number for number, target in TARGETS.items()}
 SHAPE_NUMBERS = {shape: number for number, shape in SHAPES.items()}
@@ -73,6 +74,20 @@ def typed_error(envelope: dict[str, Any]) -> pb.Error:
         error.location.start = place.get("start", 0)
         error.location.end = place.get("end", 0)
     return error
+
+
+def evaluated_message(evaluation: Evaluation) -> pb.Evaluated:
+    """Return the outcome of a run that came to its end."""
+    return pb.Evaluated(
+        result_json=evaluation.result or b"",
+        console=[line.text for line in evaluation.console],
+        console_truncated=evaluation.console_dropped > 0,
+    )
+
+
+def usage_message(evaluation: Evaluation, elapsed_us: int) -> pb.EvaluateUsage:
+    """Return what a run used."""
+    return pb.EvaluateUsage(fuel=evaluation.fuel, memory_bytes=evaluation.memory, elapsed_us=elapsed_us)
 
 
 def code_message(row: ErrorRow) -> pb.ErrorCode:

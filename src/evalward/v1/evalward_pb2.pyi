@@ -305,7 +305,7 @@ class VerdictBinding(_message.Message):
     target: Global___Target.ValueType
     """The target that was judged."""
     shape: Global___Shape.ValueType
-    """The shape that was judged; unset when the request left it unset."""
+    """The shape that was judged. Validate: unset when the request left it unset. Evaluate: always the shape that ran."""
     policy_digest: _builtins.str
     """Lower-case hex SHA-256 of the canonical policy."""
     decision_id: _builtins.str
@@ -1073,7 +1073,7 @@ class Evaluated(_message.Message):
     CONSOLE_FIELD_NUMBER: _builtins.int
     CONSOLE_TRUNCATED_FIELD_NUMBER: _builtins.int
     result_json: _builtins.bytes
-    """The completion value as JSON text."""
+    """The completion value as JSON text; empty for undefined."""
     console_truncated: _builtins.bool
     """Whether console text was cut at its limit."""
     @_builtins.property

@@ -1,0 +1,112 @@
+"""A reply is a result only if all of it is about what was asked (contract.md §3, sandbox.md)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.proof import check_binding
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The wall time of the server's own default, for a request that names none.
+DEADLINE_SECONDS: Final = 1.0
+RUNNABLE: Final = frozenset({pb.SHAPE_SCRIPT, pb.SHAPE_EXPRESSION, pb.SHAPE_FUNCTION, pb.SHAPE_ASYNC_BODY})
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationReply:
+    """How an evaluation ended. There is a result if and only if ``ok`` is true.
+
+    ``result_json`` is the completion value as JSON text, None for ``undefined``; ``console`` are the
+    console's lines, also when the run failed. ``code`` is None exactly when ``ok`` is true; ``envelope`` is
+    the answer as JSON data (contract.md §2). ``code_hash`` and ``decision_id`` are those of ``Decision``.
+    """
+
+    ok: bool
+    code: str | None
+    envelope: dict[str, Any]
+    result_json: bytes | None = None
+    console: tuple[str, ...] = ()
+    code_hash: str = ""
+    decision_id: str = ""
+
+    @classmethod
+    def denied(cls, denial: Decision) -> EvaluationReply:
+        """Return a reply without a result, for what ``denial`` says."""
+        return cls(
+            ok=False,
+            code=denial.code,
+            envelope=denial.envelope,
+            code_hash=denial.code_hash,
+            decision_id=denial.decision_id,
+        )
+
+
+def evaluate_request(  # noqa: PLR0913 - one parameter per field of the request
+    code: bytes,
+    *,
+    arg_json: bytes | None,
+    shape: str | None,
+    profile: str | None,
+    limits: Mapping[str, int] | None,
+    seed: int | None,
+) -> pb.EvaluateRequest:
+    """Return the request; raise TypeError or ValueError for what it cannot carry."""
+    if not isinstance(code, bytes):
+        raise TypeError("a payload is bytes: what is judged is what runs")
+    request = pb.EvaluateRequest(code=code, argument_json=arg_json or b"", seed=seed)
+    if shape is not None:
+        request.shape = pb.Shape.Value(f"SHAPE_{shape!s}".upper())
+    if profile is not None:
+        request.profile = pb.Profile.Value(f"PROFILE_{profile!s}".upper())
+    if limits:
+        request.limits.CopyFrom(pb.EvaluateLimits(**limits))
+    return request
+
+
+def seconds_for(request: pb.EvaluateRequest) -> float:
+    """Return the wall time that the run of ``request`` may take."""
+    limits = request.limits
+    return limits.deadline_ms / 1000 if limits.HasField("deadline_ms") else DEADLINE_SECONDS
+
+
+def reply_from(
+    request: pb.EvaluateRequest, response: pb.EvaluateResponse, *, policy_digest: str | None
+) -> EvaluationReply:
+    """Return the outcome in ``response``; raise Unproven when it does not hold for ``request``."""
+    outcome = response.WhichOneof("outcome")
+    if outcome is None:
+        raise Unproven("the reply has no outcome")
+    ok = outcome == "allowed"
+    envelope = read_envelope(response.envelope, ok=ok)
+    binding = response.binding
+    check_binding(request, binding, envelope, target=pb.TARGET_SANDBOX, policy_digest=policy_digest)
+    code = None if ok else str(envelope["code"])
+    result = response.allowed.result_json or None
+    if ok:
+        if binding.shape not in RUNNABLE:
+            raise Unproven("the verdict does not say in which shape the payload ran")
+        told = envelope.get("result_json")
+        if told != (None if result is None else result.decode()):
+            raise Unproven("the envelope contradicts the result")
+    elif response.error.code != code:
+        raise Unproven("the envelope contradicts the outcome")
+    return EvaluationReply(
+        ok=ok,
+        code=code,
+        envelope=envelope,
+        result_json=result,
+        console=_console(envelope),
+        code_hash=binding.code_hash,
+        decision_id=binding.decision_id,
+    )
+
+
+def _console(envelope: dict[str, Any]) -> tuple[str, ...]:
+    """Return the console's lines, which an error envelope has among its details."""
+    lines = envelope.get("console") or envelope.get("details", {}).get("console") or ()
+    return tuple(str(line["text"]) for line in lines)

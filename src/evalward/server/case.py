@@ -1,0 +1,41 @@
+"""One request on its way through the service: who it is, when it began, and how far it got."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from evalward.audit import Kind
+
+if TYPE_CHECKING:
+    from evalward.server.requests import Reading
+
+
+class Case:
+    """The parts of one request that every step needs.
+
+    ``stage`` is the record that is due next: a decision, or, once the payload was allowed, an evaluation.
+    """
+
+    __slots__ = ("decision_id", "reading", "stage", "started")
+
+    def __init__(self, reading: Reading) -> None:
+        self.started = time.perf_counter()
+        self.decision_id = os.urandom(16).hex()
+        self.reading = reading
+        self.stage = Kind.DECISION
+
+    @property
+    def elapsed_us(self) -> int:
+        """Microseconds since the request came."""
+        return int((time.perf_counter() - self.started) * 1e6)
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Milliseconds since the request came."""
+        return self.elapsed_us / 1000
+
+    def left_of(self, seconds: float | None) -> float | None:
+        """Return how much is left of the ``seconds`` that the caller gave at the start; None: no end."""
+        return None if seconds is None else seconds - (time.perf_counter() - self.started)

@@ -1,0 +1,64 @@
+"""The evaluator, made with the first request that needs it: loading the engine costs a start its second."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalward.errors import Provenance
+    from evalward.server.decision import Decider
+    from evalward.server.evaluation import Evaluator, Runner
+    from evalward.server.ledger import Ledger
+
+LOG = logging.getLogger("evalward.server")
+
+
+class LateEvaluator:
+    """Makes one ``Evaluator`` when it is first called, on whichever thread comes first."""
+
+    def __init__(  # noqa: PLR0913 - what the evaluator is made of
+        self,
+        decider: Decider,
+        ledger: Ledger,
+        provenance: Provenance,
+        *,
+        deadline_ms: int,
+        queue: int,
+        runner: Runner | None = None,
+    ) -> None:
+        self._parts = (decider, ledger, provenance)
+        self._deadline_ms = deadline_ms
+        self._queue = queue
+        self._runner = runner
+        self._made: Evaluator | None = None
+        self._lock = threading.Lock()
+        self._warming: threading.Thread | None = None
+
+    def __call__(self) -> Evaluator:
+        """Return the evaluator."""
+        with self._lock:
+            if self._made is None:
+                from evalward.server.evaluation import Evaluator  # noqa: PLC0415 - it loads the engine
+
+                self._made = Evaluator(
+                    *self._parts, deadline_ms=self._deadline_ms, queue=self._queue, runner=self._runner
+                )
+            return self._made
+
+    def warm_up(self) -> None:
+        """Begin to build the engine on a thread of its own; requests for the guard do not wait for it."""
+        self._warming = threading.Thread(target=self._warm, name="sandbox-warm-up", daemon=True)
+        self._warming.start()
+
+    def close(self) -> None:
+        """Wait until a warm-up that is still going on has ended."""
+        if self._warming is not None:
+            self._warming.join()
+
+    def _warm(self) -> None:
+        try:
+            self().warm_up()
+        except Exception as failure:  # noqa: BLE001 - the first request tries again and tells its caller
+            LOG.warning("the sandbox could not be made ready: %s", type(failure).__name__)

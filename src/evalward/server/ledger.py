@@ -1,0 +1,131 @@
+"""What the audit log gets of a request: its decision, its evaluation, or why it was refused.
+
+A record that cannot be written takes an ALLOW and a result with it; a denial is still given, marked as not
+audited (service.md, Audit log).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
+from evalward.errors import REGISTRY, Code, CodedError
+
+if TYPE_CHECKING:
+    from evalward.audit import AuditSink
+    from evalward.errors import Provenance
+    from evalward.guard.verdict import Verdict
+    from evalward.sandbox import Evaluation
+    from evalward.server.case import Case
+
+LOG = logging.getLogger("evalward.server")
+
+
+class Ledger:
+    """Records of one service in one audit log; each says whether it was really kept."""
+
+    def __init__(self, audit_log: AuditSink, provenance: Provenance) -> None:
+        self._audit_log = audit_log
+        self._provenance = provenance
+
+    def verdict(self, case: Case, verdict: Verdict) -> bool:
+        """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
+        received = case.reading.received
+        audited = self._append(
+            decision_record(
+                verdict,
+                decision_id=case.decision_id,
+                provenance=self._provenance,
+                elapsed_us=case.elapsed_us,
+                session=received.session_id or None,
+                request_id=received.request_id or None,
+            )
+        )
+        if verdict.allowed and not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE,
+                "The payload may not run, since its audit record could not be written.",
+            )
+        return audited
+
+    def evaluation(
+        self, case: Case, verdict: Verdict, evaluation: Evaluation, *, argument: bytes, elapsed_us: int
+    ) -> bool:
+        """Record how the run of what ``verdict`` allowed ended: sizes, fuel and time, no content.
+
+        Raise CodedError (AUDIT_UNAVAILABLE) when the run gave a result and its record is not kept.
+        """
+        code = evaluation.code
+        outcome = Outcome.COMPLETED
+        if code is not None:
+            outcome = Outcome.ERROR if REGISTRY[code].is_infrastructure else Outcome.FAILED
+        audited = self._append(
+            AuditRecord(
+                kind=Kind.EVALUATION,
+                decision_id=case.decision_id,
+                session=case.reading.received.session_id or None,
+                request_id=case.reading.received.request_id or None,
+                target=verdict.target,
+                shape=evaluation.shape,
+                profile=verdict.profile,
+                outcome=outcome,
+                code=code,
+                code_hash=verdict.code_hash,
+                code_length=verdict.code_length,
+                policy_digest=self._provenance.policy_digest,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+                elapsed_us=elapsed_us,
+                argument_bytes=len(argument),
+                result_bytes=len(evaluation.result or b""),
+                console_bytes=sum(len(line.text.encode()) for line in evaluation.console),
+                fuel=evaluation.fuel,
+                memory_bytes=evaluation.memory,
+            )
+        )
+        if code is None and not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE,
+                "The result is withheld, since the evaluation's audit record could not be written.",
+            )
+        return audited
+
+    def refusal(self, case: Case, code: Code, code_hash: str) -> bool:
+        """Record that ``code`` ended the request before there was a verdict, or after it a result."""
+        # Without a sink there is nothing to try.
+        if code is Code.AUDIT_UNAVAILABLE:
+            return False
+        # A flood of refusals for want of room must not fill the disk; behind an ALLOW, each has its record.
+        if code is Code.OVERLOADED and case.stage is Kind.DECISION:
+            return False
+        refused = Outcome.DENY if case.stage is Kind.DECISION else Outcome.FAILED
+        received = case.reading.received
+        return self._append(
+            AuditRecord(
+                kind=case.stage,
+                decision_id=case.decision_id,
+                session=received.session_id or None,
+                request_id=received.request_id or None,
+                target=received.target,
+                shape=received.shape,
+                outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
+                code=code,
+                code_hash=code_hash,
+                code_length=len(received.code),
+                policy_digest=self._provenance.policy_digest,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+                elapsed_us=case.elapsed_us,
+            )
+        )
+
+    def _append(self, record: AuditRecord) -> bool:
+        try:
+            self._audit_log.append(record)
+        except AuditUnavailable as failure:
+            LOG.error("%s", failure)  # noqa: TRY400 - the cause is in the text
+            return False
+        return self._audit_log.audits
