@@ -1,7 +1,25 @@
 """Whether a payload holds anything to resolve at all (guard.md §6).
 
-A capability must be named somewhere, by a word or by a key that is put together, so a payload with none of
-these words, no computed key and no bare ``this`` reaches none, however it is parsed. Every test errs towards True.
+A capability is reached by a name that stands in the text, or by a key that is put together. So a payload with
+none of the names, no computed key, no bare ``this`` and no escape that could spell a name reaches none, in
+whatever way it is parsed, and the resolver need not run. Every test errs towards True.
+
+The names are whole words of the raw text, in code, strings and comments alike: what the catalogue labels or
+lists as a sink, and ``_MEMBERS``. Some names of functions are *not* among them, although a capability may pass
+through what they name, because they yield none that was not named otherwise:
+
+- ``then``, ``apply``, ``call``, ``bind``, ``toString``, ``valueOf``, ``toJSON``, ``Symbol``: they call or hand on a
+  function that the payload already has. To be a capability it was named, or read by a computed key.
+- ``super.x``, ``new.target``: a function's member, or a function, of the payload; the way on from there is
+  ``constructor``, ``__proto__`` or a computed key.
+- a template's tag is a callee like any other.
+
+``mentions`` says which words are forgiven in which places. What is *written* matters too: a standard object
+that is replaced or changed (``JSON.parse = f``) changes every program, so that one which is used other than by
+a call of a member loads a payload that assigns members.
+
+What made the difference, on 1 KB: one regular expression over all words costs 0.8 of a parse, ``in`` for each
+word 0.5, taking the words out by one ``findall`` and one look into a set 0.1.
 """
 
 from __future__ import annotations
@@ -10,57 +28,97 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.mentions import are_harmless
 
 if TYPE_CHECKING:
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.program import Survey
 
-# Members that lead somewhere from ordinary values, or sinks that judge what they are given.
+# Members that lead somewhere from ordinary values, and what judges that which it is given.
 _MEMBERS = (
-    "constructor prototype __proto__ caller callee arguments prepareStackTrace getPrototypeOf setPrototypeOf "
-    "getOwnPropertyDescriptor defineProperty defineProperties __lookup __define Reflect Proxy Symbol setTimeout "
-    "setInterval setImmediate evaluate evaluateHandle $eval waitForFunction evaluateAll exposeFunction exposeBinding "
-    "setAttribute createElement insertAdjacentHTML write innerHTML outerHTML srcdoc src href action location with import "
-    "export super new.target toString valueOf toJSON then apply electron app shell BrowserWindow webContents"
+    "constructor prototype __proto__ caller callee arguments prepareStackTrace captureStackTrace getPrototypeOf "
+    "setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors defineProperty defineProperties "
+    "__lookupGetter__ __lookupSetter__ __defineGetter__ __defineSetter__ Reflect Proxy setTimeout setInterval "
+    "setImmediate evaluate evaluateHandle evaluateAll $eval $$eval waitForFunction exposeFunction exposeBinding "
+    "setAttribute setAttributeNS setAttributeNode setAttributeNodeNS createElement createElementNS "
+    "insertAdjacentHTML write writeln innerHTML outerHTML srcdoc src href action location import export "
+    "attributes getAttributeNode getNamedItem createAttribute createAttributeNS Attr toggleAttribute execCommand "
+    "electron electronApp app shell BrowserWindow webContents"
 )
+_WORD = re.compile(rb"[A-Za-z_$][\w$]*")
 
 
-def _words(catalogue: Catalogue) -> frozenset[str]:
+def _words(catalogue: Catalogue) -> frozenset[bytes]:
     words = set(_MEMBERS.split())
     for path, entry in catalogue.entries.items():
-        if entry.label is not None:
+        if (entry.label is not None and "." not in path) or _is_labelled(catalogue, entry.result):
             words.add(path.rpartition(".")[2])
-        words.update(name for name, member in entry.members.items() if member.label is not None)
+        words.update(
+            name
+            for name, member in entry.members.items()
+            if member.label is not None or _is_labelled(catalogue, member.result)
+        )
         words.update(entry.sinks)
-    words.update(
-        name
-        for name, member in catalogue.globals.items()
-        if member.label is not None or member.result == "@globalThis"
+    return frozenset(word.encode() for word in words)
+
+
+def _is_labelled(catalogue: Catalogue, result: str) -> bool:
+    """Say whether a result, or what it is a promise or an array of, is a capability."""
+    entry = catalogue.entries.get(result.rpartition(":")[2].removeprefix("@"))
+    return entry is not None and entry.label is not None
+
+
+_TRIGGERS = _words(load_catalogue())
+
+
+def _standard_objects(catalogue: Catalogue) -> dict[bytes, bool]:
+    """Return the globals of ECMA-262, each with whether it holds functions that a payload could replace."""
+    names = {name for path, name in catalogue.standard if path == "globalThis"}
+    holders = {path for path, member in catalogue.standard if member not in ("constructor", "prototype")}
+    return {name.encode(): name in holders for name in sorted(names - {"globalThis"})}
+
+
+_STANDARD = _standard_objects(load_catalogue())
+_STANDARD_NAMES = frozenset(_STANDARD)
+_STANDARD_USE = {
+    name: (
+        re.compile(rb"(?<![\w$])%s(?![\w$])" % name),
+        re.compile(rb"(?<![\w$])(?:%s(?:\.[\w$]+)?\(|(?:new|instanceof) %s(?![\w$.]))" % (name, name)),
+        re.compile(rb"(?<![\w$])%s\s*+(?:/|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%%&|^])?=(?![=>])|[\]}]\s*=)" % name),
     )
-    return frozenset(words - {"constructor.prototype"})
-
-
-def _pattern(words: frozenset[str]) -> re.Pattern[bytes]:
-    ordered = sorted(words, key=lambda word: (-len(word), word))
-    return re.compile(rb"(?<![\w$])(?:" + b"|".join(re.escape(word.encode()) for word in ordered) + rb")")
-
-
-_TRIGGER = _pattern(_words(load_catalogue()))
+    for name in _STANDARD
+}
+# A member on the left of an assignment, or what may stand for one.
+_MEMBER_WRITE = re.compile(
+    rb"(?:[\w$)\]]\s*\??\.\s*#?[\w$]+|[\]})])\s*(?:(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^])?=(?![=>])|\+\+|--)"
+    rb"|(?:\+\+|--)|(?<![\w$])(?:delete|assign)(?![\w$])|for\s*\([^;()]*[.\])][^;()]* (?:of|in) |//|/\*"
+)
 
 
 def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
     """Whether the resolver must run on a payload."""
     del strict
-    return (
+    if (
         survey.dynamic_subscript
-        or survey.escaped_subscript
         or survey.computed_key
         or survey.bare_this
         or survey.with_statement
-        or survey.import_export
-        or survey.meta_property
         or survey.escaped_identifier
         or survey.escaped_string
-        or survey.tagged_template
-        or _TRIGGER.search(source) is not None
-    )
+    ):
+        return True
+    present = frozenset(_WORD.findall(source))
+    if not present.isdisjoint(_TRIGGERS) and not are_harmless(source, present & _TRIGGERS, present):
+        return True
+    return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
+
+
+def _may_change(source: bytes, names: frozenset[bytes]) -> bool:
+    """Say whether a standard object may be replaced, or one of its members."""
+    for name in names:
+        use, harmless, assigned = _STANDARD_USE[name]
+        if len(use.findall(source)) > len(harmless.findall(source)) and (
+            assigned.search(source) or (_STANDARD[name] and _MEMBER_WRITE.search(source))
+        ):
+            return True
+    return False

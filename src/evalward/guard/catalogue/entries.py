@@ -29,6 +29,10 @@ from typing import Any
 ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright")
 
 
+_JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
+_TIMERS = ("setTimeout", "setInterval")
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One object of the catalogue."""
@@ -77,6 +81,9 @@ class Catalogue:
                     if what.result.startswith("@")
                 }
         self.globals = self.entries["globalThis"].members
+        # Methods that judge what they are given, wherever they stand: an unknown object may be an element or a window.
+        self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {name: name for name in _TIMERS}
+        self.element_sinks = self.entries["Element"].sinks
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""
@@ -85,7 +92,7 @@ class Catalogue:
 
     def is_standard(self, path: str, name: str) -> bool:
         """Whether a member is an object or function that ECMA-262 defines: replacing it changes every program."""
-        return (path, name) in self.standard
+        return (path, name) in self.standard and path != "console"
 
     def _add(self, path: str, table: dict[str, Any]) -> None:
         old = self.entries.get(path)

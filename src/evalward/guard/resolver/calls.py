@@ -19,9 +19,8 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    NEVER_CALLED,
     NULL,
-    PRIMITIVE_UNKNOWNS,
-    SELECTED,
     TEXT,
     U1,
     U2,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
 
-_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
     "text": of(TEXT),
@@ -128,7 +126,7 @@ class Calls(Iteration):
                 result = join(result, self._call_object(atom, this, args, rest, start, end))
             elif type(atom) is Known:
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
-            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
+            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
 

@@ -190,6 +190,8 @@ class Catalogued(Operators):
         if isinstance(atom, HeapObject):
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
+            if atom.path in {"Element", "document"}:
+                return of(known("Element"))  # one entry stands for every interface of the DOM
             entry = self.catalogue.get(atom.path)
             return of(known(entry.prototype)) if entry.prototype else of(NULL)
         if type(atom) is str or atom in STRING_UNKNOWNS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ from evalward.guard.resolver.values import (
     Primitive,
     Unknown,
     Value,
+    is_active,
     join,
     number,
     of,
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_PRODUCT = 64
-ACTIVE_MARKUP = re.compile(
-    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
-    r"(?:java|vb)\s*script\s*:|data\s*:\s*text/html",
-    re.IGNORECASE,
-)
 _MAX_NESTING = 24
 
 
@@ -241,7 +236,7 @@ class Coercion(Judgement):
     def _unresolved_text(pieces: Sequence[Value]) -> Value:
         """Return an unknown string that remembers whether a constant piece is active markup."""
         for piece in pieces:
-            if ACTIVE in piece or any(type(a) is str and "<" in a and ACTIVE_MARKUP.search(a) for a in piece):
+            if ACTIVE in piece or any(type(a) is str and is_active(a) for a in piece):
                 return of(ACTIVE)
         return of(TEXT) if any(TEXT in piece for piece in pieces) else V_STRING
 

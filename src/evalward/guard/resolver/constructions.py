@@ -16,8 +16,8 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
     DATA,
+    NEVER_CALLED,
     NULL,
-    PRIMITIVE_UNKNOWNS,
     SELECTED,
     TEXT,
     U0,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
+_NEVER_CALLED = NEVER_CALLED | {SELECTED}  # SELECTED only marks what stands beside it
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
     "text": of(TEXT),
@@ -112,13 +112,13 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        fields = target.properties.get("@@fields", BOTTOM)
-        for atom in fields:
-            if isinstance(atom, HeapObject):
-                self.enter(atom, this, ())
+        self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
-            return self.construct_parent(target, this, args, rest, start, end)
+            replaced = self.construct_parent(target, this, args, rest, start, end)
+            if replaced:
+                self.initialise_fields(target, replaced)
+            return replaced
         result: Value = BOTTOM
         for atom in own:
             if isinstance(atom, HeapObject) and atom.unit is not None:
@@ -132,6 +132,12 @@ class Constructions(Calls):
                 )
         return result
 
+    def initialise_fields(self, target: HeapObject, this: Value) -> None:
+        """Run a class's field initialisers on an instance, or on what a parent's constructor returns instead."""
+        for atom in target.properties.get("@@fields", BOTTOM):
+            if isinstance(atom, HeapObject):
+                self.enter(atom, this, ())
+
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
@@ -141,7 +147,8 @@ class Constructions(Calls):
             if isinstance(parent, HeapObject) and parent.kind == "class":
                 result = join(result, self.initialise(parent, this, args, rest, start, end))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
-                self.enter(parent, this, args, rest)
+                made = self.enter(parent, this, args, rest)
+                result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, start, end, rest))
         return result

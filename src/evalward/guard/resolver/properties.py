@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     DATA,
     NULL,
     SELECTED,
+    SELECTED_PROTOTYPE,
     STRING_UNKNOWNS,
     U1,
     U2,
@@ -106,12 +107,14 @@ class Properties(Catalogued):
             found = self.get_builtin("Object.prototype", name, start, end)
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
-            return of(DATA)
+            return self._may_be_page_object(name) | of(DATA)
         if atom is SELECTED:
-            return of(SELECTED) if name == "prototype" else BOTTOM
+            return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
+        if atom is SELECTED_PROTOTYPE:
+            return BOTTOM
         if name in {"call", "apply", "bind"}:
             return of(known(f"Function.prototype.{name}"))
-        return of(U1)
+        return self._may_be_page_object(name) | of(U1)
 
     def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
         if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
@@ -130,7 +133,12 @@ class Properties(Catalogued):
             return self.get_builtin("Object.prototype", name, start, end)
         if name in {"call", "apply", "bind"}:
             return of(known(f"Function.prototype.{name}"))
-        return of(host(f"{atom.path}.{name}"))
+        return self._may_be_page_object(name) | of(host(f"{atom.path}.{name}"))
+
+    def _may_be_page_object(self, name: str) -> Value:
+        """Return the method of this name that judges what it is given, since any unknown object may be an element."""
+        path = self.catalogue.judging.get(name)
+        return of(known(path)) if path is not None else BOTTOM
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""

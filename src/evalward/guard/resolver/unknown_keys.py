@@ -17,6 +17,7 @@ from evalward.guard.resolver.values import (
     DATA,
     NULL,
     SELECTED,
+    SELECTED_PROTOTYPE,
     STRING_UNKNOWNS,
     U0,
     U1,
@@ -77,7 +78,7 @@ class UnknownKeys(Properties):
             return V_STRING if type(atom) is str else of(atom)
         if isinstance(atom, Host):
             return of(host(f"{atom.path}.0"))
-        if atom is SELECTED:
+        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             return BOTTOM
         if atom is DATA or atom is U0 or atom is W0:
             return of(atom)
@@ -85,7 +86,7 @@ class UnknownKeys(Properties):
 
     def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
-        if atom is SELECTED:
+        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             return BOTTOM
         self.unresolved(atom, start, end)
         if isinstance(atom, HeapObject):
@@ -165,17 +166,23 @@ class UnknownKeys(Properties):
         return of(U0)
 
     def items_of(self, value: Value) -> list[Value] | None:
-        """Return the items of an exact array, or a constant's characters, if that is all the value holds."""
+        """Return the items of an exact array if that is all the value holds."""
         if len(value) != 1:
             return None
         (atom,) = value
-        if type(atom) is str and len(atom) <= MAX_ITEMS:
-            return [of(character) for character in atom]
         if isinstance(atom, HeapObject) and atom.kind == "array" and not atom.escaped:
             atom.readers.add(self.unit)
             if atom.exact and len(atom.items) <= MAX_ITEMS:
                 return atom.items
         return None
+
+    def iterated_items(self, value: Value) -> list[Value] | None:
+        """Return what iterating gives, item by item: of an exact array or of a string constant."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str and len(atom) <= MAX_ITEMS:
+                return [of(character) for character in atom]
+        return self.items_of(value)
 
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""

@@ -12,6 +12,8 @@ handing it on is how ordinary code passes ``table[row][column]`` around. ``BUILT
 
 from __future__ import annotations
 
+import html
+import re
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that ma
 ANY_STRING = Unknown("ANY_STRING", 2)
 TEXT = Unknown("TEXT", 2)
 ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
+SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
 SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
@@ -123,6 +126,7 @@ V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
 PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
+NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {SELECTED, SELECTED_PROTOTYPE}  # what only marks what stands beside it
 STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE})
 
 _numbers: dict[str, Primitive] = {}
@@ -214,6 +218,22 @@ def of(*atoms: Atom) -> Value:
 V_GLOBAL: Value = of(known("globalThis", "global-object"))
 
 
+_ACTIVE_MARKUP = re.compile(
+    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
+    r"(?:java|vb)script:|data:text/html",
+    re.IGNORECASE,
+)
+_INVISIBLE = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
+
+
+def is_active(text: str) -> bool:
+    """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling."""
+    if "<" not in text and ":" not in text:
+        return False
+    decoded = html.unescape(text) if "&" in text else text
+    return bool(_ACTIVE_MARKUP.search(decoded) or (":" in decoded and _ACTIVE_MARKUP.search(_INVISIBLE.sub("", decoded))))
+
+
 def join(left: Value, right: Value) -> Value:
     """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
     if right <= left:
@@ -245,6 +265,8 @@ def widened(value: Value, *, force: bool = False) -> Value:
         force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value
     ):
         value = value.difference(strings)
+        if any(is_active(text) for text in strings):
+            value |= of(ACTIVE)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
     numbers = [a for a in value if type(a) is Primitive and a.type == "number"]

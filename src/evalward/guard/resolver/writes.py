@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.coercion import ACTIVE_MARKUP
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.unknown_keys import UnknownKeys
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
+    BOTTOM,
     DATA,
     SELECTED,
+    SELECTED_PROTOTYPE,
     STRING_UNKNOWNS,
     TEXT,
     V_U1,
@@ -21,6 +22,7 @@ from evalward.guard.resolver.values import (
     Known,
     Primitive,
     Value,
+    is_active,
     of,
 )
 
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
 _SCRIPT_URL = re.compile(
     r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
 )
-_URL_ATTRIBUTES = frozenset(
-    {"href", "src", "action", "formaction", "xlink:href", "data", "background", "poster"}
+# What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
+_SHARED_NAMES = frozenset(
+    "constructor prototype toString valueOf toJSON hasOwnProperty isPrototypeOf then get set value writable configurable "
+    "enumerable next done length name call apply bind exec test shell env cwd argv0 NODE_OPTIONS".split()
 )
+_ATTRIBUTE_VALUES = frozenset({"value", "nodeValue", "textContent", "baseVal"})  # of an attribute node, if it is one
 INJECTION = "dom-script-injection"
 
 
@@ -69,15 +74,23 @@ class Writes(UnknownKeys):
         elif type(atom) is Known:
             self._set_on_known(atom, name, value, start, end)
         elif atom is SELECTED:
+            if self.strict or name in _SHARED_NAMES:
+                self.polluted.append((start, end))
+        elif atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+            kind = "url" if name in _ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
+            if kind is not None:
+                self.sink(kind, value, start, end, certain=False)
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
         if target.escaped:
             self.leak(value, Flow.PROPERTY, start, end)
+        if target.kind == "proxy":
+            self._set_through_proxy(target, of(name), value, start, end)
         if name in target.setters:
             self.call(target.setters[name], of(target), (value,), start, end)
             return
@@ -98,17 +111,28 @@ class Writes(UnknownKeys):
             target.uncertain.add(name)
         self.put(target, name, value)
 
+    def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, start: int, end: int) -> None:
+        """Write through a proxy: to what it stands for, and to its ``set`` trap."""
+        inner = proxy.properties.get("@@target", frozenset())
+        handler = proxy.properties.get("@@handler", frozenset())
+        self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, start, end)
+        self.call(self.get(handler, "set", start, end), handler, (inner, key, value, of(proxy)), start, end)
+
     def _inherited_setter(
         self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
     ) -> None:
         for _ in range(16):
+            if type(parent) is Known:
+                kind = self.catalogue.get(parent.path).sinks.get(name)
+                if kind is not None:
+                    self.sink(kind, value, start, end)
             if not isinstance(parent, HeapObject):
                 return
             parent.readers.add(self.unit)
             if name in parent.setters:
                 self.call(parent.setters[name], of(target), (value,), start, end)
                 return
-            above = [atom for atom in parent.prototype if isinstance(atom, HeapObject)]
+            above = sorted(parent.prototype, key=lambda atom: isinstance(atom, HeapObject), reverse=True)
             if not above:
                 return
             parent = above[0]
@@ -127,6 +151,8 @@ class Writes(UnknownKeys):
         if atom.path == "globalThis":
             self.use(value, Flow.GLOBAL, start, end)
             self.put(self.global_object, name, value)
+        if name in _ATTRIBUTE_VALUES:
+            self.sink("url", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
         if kind is not None:
             self.sink(kind, value, start, end)
@@ -142,6 +168,8 @@ class Writes(UnknownKeys):
                 self.leak(value, Flow.PROPERTY, start, end)
             for setter in atom.setters.values():
                 self.call(setter, of(atom), (value,), start, end)
+            if atom.kind == "proxy":
+                self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
             if atom.kind == "array":
                 self.inexact(atom)
             elif not numeric and not atom.extensible:
@@ -149,7 +177,7 @@ class Writes(UnknownKeys):
                 self.changed(atom)
             self.put_element(atom, value)
             return
-        if atom is SELECTED:
+        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
             return
         if not numeric:
@@ -174,31 +202,41 @@ class Writes(UnknownKeys):
                 "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
             )
 
-    def sink(self, kind: str, value: Value, start: int, end: int) -> None:
-        """Judge a value that a DOM sink turns into markup, a URL or a document."""
+    def sink(self, kind: str, value: Value, start: int, end: int, *, certain: bool = True) -> None:
+        """Judge a value that a DOM sink turns into markup, a URL or a document.
+
+        Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        """
+        if kind not in {"handler"}:
+            value = self.strings(value, start, end)
         constants = [atom for atom in value if type(atom) is str]
-        resolved = len(constants) == len(value) or all(type(atom) in {str, Primitive} for atom in value)
+        resolved = len(constants) == len(value)
         match kind:
             case "html" | "script":
                 if (
-                    any(ACTIVE_MARKUP.search(text) or kind == "script" for text in constants)
+                    any(is_active(text) or kind == "script" for text in constants)
                     or ACTIVE in value
                 ):
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
-                elif not resolved and (self.strict or kind == "script"):
+                elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+            case "attribute":
+                if any(is_active(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
             case "url" | "navigate":
-                if any(_SCRIPT_URL.match(text) for text in constants):
+                if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
             case "handler":
-                if any(constants) or (value & STRING_UNKNOWNS):
+                if certain and (any(constants) or (value & STRING_UNKNOWNS)):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
-                for atom in value:
-                    if isinstance(atom, HeapObject):
-                        self.escape_object(atom)
+                if certain:
+                    self.use(value, Flow.CALLBACK, start, end)
+                    self.call(value, BOTTOM, (self.materialize("new:Event.prototype", start),), start, end)
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
-        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``."""
+        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        self.sink("url", value, start, end)
+        self.sink("attribute", value, start, end)
         for atom in name:
             if type(atom) is str:
                 lowered = atom.lower()
@@ -206,8 +244,6 @@ class Writes(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-                elif lowered in _URL_ATTRIBUTES:
-                    self.sink("url", value, start, end)
             elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
                 self.report(
                     "dynamic-key",

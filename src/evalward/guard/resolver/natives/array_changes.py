@@ -36,6 +36,8 @@ def mutate(run: Calls, value: Value, added: Value) -> None:
     for atom in value:
         if isinstance(atom, HeapObject):
             run.inexact(atom)
+            if atom.kind == "arguments":  # each parameter may now hold what another did
+                run.put_element(atom, atom.contents())
             if added:
                 run.put_element(atom, added)
         elif added:

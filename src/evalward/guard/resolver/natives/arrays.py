@@ -224,13 +224,13 @@ def _from(run: Calls, call: Call) -> Value:
         run.use(function, Flow.CALLBACK, call.start, call.end)
         if items is not None and len(items) <= _MAX_UNROLLED:
             items = [
-                run.call(function, V_UNDEFINED, (item, of(number(i))), call.start, call.end)
+                run.call(function, call.arg(2), (item, of(number(i))), call.start, call.end)
                 for i, item in enumerate(items)
             ]
         else:
             items = None
             joined = run.call(
-                function, V_UNDEFINED, (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
+                function, call.arg(2), (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
             )
     return make(run, call, items, joined)
 

@@ -121,6 +121,8 @@ def _entries(run: Calls, call: Call) -> Value:
 def _next(run: Calls, call: Call) -> Value:
     """``next(v)``, ``return(v)``, ``throw(v)`` of a generator: what is sent in reaches its ``yield``."""
     made = run.allocate("object", call.start, "step")
+    if call.path.endswith("throw"):
+        run.write(run.thrown, call.arg(0))
     for atom in call.this:
         if isinstance(atom, HeapObject):
             if atom.unit is not None:

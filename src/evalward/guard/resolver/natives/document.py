@@ -12,12 +12,14 @@ from evalward.guard.resolver.values import (
     DATA,
     TEXT,
     UNDEFINED,
+    V_BOOLEAN,
     V_DATA,
     V_GLOBAL,
     V_STRING,
     V_U1,
     V_UNDEFINED,
     Value,
+    is_active,
     join,
     known,
     of,
@@ -30,6 +32,23 @@ if TYPE_CHECKING:
 
 _TEXTUAL = {ANY_STRING, TEXT, ACTIVE, DATA}
 _ELEMENT = of(known("Element"))
+
+
+def _url(run: Calls, call: Call) -> Value:
+    made = run.instance("URL.prototype", call.start)
+    text = run.strings(call.arg(0), call.start, call.end)
+    if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
+        for atom in made:
+            if isinstance(atom, HeapObject):
+                run.put(atom, "href", of(ACTIVE))
+                run.put(atom, "protocol", of(ACTIVE))
+                run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
+    return made
+
+
+def _open(run: Calls, call: Call) -> Value:
+    run.sink("navigate", call.arg(0), call.start, call.end)
+    return V_GLOBAL if call.path == "open" else of(known("document"))
 
 
 def _write(run: Calls, call: Call) -> Value:
@@ -77,6 +96,7 @@ def _listener(run: Calls, call: Call) -> Value:
     run.call(call.arg(1), call.this, (event,), call.start, call.end)
     for atom in call.arg(1):
         if isinstance(atom, HeapObject) and not atom.callable:
+            run.call(run.get(of(atom), "handleEvent", call.start, call.end), of(atom), (event,), call.start, call.end)
             run.escape_object(atom)
     return V_UNDEFINED
 
@@ -87,8 +107,23 @@ def _navigate(run: Calls, call: Call) -> Value:
 
 
 def _create_attribute(run: Calls, call: Call) -> Value:
+    run.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_STRING, call.start, call.end)
+    return _ELEMENT
+
+
+def _toggle_attribute(run: Calls, call: Call) -> Value:
     run.set_attribute(call.arg(0), V_STRING, call.start, call.end)
-    return of(DATA)
+    return V_BOOLEAN
+
+
+def _exec_command(run: Calls, call: Call) -> Value:
+    run.sink("html", call.arg(2), call.start, call.end)
+    return V_BOOLEAN
+
+
+def _setter(run: Calls, call: Call) -> Value:
+    run.sink(call.path.removeprefix("setter "), call.arg(0), call.start, call.end)
+    return V_UNDEFINED
 
 
 def _parse_markup(run: Calls, call: Call) -> Value:
@@ -146,8 +181,15 @@ TRANSFER: dict[str, Transfer] = {
     "Observer": _observer,
     "location.assign": _navigate,
     "location.replace": _navigate,
-    "open": _navigate,
+    "open": _open,
+    "document.open": _open,
+    "URL": _url,
+    "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
+    "document.createAttributeNS": _create_attribute,
+    "document.execCommand": _exec_command,
+    "Element.toggleAttribute": _toggle_attribute,
+    **{f"setter {kind}": _setter for kind in ("html", "script", "url", "handler", "navigate")},
     "DOMParser.prototype.parseFromString": _parse_markup,
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
 }

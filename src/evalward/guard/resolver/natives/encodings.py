@@ -191,14 +191,32 @@ def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:
     return of(made)
 
 
+def reachable(run: Calls, value: Value) -> Value:
+    """Return the join of a value and all that is in it, as deep as it goes."""
+    result, pending = value, [atom for atom in value if isinstance(atom, HeapObject)]
+    seen = set(pending)
+    while pending:
+        target = pending.pop()
+        target.readers.add(run.unit)
+        run.spend()
+        inside = target.everything()
+        result = join(result, inside)
+        for atom in inside:
+            if isinstance(atom, HeapObject) and atom not in seen:
+                seen.add(atom)
+                pending.append(atom)
+    return result
+
+
 def _json_stringify(run: Calls, call: Call) -> Value:
     value, replacer = call.arg(0), call.arg(1)
     functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
     if functions:
         run.use(functions, Flow.CALLBACK, call.start, call.end)
-        run.call(functions, value, (V_STRING, value), call.start, call.end)
+        inside = reachable(run, value)
+        run.call(functions, inside, (V_STRING, inside), call.start, call.end)
         return V_STRING
-    for atom in value:
+    for atom in reachable(run, value):
         if isinstance(atom, HeapObject):
             convert = run.own_or_payload(atom, "toJSON")
             if convert:

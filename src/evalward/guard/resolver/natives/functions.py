@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.values import BOTTOM, V_U1, V_UNDEFINED, Value, join, of
+from evalward.guard.resolver.values import BOTTOM, V_U1, V_UNDEFINED, Known, Value, join, of
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
 
 def call(run: Calls, call: Call) -> Value:
     """``f.call(this, …)``."""
+    receiver_leaves(run, call)
     return run.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
+
+
+def receiver_leaves(run: Calls, call: Call) -> None:
+    """Judge a capability that becomes the ``this`` of a function that the payload did not write."""
+    if all(isinstance(atom, HeapObject) for atom in call.this):
+        return
+    receiver = frozenset(a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis")
+    run.use(receiver, Flow.ARGUMENT, call.start, call.end)
 
 
 def list_arguments(run: Calls, value: Value, call: Call) -> tuple[list[Value], Value]:
@@ -30,6 +40,7 @@ def list_arguments(run: Calls, value: Value, call: Call) -> tuple[list[Value], V
 
 def apply(run: Calls, call: Call) -> Value:
     """``f.apply(this, list)``."""
+    receiver_leaves(run, call)
     args, rest = list_arguments(run, call.arg(1), call) if len(call.args) > 1 or call.rest else ([], BOTTOM)
     return run.call(call.this, call.arg(0), args, call.start, call.end, rest)
 

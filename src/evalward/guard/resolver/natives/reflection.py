@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
     join,
+    known,
     of,
 )
 
@@ -28,11 +29,23 @@ if TYPE_CHECKING:
 
 
 def _get(run: Calls, call: Call) -> Value:
-    return run.get_computed(call.arg(0), call.arg(1), call.start, call.end)
+    result = run.get_computed(call.arg(0), call.arg(1), call.start, call.end)
+    if len(call.args) > 2 or call.rest:  # noqa: PLR2004 - a receiver: what getters see as `this`
+        for atom in call.arg(0):
+            if isinstance(atom, HeapObject):
+                for getter in atom.getters.values():
+                    result = join(result, run.call(getter, call.arg(2), (), call.start, call.end))
+    return result
 
 
 def _set(run: Calls, call: Call) -> Value:
     run.set_computed(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    if len(call.args) > 3 or call.rest:  # noqa: PLR2004 - a receiver: what is written
+        run.set_computed(call.arg(3), call.arg(1), call.arg(2), call.start, call.end)
+        for atom in call.arg(0):
+            if isinstance(atom, HeapObject):
+                for setter in atom.setters.values():
+                    run.call(setter, call.arg(3), (call.arg(2),), call.start, call.end)
     return V_BOOLEAN
 
 
@@ -57,8 +70,20 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
             for accessor in (*atom.getters.values(), *atom.setters.values()):
                 getters = join(getters, accessor)
     run.put(made, "get", join(getters, V_U1))
-    run.put(made, "set", join(getters, V_U1))
+    run.put(made, "set", join(join(getters, V_U1), _setters(run, call, owner, key)))
     return of(made)
+
+
+def _setters(run: Calls, call: Call, owner: Value, key: Value) -> Value:
+    """Return the setters behind the sinks of a catalogued object: calling one is a write."""
+    resolved = run.key(key, call.start, call.end)
+    result: Value = BOTTOM
+    for atom in owner:
+        if type(atom) is Known:
+            for name, kind in run.catalogue.get(atom.path).sinks.items():
+                if resolved.unknown or name in resolved.names:
+                    result = join(result, of(known(f"setter {kind}")))
+    return result
 
 
 def _get_own_property_descriptor(run: Calls, call: Call) -> Value:
@@ -73,7 +98,8 @@ def _get_own_property_descriptors(run: Calls, call: Call) -> Value:
             for name in [*atom.properties, *atom.getters]:
                 run.put(made, name, _descriptor(run, call, of(atom), of(name), f"descriptor {name}"))
         elif type(atom) is Known:
-            for name in run.catalogue.get(atom.path).members:
+            entry = run.catalogue.get(atom.path)
+            for name in [*entry.members, *(sink for sink in entry.sinks if sink not in entry.members)]:
                 run.put(made, name, _descriptor(run, call, of(atom), of(name), f"descriptor {name}"))
         run.put_element(made, _descriptor(run, call, of(atom), V_STRING, "descriptor any"))
     return of(made)
@@ -161,6 +187,7 @@ def _proxy(run: Calls, call: Call) -> Value:
     target, handler = call.arg(0), call.arg(1)
     made.extensible = True
     run.put(made, "@@target", target)
+    run.put(made, "@@handler", handler)
     run.put_element(made, target)
     for atom in target:
         if isinstance(atom, HeapObject):

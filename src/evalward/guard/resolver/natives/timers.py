@@ -10,9 +10,12 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     DATA,
     TEXT,
+    U1,
+    U2,
     V_GLOBAL,
     V_NUMBER,
     V_UNDEFINED,
+    Host,
     Value,
 )
 
@@ -27,7 +30,8 @@ def _timer(run: Calls, call: Call) -> Value:
         textual = type(atom) is str or atom in {TEXT, DATA, ANY_STRING}
         if not textual and isinstance(atom, HeapObject) and not atom.callable:
             textual = atom.kind not in {"resolver", "proxy"}
-        if textual:
+        unresolved = atom in {U1, U2} or isinstance(atom, Host)
+        if textual or (run.strict and unresolved):
             run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
     run.use(handler, Flow.CALLBACK, call.start, call.end)
     run.call(handler, V_GLOBAL, call.args[2:], call.start, call.end, call.rest)

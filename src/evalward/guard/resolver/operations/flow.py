@@ -72,7 +72,7 @@ class FlowOperations(Makers):
 
     def op_rest(self, instruction: Instruction) -> Value:
         array = self.allocate("array", instruction[5])
-        items = self.items_of(self.values[instruction[2]])
+        items = self.iterated_items(self.values[instruction[2]])
         if items is None:
             self.inexact(array)
             self.put_element(

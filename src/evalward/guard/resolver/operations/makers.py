@@ -46,7 +46,7 @@ class Makers(Members):
                 index += 1
                 continue
             spread = self.values[~register]
-            items = self.items_of(spread)
+            items = self.iterated_items(spread)
             if items is None or (array.items and len(array.items) < index):
                 self.inexact(array)
                 self.put_element(array, self.iterated(spread, None, instruction[5], instruction[6]))
@@ -108,7 +108,11 @@ class Makers(Members):
                 for name, getter in list(atom.getters.items()):
                     self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
-                    self.put(target, str(index), item)
+                    if target.kind in {"array", "arguments"}:
+                        self.inexact(target)
+                        self.put_element(target, item)
+                    else:
+                        self.put(target, str(index), item)
                 if atom.elements or atom.escaped:
                     target.extensible = True
                     self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))

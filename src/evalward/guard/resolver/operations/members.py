@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     V_UNDEFINED,
     Known,
     Value,
+    is_tainted,
     join,
     of,
 )
@@ -84,7 +85,7 @@ class Members(Names):
                     args.append(self.values[register])
                 continue
             spread = self.values[~register]
-            items = self.items_of(spread)
+            items = self.iterated_items(spread)
             if items is not None and not rest:
                 args.extend(items)
             else:
@@ -100,6 +101,8 @@ class Members(Names):
         _, _, owner_register, key, registers, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         owner = self.values[owner_register]
+        if type(key) is int:
+            self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
         twice = owner_register in self.constructors
         result: Value = BOTTOM
         for atom in owner:
@@ -113,6 +116,17 @@ class Members(Names):
                 function = self.relabelled(function)
             result = join(result, self.call(function, one, args, start, end, rest))
         return result
+
+    def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int) -> None:
+        """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
+        if all(type(atom) is not Known for atom in owner):
+            return
+        resolved = self.key(key, start, end)
+        if not resolved.unknown or not (resolved.tainted or self.strict or any(is_tainted(value) for value in args)):
+            return
+        for atom in owner:
+            if type(atom) is Known and self.catalogue.get(atom.path).sinks:
+                self.report("dynamic-key", 1, start, end, atom, f"a member of `{atom.path}` is called by a key from outside")
 
     def op_tagged(self, instruction: Instruction) -> Value:
         _, _, (callee, key), strings, registers, start, end = instruction
@@ -151,6 +165,7 @@ class Members(Names):
             return V_U1
         replaced = self.construct_parent(owner, self.read(unit.this), args, rest, start, end)
         if replaced:
+            self.initialise_fields(owner, replaced)
             self.write(
                 unit.this,
                 frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
