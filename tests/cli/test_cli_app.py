@@ -14,7 +14,7 @@ from evalward.cli import app as app_module
 from evalward.cli.app import app
 
 RUNNER = CliRunner()
-COMMANDS = ["check", "demo", "serve", "health", "codes", "corpus", "eval", "oracle"]
+COMMANDS = ["check", "demo", "serve", "health", "codes", "explain", "corpus", "eval", "oracle"]
 LOADED = "import sys; {run}; print('LOADED', *(m for m in {modules} if m in sys.modules))"
 
 

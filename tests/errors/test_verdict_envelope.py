@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from evalward.errors import REGISTRY, Code, Provenance, verdict_envelope
+from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
 
@@ -125,11 +126,15 @@ def test_shadow_findings_are_in_meta_and_not_in_details() -> None:
     ]
 
 
-def test_a_call_may_pass_better_next_actions() -> None:
-    verdict = deny(Code.EVAL_BLOCKED_CONSTRUCT, construct="eval()")
-    assert envelope_of(verdict, next_actions=["Use JSON.parse."])["next_actions"] == ["Use JSON.parse."]
-    default = list(REGISTRY[Code.EVAL_BLOCKED_CONSTRUCT].next_actions)
-    assert envelope_of(verdict)["next_actions"] == default
+@pytest.mark.parametrize(("label", "page"), [("eval()", "eval()"), ("process.binding", "process.<member>")])
+def test_the_next_actions_are_what_to_use_instead_of_the_construct(label: str, page: str) -> None:
+    verdict = deny(Code.EVAL_BLOCKED_CONSTRUCT, construct=label)
+    assert envelope_of(verdict)["next_actions"] == [*CONSTRUCTS[page].use_instead]
+
+
+def test_other_denials_have_the_next_actions_of_the_registry() -> None:
+    expected = [*REGISTRY[Code.EVAL_SYNTAX_ERROR].next_actions]
+    assert envelope_of(deny(Code.EVAL_SYNTAX_ERROR))["next_actions"] == expected
 
 
 @pytest.mark.parametrize("code", [code for code in Code if REGISTRY[code].domain == "eval"])

@@ -20,6 +20,7 @@ class _Commands(LazyGroup):
         "serve": "evalward.cli.serve:serve",
         "health": "evalward.cli.health:health",
         "codes": "evalward.cli.codes:codes",
+        "explain": "evalward.cli.explain:explain",
         "corpus": "evalward.cli.corpus:app",
         "eval": "evalward.cli.eval:eval_command",
         "oracle": "evalward.cli.oracle:oracle",

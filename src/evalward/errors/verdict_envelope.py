@@ -25,12 +25,11 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     audited: bool,
     session_id: str | None = None,
     allowed_targets: Collection[str] | None = None,
-    next_actions: Sequence[str] | None = None,
 ) -> dict[str, JsonValue]:
     """Return the envelope of ``verdict`` (contract.md §2).
 
-    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED;
-    ``next_actions`` replaces the registry's, for instance with a construct's "use instead".
+    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. The next actions of
+    EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct.
     """
     meta = Meta(
         elapsed_ms=elapsed_ms,
@@ -53,7 +52,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         verdict.code,
         _message(verdict, verdict.code),
         meta=meta,
-        next_actions=next_actions,
+        next_actions=_next_actions(verdict),
         details=_details(verdict, verdict.code),
         repair=_repair(verdict, verdict.code, allowed_targets),
     )
@@ -62,6 +61,16 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
     """Return what ``_meta.would_block`` says of ``verdict``: the findings that policy only audits."""
     return tuple(_finding(finding) for finding in verdict.shadow)
+
+
+def _next_actions(verdict: Verdict) -> Sequence[str] | None:
+    """Return what to use instead of the blocked construct, or None for what the registry says."""
+    if verdict.code is not Code.EVAL_BLOCKED_CONSTRUCT or verdict.construct is None:
+        return None
+    from evalward.guard.constructs import construct_of  # noqa: PLC0415 - the guard imports this package's registry
+
+    construct = construct_of(verdict.construct)
+    return construct.use_instead if construct else None
 
 
 def _message(verdict: Verdict, code: Code) -> str:

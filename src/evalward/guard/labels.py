@@ -1,60 +1,23 @@
-"""The construct labels: the closed catalogue that policy, corpus and audit log name (guard.md §3)."""
+"""The construct labels: the closed catalogue that policy, corpus and audit log name (guard.md §3).
+
+They come from the modules in ``constructs``, which say what each label means.
+"""
 
 from __future__ import annotations
 
 import re
 
-CONSTRUCT_LABELS = frozenset(
-    {
-        ".constructor.constructor",
-        "Function()",
-        "WebAssembly",
-        "__proto__",
-        "analysis-limit",
-        "arguments.callee",
-        "bidi",
-        "call-sites",
-        "catastrophic-regex",
-        "clipboard",
-        "dom-script-injection",
-        "dynamic-key",
-        "electron",
-        "electron-lifecycle",
-        "electron-shell",
-        "eval()",
-        "function-constructor",
-        "global-object",
-        "import()",
-        "import.meta",
-        "module-loading",
-        "navigation",
-        "nested-evaluation",
-        "network",
-        "new Function()",
-        "parser-ambiguity",
-        "process",
-        "process.abort",
-        "process.exit",
-        "process.kill",
-        "prototype-tampering",
-        "reflection",
-        "require()",
-        "static-import",
-        "storage",
-        "string-timer",
-        "unbounded-loop",
-        "with",
-        "worker",
-        "wrapper-breakout",
-    }
-)
+from evalward.guard.constructs import CONSTRUCTS
+from evalward.guard.rules import Action
+
+PROCESS_FAMILY = "process.<member>"
+
+CONSTRUCT_LABELS = frozenset(CONSTRUCTS.keys() - {PROCESS_FAMILY})
 
 # What hides code from the parser or ends its work can never be switched (service.md, Policy).
-UNSWITCHABLE_LABELS = frozenset({"analysis-limit", "parser-ambiguity", "wrapper-breakout"})
+UNSWITCHABLE_LABELS = frozenset(label for label, each in CONSTRUCTS.items() if not each.switchable)
 
-OFF_BY_DEFAULT_LABELS = frozenset(
-    {"bidi", "catastrophic-regex", "clipboard", "navigation", "network", "storage", "unbounded-loop"}
-)
+OFF_BY_DEFAULT_LABELS = frozenset(label for label, each in CONSTRUCTS.items() if each.default is Action.ALLOW)
 
 # Members of Node's and Electron's process object: a log repeats no name that a payload made up.
 _PROCESS_MEMBER_NAMES = """

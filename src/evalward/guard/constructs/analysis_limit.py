@@ -1,0 +1,30 @@
+"""More analysis than the limits allow.
+
+**What.** Depth of nesting, number of nodes, steps of the resolver, or the parser's own budget. All are counted and
+none is a clock, so the verdict is the same on every machine.
+
+**Why.** What was not looked at to the end is not proven, and a guard that gives up open can be made to give up. The
+code is EVAL_ANALYSIS_LIMIT, and such a denial is never counted as a catch.
+
+**Instead.** Pass data as an argument and not as source text; flatten generated code; split the work.
+
+**References.** CWE-400; deep nesting and error recovery of parsers are a class of denial of service of their own.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="analysis-limit",
+    page=__doc__,
+    use_instead=(
+        "Pass data as an argument instead of writing it into the source.",
+        "Split the work over several smaller calls.",
+        "Flatten deep nesting; send readable code instead of generated or obfuscated code.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("(" * 3_000 + "1" + ")" * 3_000, "(" * 300 + "1" + ")" * 300),
+        Twins("[" * 2_500 + "]" * 2_500, "[" + "1, " * 2_500 + "]"),
+    ),
+    switchable=False,
+)

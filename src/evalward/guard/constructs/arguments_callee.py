@@ -1,0 +1,34 @@
+"""Ask who is calling.
+
+**What.** `arguments.callee`, and `caller` and `arguments` of a function.
+
+**Why.** `caller` hands out the function that called the payload, with its arguments, through one sloppy frame: the
+host's own code, out of reach otherwise.
+
+**Instead.** Give the function a name and use it.
+
+**References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode refuses.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="arguments.callee",
+    page=__doc__,
+    use_instead=(
+        "Give the function a name and call it by that name.",
+        "Pass what the caller knows as an argument.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins(
+            "(function () { return arguments.callee })()",
+            "(function again(n) { return n ? again(n - 1) : 0 })(3)",
+        ),
+        Twins("(function f() { return f.caller })()", "(function f() { return f.name })()"),
+        Twins(
+            "(function () { return arguments['cal' + 'lee'] })()",
+            "(function () { return arguments['len' + 'gth'] })()",
+        ),
+    ),
+)

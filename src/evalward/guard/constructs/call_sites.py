@@ -1,0 +1,28 @@
+"""Look into the callers' frames.
+
+**What.** `Error.prepareStackTrace`, read from or written to any error constructor, and the call site objects that it
+is given.
+
+**Why.** V8 calls it with one object per frame, and `getThis` and `getFunction` of a sloppy frame hand out the host's
+own objects and functions. That is outside of every scope that a sandbox has prepared.
+
+**Instead.** Read `error.stack`, which is text.
+
+**References.** V8, stack trace API; vm2 CVE-2022-36067 ("SandBreak") and CVE-2023-29017.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="call-sites",
+    page=__doc__,
+    use_instead=("Read error.stack, which is text.", "Return error.message and error.name."),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("Error.prepareStackTrace = (e, frames) => frames; new Error().stack", "new Error('x').stack"),
+        Twins(
+            "Error['prepare' + 'StackTrace'] = f; function f(e, s) { return s }",
+            "({})['prepare' + 'StackTrace'] = f; function f(e, s) { return s }",
+        ),
+    ),
+)

@@ -1,0 +1,47 @@
+"""Turn text into script through the page.
+
+**What.** Markup that carries script into `innerHTML`, `outerHTML`, `insertAdjacentHTML` or a parser;
+`document.write`; `srcdoc`; script elements; `on*` attributes; `javascript:` URLs; `createContextualFragment`;
+`contentWindow` and `contentDocument` of frames. Markup that is constant and inert passes; markup that cannot be
+resolved is blocked in `strict`.
+
+**Why.** The page compiles the text with the rights of its origin: cross-site scripting, carried out by the agent. A
+frame's window is another realm whose constructors nobody has looked at.
+
+**Instead.** `textContent`, `append`, `createElement` with named properties, `addEventListener` with a function; in
+a driver, `fill` and `click`.
+
+**References.** CWE-79; HTML Standard §8.4 and §13.4; Trusted Types; OWASP, DOM based XSS prevention.
+"""
+
+from evalward.guard.constructs.construct import PAGES, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="dom-script-injection",
+    page=__doc__,
+    use_instead=(
+        "Set textContent, or append elements made with document.createElement.",
+        "Add a listener that is a function: el.addEventListener('click', () => step()).",
+        "Use the driver's fill and click instead of writing markup.",
+    ),
+    targets=PAGES,
+    examples=(
+        Twins(
+            "document.body.innerHTML = '<img src=x onerror=step()>'",
+            "document.body.innerHTML = '<p class=note>ready</p>'",
+        ),
+        Twins("document.write('<img src=x onerror=step()>')", "document.body.append('ready')"),
+        Twins(
+            "const s = document.createElement('scr' + 'ipt'); s.text = '1'; document.head.append(s)",
+            "const p = document.createElement('p'); p.textContent = '1'; document.body.append(p)",
+        ),
+        Twins(
+            "document.querySelector('a').href = 'javascript:step()'",
+            "document.querySelector('a').href = '/javascript'",
+        ),
+        Twins(
+            "document.body.setAttribute('onclick', 'step()')", "document.body.setAttribute('title', 'step()')"
+        ),
+        Twins("document.querySelector('iframe').contentWindow", "document.querySelector('iframe').src"),
+    ),
+)

@@ -1,0 +1,36 @@
+"""Use a key that nobody can resolve on a capability or a sink.
+
+**What.** `process[k]`, `globalThis[k]`, `app[k]` where the value of `k` cannot be determined; and a write through an
+unresolved key to an object that has script sinks, such as `el[arg.p] = arg.html`. On plain data, on arrays and on a
+table of your own functions unresolved keys are ordinary; `strict` asks for proof that the receiver is plain.
+
+**Why.** The key may be any member, so what is used may be the worst of them.
+
+**Instead.** Name the member, check the key against a list, or look it up in an object or `Map` of your own.
+
+**References.** CWE-470 (externally controlled selection of code); eslint-plugin-security,
+`detect-object-injection`.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+from evalward.guard.target import Shape, Target
+
+CONSTRUCT = Construct(
+    label="dynamic-key",
+    page=__doc__,
+    use_instead=(
+        "Name the member, or compare the key with the names that you expect.",
+        "Look the key up in an object or Map of your own.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("k => process[k]", "k => ({ a: 1, b: 2 })[k]", Shape.FUNCTION),
+        Twins("k => globalThis[k](1)", "k => ({ a: n => n + 1 })[k](1)", Shape.FUNCTION),
+        Twins(
+            "arg => { document.body[arg.p] = arg.html }",
+            "arg => { document.body.style[arg.p] = arg.value }",
+            Shape.FUNCTION,
+            Target.RENDERER,
+        ),
+    ),
+)

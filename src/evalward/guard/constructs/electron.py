@@ -1,0 +1,37 @@
+"""Reach another powerful Electron object.
+
+**What.** `ipcMain`, `session`, `protocol`, `utilityProcess`, `net`, `safeStorage`, `autoUpdater`, `desktopCapturer`,
+settings of `app` that outlive the run, a new `BrowserWindow`, and Electron objects that are stored globally.
+
+**Why.** Each of them gives the payload rights that a page does not have: handlers between the processes, every
+cookie, decryption of stored secrets, the screen, a child process, a window with `nodeIntegration` turned on.
+
+**Instead.** Read what `app`, `BrowserWindow` and `webContents` tell: names, versions, bounds, titles, URLs.
+
+**References.** Electron, security checklist; CVE-2018-1000136, a webview that turned Node integration on again.
+"""
+
+from evalward.guard.constructs.construct import Construct, Twins
+from evalward.guard.target import Shape, Target
+
+CONSTRUCT = Construct(
+    label="electron",
+    page=__doc__,
+    use_instead=(
+        "Read names, versions, bounds, titles and URLs from app, BrowserWindow and webContents.",
+        "Change settings in the application's own code, not from a payload.",
+    ),
+    targets=(Target.MAIN,),
+    examples=(
+        Twins(
+            "({ ipcMain }) => ipcMain.removeAllListeners()",
+            "({ BrowserWindow }) => BrowserWindow.getAllWindows().length",
+            Shape.FUNCTION,
+        ),
+        Twins(
+            "new BrowserWindow({ webPreferences: { nodeIntegration: true } })",
+            "BrowserWindow.getFocusedWindow().getBounds()",
+        ),
+        Twins("electron.session.defaultSession.clearCache()", "electron.app.getPath('userData')"),
+    ),
+)

@@ -1,0 +1,29 @@
+"""End or restart the Electron application.
+
+**What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module.
+
+**Why.** As for `process.exit`; and `relaunch` starts the application again with arguments that the payload chooses,
+such as a debugging port.
+
+**Instead.** Close a window through the user interface, or let the driver close the application.
+
+**References.** Electron, `app`; Electron, command line switches (`--remote-debugging-port`).
+"""
+
+from evalward.guard.constructs.construct import Construct, Twins
+from evalward.guard.target import Shape, Target
+
+CONSTRUCT = Construct(
+    label="electron-lifecycle",
+    page=__doc__,
+    use_instead=(
+        "Close the application from the driver: electronApp.close().",
+        "Return a value instead of ending the application.",
+    ),
+    targets=(Target.MAIN, Target.NODE),
+    examples=(
+        Twins("({ app }) => app['ex' + 'it'](0)", "({ app }) => app.getVersion()", Shape.FUNCTION),
+        Twins("electron.app.relaunch()", "electron.app.isReady()"),
+        Twins("const { quit } = app; quit()", "const { getName } = app; getName()"),
+    ),
+)

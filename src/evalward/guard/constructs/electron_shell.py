@@ -1,0 +1,33 @@
+"""Open a file or a URL outside of the application.
+
+**What.** `shell.openExternal`, `openPath`, `showItemInFolder`, `trashItem` and every other member of Electron's
+`shell` but `beep`.
+
+**Why.** The operating system runs whatever is registered for the scheme or the file type, without a question.
+Electron's own security checklist warns of `openExternal` with content that is not trusted.
+
+**Instead.** Return the URL; a person or the driver decides.
+
+**References.** Electron, security checklist, "Do not use `shell.openExternal` with untrusted content"; CWE-78.
+"""
+
+from evalward.guard.constructs.construct import Construct, Twins
+from evalward.guard.target import Shape, Target
+
+CONSTRUCT = Construct(
+    label="electron-shell",
+    page=__doc__,
+    use_instead=(
+        "Return the URL or path instead of opening it.",
+        "Open pages in the driver: page.goto(url).",
+    ),
+    targets=(Target.MAIN,),
+    examples=(
+        Twins(
+            "({ shell }) => shell.openExternal('https://example.org')",
+            "({ app }) => 'https://example.org'",
+            Shape.FUNCTION,
+        ),
+        Twins("electron['sh' + 'ell'].trashItem('/tmp/a')", "electron['sh' + 'ell'].beep()"),
+    ),
+)

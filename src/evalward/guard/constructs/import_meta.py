@@ -1,0 +1,32 @@
+"""Ask a module where it is.
+
+**What.** `import.meta` and anything read from it.
+
+**Why.** `import.meta.url` and `dirname` reveal paths of the machine, `import.meta.resolve` probes what is installed,
+and bundlers hang functions of their own on it.
+
+**Instead.** Pass the path in, if the payload has a use for it.
+
+**References.** ECMA-262 §13.3.12; Node.js, ES modules, `import.meta`.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+from evalward.guard.target import Shape
+
+CONSTRUCT = Construct(
+    label="import.meta",
+    page=__doc__,
+    use_instead=(
+        "Pass the path or URL that the payload needs as an argument.",
+        "In a page, read `location.href`.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("import.meta.url", "({ meta: { url: 'x' } }).meta.url", Shape.MODULE),
+        Twins(
+            "const { dirname } = import.meta; dirname",
+            "const { dirname } = { dirname: '/' }; dirname",
+            Shape.MODULE,
+        ),
+    ),
+)

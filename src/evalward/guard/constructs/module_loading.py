@@ -1,0 +1,37 @@
+"""Another road to the module loader.
+
+**What.** `module.require`, `module.constructor._load`, `require.cache`, `require.resolve`, `require.main`,
+`createRequire`, and the `module` object itself where it leaves the payload.
+
+**Why.** Each of them loads code, or replaces code that is already loaded: an entry of `require.cache` is the module
+that every other part of the application uses.
+
+**Instead.** As for `require()`: arguments in, a value out.
+
+**References.** Node.js, modules API, `module.createRequire` and `require.cache`; CWE-829.
+"""
+
+from evalward.guard.constructs.construct import HOSTS, Construct, Twins
+from evalward.guard.target import Shape
+
+CONSTRUCT = Construct(
+    label="module-loading",
+    page=__doc__,
+    use_instead=(
+        "Pass the data that the payload needs as an argument.",
+        "Load modules in the driver, not in a payload.",
+    ),
+    targets=HOSTS,
+    examples=(
+        Twins(
+            "module['req' + 'uire']('fs')",
+            "const module = { require: n => n }; module['req' + 'uire']('fs')",
+            Shape.ASYNC_BODY,
+        ),
+        Twins("module.constructor._load('fs')", "typeof module"),
+        Twins(
+            "for (const k in require.cache) delete require.cache[k]",
+            "const cache = { a: 1 }; for (const k in cache) delete cache[k]",
+        ),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Leave the page, or open another one.
+
+**What.** Writes to `location`, `location.assign`, `replace` and `reload`, `open`, the moves of `history`,
+`form.submit()`, a window's `loadURL` and `loadFile`. Off by default. `javascript:` URLs are `dom-script-injection`,
+always.
+
+**Why switch it on.** The page that was judged is gone, with the state of the test; a URL also carries data out.
+
+**Instead.** Navigate with the driver, which waits for the page and knows where it is.
+
+**References.** CWE-601; HTML Standard §7.4.
+"""
+
+from evalward.guard.constructs.construct import Construct, Twins
+from evalward.guard.rules import Action
+from evalward.guard.target import Shape, Target
+
+CONSTRUCT = Construct(
+    label="navigation",
+    page=__doc__,
+    use_instead=("Navigate with the driver: page.goto(url).", "Click the link instead of setting location."),
+    targets=(Target.RENDERER, Target.MAIN),
+    examples=(
+        Twins("location.href = '/next'", "location.href.endsWith('/next')"),
+        Twins("location['ass' + 'ign']('/next')", "Object['ass' + 'ign']({}, { next: 1 })"),
+        Twins("window.open('https://example.org')", "window.open === undefined"),
+        Twins(
+            "({ BrowserWindow: B }) => B.getAllWindows()[0].loadURL('about:blank')",
+            "({ BrowserWindow: B }) => B.getAllWindows()[0].getTitle()",
+            Shape.FUNCTION,
+            Target.MAIN,
+        ),
+    ),
+    default=Action.ALLOW,
+)

@@ -1,0 +1,36 @@
+"""Hand text to another evaluator.
+
+**What.** `webContents.executeJavaScript`, `page.evaluate` with text instead of a function, `addInitScript`,
+`addScriptTag`, `setContent`, CDP sessions, `vm.*`.
+
+**Why.** The text runs in another realm under another policy, and it is not the text that was judged here. A guard in
+front of one sink is worth nothing when its payload may open the next.
+
+**Instead.** Pass a function, which is part of the payload and is judged with it, or send the inner text to Evalward
+as a payload of its own, for its own target.
+
+**References.** CWE-95; Electron, `webContents.executeJavaScript`; Playwright, `page.addInitScript`; Node.js, `vm`
+("not a security mechanism").
+"""
+
+from evalward.guard.constructs.construct import HOSTS, Construct, Twins
+from evalward.guard.target import Target
+
+CONSTRUCT = Construct(
+    label="nested-evaluation",
+    page=__doc__,
+    use_instead=(
+        "Pass a function instead of text: page.evaluate(() => document.title).",
+        "Send the inner code as a payload of its own, for the target that runs it.",
+    ),
+    targets=HOSTS,
+    examples=(
+        Twins("page.evaluate('document.title')", "page.evaluate(() => document.title)", target=Target.NODE),
+        Twins("page.addInitScript('1')", "page.locator('a').click()", target=Target.NODE),
+        Twins(
+            "BrowserWindow.getAllWindows()[0].webContents.executeJavaScript('1')",
+            "BrowserWindow.getAllWindows()[0].webContents.getTitle()",
+            target=Target.MAIN,
+        ),
+    ),
+)

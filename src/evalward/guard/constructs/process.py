@@ -1,0 +1,29 @@
+"""The `process` object itself leaves the payload.
+
+**What.** The whole object is stored where it outlives the payload, handed to code that is not part of it, thrown, or
+returned to a caller that keeps it. Its members have labels of their own.
+
+**Why.** Whoever receives the object can do later what the payload may not do now, and two payloads must not be able
+to do together what one may not.
+
+**Instead.** Hand over the one value that is needed.
+
+**References.** Node.js, `process`; CWE-668 (exposure of a resource to the wrong sphere).
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="process",
+    page=__doc__,
+    use_instead=(
+        "Hand over the one value that is needed, such as process.platform.",
+        "Keep the object in the payload: use it only for allowed reads and `typeof`.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("globalThis.kept = process", "globalThis.kept = process.platform"),
+        Twins("throw process", "throw new Error(process.version)"),
+        Twins("globalThis.kept = [process]", "globalThis.kept = [process.arch]"),
+    ),
+)

@@ -1,0 +1,28 @@
+"""Abort the host process with a core dump.
+
+**What.** A call of `process.abort`, by whatever road.
+
+**Why.** It ends the process at once, runs no handler, and may leave a core file that holds the memory of the
+application: tokens, cookies, the text of documents.
+
+**Instead.** Throw an error: the sink reports it, and the process lives on.
+
+**References.** Node.js, `process.abort`; CWE-528 (core dump exposed).
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="process.abort",
+    page=__doc__,
+    use_instead=("Throw an error to report that something is wrong.", "Return a value that says so."),
+    targets=EVERYWHERE,
+    examples=(
+        Twins(
+            "process['abo' + 'rt']()", "const controller = new AbortController(); controller['abo' + 'rt']()"
+        ),
+        Twins(
+            "const { abort: stop } = process; stop()", "const { abort: stop } = { abort: () => 1 }; stop()"
+        ),
+    ),
+)

@@ -1,0 +1,30 @@
+"""Send a signal to a process.
+
+**What.** A call of `process.kill`, by whatever road.
+
+**Why.** It signals any process of the same user: the application itself, its helpers, the editor next to it. Signal
+0 only asks whether a process exists, which is a probe of the machine and no business of a payload either.
+
+**Instead.** A process that the test started is the test's to stop, from the code that holds its handle.
+
+**References.** Node.js, `process.kill`; POSIX `kill`.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="process.kill",
+    page=__doc__,
+    use_instead=(
+        "Stop a child process from the code that started it.",
+        "Read `process.pid` where only the number is needed; it is an allowed read.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("process.kill(process.pid)", "process.pid"),
+        Twins(
+            "const p = process; p[['ki', 'll'].join('')](1)",
+            "const p = { kill: n => n + 1 }; p[['ki', 'll'].join('')](1)",
+        ),
+    ),
+)

@@ -1,0 +1,38 @@
+"""A member of `process` that is not on the list of allowed reads.
+
+**What.** `process` is an allow list of reads: version, versions, release, platform, arch, pid, ppid, type,
+resourcesPath, argv, uptime(), hrtime, memoryUsage(), cpuUsage(), cwd(), nextTick(function) and a short list of
+`env` names. Every other member, known or not yet invented, is denied under its own name, as `process.binding`,
+`process.mainModule`, `process.env` or `process.getBuiltinModule`.
+
+**Why.** A deny list of an object that grows with each release of Node and Electron is always one release late.
+`process.mainModule`, `process.binding`, `process._linkedBinding`, `process.dlopen` and `process.getBuiltinModule`
+each lead to the file system and to child processes; the whole of `process.env` holds the secrets of the machine;
+`process.on` outlives the payload.
+
+**Instead.** Read one of the allowed members. A policy may add reads (`process_reads`) and names of environment
+variables (`env_names`), or decide about one member under its own label.
+
+**References.** Node.js DEP0111 (`process.binding`); vm2 CVE-2019-10761 and CVE-2023-37466, n8n CVE-2025-68613 and
+jsonpath-plus CVE-2024-21534, where what is reached first is `process`, and from there the rest of the machine.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="process.<member>",
+    page=__doc__,
+    use_instead=(
+        "Read one of the allowed members: platform, arch, version, versions, pid, uptime(), memoryUsage(), cwd().",
+        "Read a single environment variable that the policy lists, never the whole environment.",
+        "Pass what the payload needs to know as an argument.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("process.mainModule.filename", "process.release.name"),
+        Twins("process['bind' + 'ing']('fs')", "(() => 1)['bi' + 'nd'](null)()"),
+        Twins("Object.keys(process.env)", "Object.keys(process.versions)"),
+        Twins("Object.values(process.env)", "Object.values(process.versions)"),
+        Twins("process.on('exit', () => 1)", "process.nextTick(() => 1)"),
+    ),
+)

@@ -1,0 +1,31 @@
+"""Load a CommonJS module.
+
+**What.** A call of `require`, under any name: an alias, `globalThis['req' + 'uire']`, `this.require`. Reading it for
+`typeof` is no use.
+
+**Why.** One call gives `fs`, `child_process`, `net` or any package on disk, that is, everything that the user may do.
+This is the shortest way from an evaluated string to a shell.
+
+**Instead.** What a payload needs from outside it gets as an argument. The driver around it has imports of its own.
+
+**References.** CWE-829 (functionality from an untrusted sphere); node-serialize CVE-2017-5941 and serialize-to-js
+CVE-2017-5954, both published with a payload that requires `child_process`.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="require()",
+    page=__doc__,
+    use_instead=(
+        "Pass the data that the payload needs as an argument.",
+        "Do file, network and process work in the driver, with its own imports.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("const load = require; load('fs')", "typeof require === 'undefined'"),
+        Twins(
+            "globalThis['req' + 'uire']('os')", "const own = { require: n => n }; own['req' + 'uire']('os')"
+        ),
+    ),
+)

@@ -1,0 +1,30 @@
+"""Import or export with a declaration.
+
+**What.** `import … from`, `import '…'`, `export … from`, and `export` of the payload's own values. They exist only in
+the shape `module`.
+
+**Why.** An imported module is loaded and run before the payload's first line; see `import()`. An export hands the
+payload's values to whatever imports it, after the verdict.
+
+**Instead.** Pass values in, and return a value.
+
+**References.** ECMA-262 §16.2.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+from evalward.guard.target import Shape
+
+CONSTRUCT = Construct(
+    label="static-import",
+    page=__doc__,
+    use_instead=(
+        "Pass the data that the payload needs as an argument.",
+        "Write the function out in the payload instead of importing it.",
+        "Return a value instead of exporting it.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("import fs from 'fs'; fs", "const answer = 42; answer", Shape.MODULE),
+        Twins("export * from 'os'", "const a = { from: 'os' }; a", Shape.MODULE),
+    ),
+)

@@ -1,0 +1,31 @@
+"""Hand text to a timer.
+
+**What.** `setTimeout`, `setInterval` or `setImmediate` with a first argument that is text, or that may be text from
+an argument, JSON or the page. A function, or a parameter that holds one, is ordinary.
+
+**Why.** A browser compiles the text, later, in the global scope: `eval` with a delay.
+
+**Instead.** Pass a function.
+
+**References.** HTML Standard §8.7 (timers); CWE-95; the `unsafe-eval` and Trusted Types rules of browsers cover it.
+"""
+
+from evalward.guard.constructs.construct import HOSTS, PAGES, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="string-timer",
+    page=__doc__,
+    use_instead=(
+        "Pass a function: setTimeout(() => step(), 100).",
+        "Wait with a promise, or with the driver's own wait.",
+    ),
+    targets=(*PAGES, *HOSTS),
+    examples=(
+        Twins("setTimeout('step()', 100)", "setTimeout(() => 'step()', 100)"),
+        Twins(
+            "const run = setInterval; run(['a', '()'].join(''))",
+            "const run = setInterval; run(() => ['a', '()'].join(''))",
+        ),
+        Twins("setTimeout(document.title, 10)", "setTimeout(() => document.title, 10)"),
+    ),
+)

@@ -1,0 +1,39 @@
+"""A loop that nothing in it ends.
+
+**What.** `while (true)`, `do … while (true)`, `for (;;)` and their like whose body has no way out: no `break`, no
+`return` or `throw`, no jump to an outer loop, no `await` or `yield`. Off by default.
+
+**Why switch it on.** It stops the page or the main process for good: a payload shares the thread with what it
+inspects. This finds the mistake, not the attacker, for whom `while (x)` does as well; a time limit at the sink is
+what stops both.
+
+**Instead.** Loop with a bound, or wait with a promise.
+
+**References.** CWE-835.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+from evalward.guard.rules import Action
+
+CONSTRUCT = Construct(
+    label="unbounded-loop",
+    page=__doc__,
+    use_instead=(
+        "Give the loop a bound: for (let i = 0; i < 100; i++).",
+        "Wait with the driver's own wait, or await a timer.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("while (true) { step() }", "while (true) { if (step()) break }"),
+        Twins("for (;;) [1].map(x => { return x })", "for (;;) { const x = step(); if (x) { throw x } }"),
+        Twins(
+            "do { switch (x) { case 1: break } } while (1)",
+            "out: do { switch (x) { case 1: break out } } while (1)",
+        ),
+        Twins(
+            "async () => { for (;;) { (async () => { await 1 })() } }",
+            "async () => { for (;;) { await step() } }",
+        ),
+    ),
+    default=Action.ALLOW,
+)

@@ -1,0 +1,31 @@
+"""Compile WebAssembly.
+
+**What.** Any use of the global `WebAssembly`.
+
+**Why.** The bytes are a second program that no reading of the payload judges. It can call every function that it is
+handed, and burn the processor without one loop in the JavaScript.
+
+**Instead.** Compute in JavaScript, or call a function of the page that already has its module loaded.
+
+**References.** WebAssembly JavaScript Interface; the `wasm-unsafe-eval` source of Content Security Policy.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+
+CONSTRUCT = Construct(
+    label="WebAssembly",
+    page=__doc__,
+    use_instead=("Compute it in JavaScript.", "Call a function that the page exposes."),
+    targets=EVERYWHERE,
+    examples=(
+        Twins(
+            "WebAssembly.instantiate(new Uint8Array([0, 97, 115, 109]))",
+            "new Uint8Array([0, 97, 115, 109]).length",
+        ),
+        Twins(
+            "const { Module: M } = WebAssembly; new M(new Uint8Array(8))",
+            "const { Module: M } = { Module: Map }; new M()",
+        ),
+        Twins("globalThis['Web' + 'Assembly'].validate(b)", "typeof globalThis['Web' + 'Assembly']"),
+    ),
+)

@@ -1,0 +1,36 @@
+"""Close or swallow the wrapper that the sink puts around the payload.
+
+**What.** Text that is no program of its own in its shape, and yet parses once it stands between the sink's opening
+and closing text: it closes the function and opens another, or comments the end away.
+
+**Why.** The part behind the closing bracket runs outside of the function: with another `this`, without the argument
+that is bound there, before or after the harness that was meant to contain it. It is the injection of SQL, one
+language on.
+
+**Instead.** Send one whole expression, function or body.
+
+**References.** CWE-94, CWE-74; lodash CVE-2021-23337 and ejs CVE-2022-29078, where an option closed the generated
+function's text.
+"""
+
+from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
+from evalward.guard.target import Shape
+
+CONSTRUCT = Construct(
+    label="wrapper-breakout",
+    page=__doc__,
+    use_instead=(
+        "Send one whole expression, function or body, with balanced brackets.",
+        "Declare the shape in which the sink runs the payload.",
+    ),
+    targets=EVERYWHERE,
+    examples=(
+        Twins("1), (process['ex' + 'it'](0)", "(1), (2)", Shape.EXPRESSION),
+        Twins(
+            "return 1 })(), (async function () { process['ex' + 'it'](0)",
+            "return (async function () { return 2 })()",
+            Shape.ASYNC_BODY,
+        ),
+    ),
+    switchable=False,
+)
