@@ -29,7 +29,24 @@ from typing import Any
 ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright")
 
 
+_PAGE_METHODS = (
+    "evaluate",
+    "evaluateHandle",
+    "evaluateAll",
+    "$eval",
+    "$$eval",
+    "waitForFunction",
+    "executeScript",
+    "executeAsyncScript",
+)
 _JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
+_EVALUATING_METHODS = (
+    "executeJavaScript",
+    "executeJavaScriptInIsolatedWorld",
+    "debugger",
+    "addInitScript",
+    "evaluateOnNewDocument",
+)
 _TIMERS = ("setTimeout", "setInterval")
 
 
@@ -82,7 +99,11 @@ class Catalogue:
                 }
         self.globals = self.entries["globalThis"].members
         # Methods that judge what they are given, wherever they stand: an unknown object may be an element or a window.
-        self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {name: name for name in _TIMERS}
+        self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
+            name: name for name in _TIMERS
+        }
+        self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
+        self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
 
     def get(self, path: str) -> Entry:

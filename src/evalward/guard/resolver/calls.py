@@ -58,7 +58,8 @@ _RESULTS: dict[str, Value] = {
     "symbol": of(ANY_SYMBOL),
     "": V_U1,
 }
-_MAX_DEPTH = 24
+_MAX_DEPTH = 48
+_WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
@@ -120,6 +121,19 @@ class Calls(Iteration):
     ) -> Value:
         """Return the result of a call."""
         self.spend(1 + len(callee) + len(args))
+        if self._depth > _MAX_DEPTH:
+            for value in (callee, *args, rest):
+                self.leak(value, Flow.ARGUMENT, start, end)
+            return V_U1
+        self._depth += 1
+        try:
+            return self._call_each(callee, this, args, start, end, rest)
+        finally:
+            self._depth -= 1
+
+    def _call_each(
+        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value
+    ) -> Value:
         result: Value = BOTTOM
         for atom in callee:
             if isinstance(atom, HeapObject):
@@ -248,15 +262,17 @@ class Calls(Iteration):
         if call.constructing and atom.path == "electron.BrowserWindow":
             self.report("electron", 0, call.start, call.end, atom, "a window is made")
         native = natives.TRANSFER.get(atom.path)
-        if native is not None and self._depth < _MAX_DEPTH:
-            self._depth += 1
-            try:
-                return native(self, call)
-            finally:
-                self._depth -= 1
+        wraps = call.constructing and atom.path in _WRAPPERS
+        if native is not None and not wraps:
+            return native(self, call)
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
-            return self.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            if wraps:
+                for instance in made:
+                    if isinstance(instance, HeapObject) and native is not None:
+                        self.put(instance, "@@primitive", native(self, call))
+            return made
         return self.materialize(entry.result, call.start)

@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
     host,
+    join,
     known,
     of,
     symbol,
@@ -108,7 +109,11 @@ class Catalogued(Operators):
 
     def _get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)
-        member = entry.members.get(name) if name != "constructor" or atom.path.endswith("prototype") else None
+        member = (
+            entry.members.get(name)
+            if name != "constructor" or atom.path.endswith(("prototype", "Element"))
+            else None
+        )
         if member is None:
             return self._unlisted(atom, name, start, end)
         if name == "constructor":
@@ -116,6 +121,8 @@ class Catalogued(Operators):
         if atom.path == "Symbol" and member.result == "symbol":
             return of(symbol(name))
         made = self.materialize(member.result, start, member.label)
+        self.patches.readers.add(self.unit)
+        made = join(made, self.patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         for child in made:
             if type(child) is Known and child.label is not None:
                 note = (

@@ -67,8 +67,7 @@ class Coercion(Judgement):
             if type(atom) is str:
                 names.append(atom)
             elif type(atom) is Primitive:
-                if atom is not UNDEFINED or len(value) == 1:
-                    names.append(atom.text)
+                names.append(atom.text)
             elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_BOOLEAN or atom is ANY_SYMBOL:
                 numeric = True
             elif isinstance(atom, HeapObject):
@@ -121,21 +120,29 @@ class Coercion(Judgement):
 
     def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         order = (
-            ("@@toPrimitive", "toString", "valueOf")
-            if hint == "string"
-            else ("@@toPrimitive", "valueOf", "toString")
+            ("@@toPrimitive", "toString") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
         )
         result: Value = BOTTOM
         for name in order:
             method = self.own_or_payload(target, name)
-            if method:
-                made = self.call(method, of(target), (of("default"),), start, end)
-                for atom in made:
-                    if not isinstance(atom, HeapObject):
-                        result = join(result, of(atom))
-        if result and not target.escaped:
-            return result
+            if not method:
+                continue
+            made = self.call(method, of(target), (of(hint),), start, end)
+            primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
+            result = join(result, primitives)
+            if made and primitives == made and not target.escaped and not self._is_uncertain(target, name):
+                return result
+        if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
+            method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over
+            result = join(result, self.call(method, of(target), (), start, end))
+            if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
+                return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
         return join(result, self._builtin_primitive(target, start, end))
+
+    @staticmethod
+    def _is_uncertain(target: HeapObject, name: str) -> bool:
+        """Whether the object itself may lack a property that it was seen with."""
+        return name in target.uncertain or (name not in target.properties and target.extensible)
 
     def own_or_payload(self, target: HeapObject, name: str) -> Value:
         """Return a method that the payload itself defined on the object or a prototype of it."""
@@ -156,8 +163,10 @@ class Coercion(Judgement):
         return result
 
     def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
-        if target.escaped or target.extensible:
-            return V_STRING
+        if "@@primitive" in target.properties:
+            return target.properties["@@primitive"]
+        if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
+            return of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
                 own = self.own_or_payload(target, "join")
@@ -171,9 +180,18 @@ class Coercion(Judgement):
             case "promise" | "map" | "set" | "generator":
                 return of(f"[object {target.kind.capitalize()}]")
             case "regexp":
-                return of(*[f"/{atom}/" for atom in target.elements if type(atom) is str]) or V_STRING
+                return self._regexp_text(target)
             case _:
                 return V_STRING
+
+    def _regexp_text(self, target: HeapObject) -> Value:
+        pieces = (
+            of("/"),
+            target.properties.get("source", V_STRING),
+            of("/"),
+            target.properties.get("flags", V_STRING),
+        )
+        return self.concatenated(pieces)
 
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""

@@ -80,7 +80,7 @@ class Interpreter(FlowOperations):
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
         for value in [*list(target.properties.values()), target.elements, *list(target.items)]:
-            self.leak(value, Flow.ARGUMENT, target.start, target.start)
+            self.leak(value, Flow.RETURN, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):
             self.leak(accessor, Flow.CALLBACK, target.start, target.start)
         if target.bound is not None:

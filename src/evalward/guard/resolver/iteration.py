@@ -21,6 +21,7 @@ from evalward.guard.resolver.values import (
     U2,
     V_U1,
     V_UNDEFINED,
+    Known,
     Value,
     join,
     of,
@@ -71,6 +72,10 @@ class Iteration(Inlining):
                 result = join(result, atom.elements)
                 continue
             then = self.own_or_payload(atom, "then")
+            if (
+                "then" not in atom.properties
+            ):  # a property of an unknown name: only what is certainly a function
+                then = frozenset(a for a in then if isinstance(a, (HeapObject, Known)))
             if then:
                 self.use(then, Flow.CALLBACK, start, end)
                 container = self.allocate("promise", atom.start, "then")

@@ -137,13 +137,15 @@ class Properties(Catalogued):
 
     def _may_be_page_object(self, name: str) -> Value:
         """Return the method of this name that judges what it is given, since any unknown object may be an element."""
+        if name in self.catalogue.evaluating:
+            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
         path = self.catalogue.judging.get(name)
         return of(known(path)) if path is not None else BOTTOM
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
         result: Value = BOTTOM
-        pending, seen = [target], {target}
+        pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
             current.readers.add(self.unit)
@@ -156,6 +158,7 @@ class Properties(Catalogued):
             if not current.prototype:
                 builtin = self.get_builtin(PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end)
                 result = join(result, builtin)
+                absent = absent or not builtin
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if parent is not NULL:
@@ -163,7 +166,7 @@ class Properties(Catalogued):
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
-        return result
+        return join(result, V_UNDEFINED) if absent and result else result
 
     def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""
@@ -189,7 +192,7 @@ class Properties(Catalogued):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
-                return result or V_UNDEFINED, True
+                return (join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED), True
         elif name == "name" and target.unit is not None and target.kind == "function":
             return (of(target.unit.name) if target.unit.name else V_STRING), True
         elif name == "name" and "@@name" in target.properties:

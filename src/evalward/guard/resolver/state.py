@@ -187,6 +187,7 @@ class State:
         self.active: list[Unit] = []  # the calls that are being inlined
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
+        self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
         self.global_object = HeapObject("object", -1)
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()

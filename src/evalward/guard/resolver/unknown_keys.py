@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 
+_NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
+
+
 class UnknownKeys(Properties):
     """Reads by keys that are not written down."""
 
@@ -49,7 +52,10 @@ class UnknownKeys(Properties):
         if resolved.unknown and resolved.tainted and not self._is_bare(owner):
             result = of(SELECTED)
         for name in resolved.names:
-            result = join(result, self.get(owner, name, start, end))
+            asked = owner
+            if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
+                asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
+            result = join(result, self.get(asked, name, start, end))
         if resolved.numeric:
             for atom in owner:
                 result = join(result, self.get_element(atom, start))
@@ -68,6 +74,9 @@ class UnknownKeys(Properties):
         if isinstance(atom, HeapObject):
             atom.readers.add(self.unit)
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
+            for name, value in atom.properties.items():
+                if name[:1] in _NUMERIC_START:
+                    result = join(result, value)
             for parent in atom.prototype:
                 if type(parent) is Known:
                     result = join(result, self.get_element(parent, start))

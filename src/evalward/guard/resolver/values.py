@@ -126,7 +126,10 @@ V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
 PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
-NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {SELECTED, SELECTED_PROTOTYPE}  # what only marks what stands beside it
+NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
+    SELECTED,
+    SELECTED_PROTOTYPE,
+}  # what only marks what stands beside it
 STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE})
 
 _numbers: dict[str, Primitive] = {}
@@ -150,7 +153,7 @@ def number_text(value: float) -> str:
         return text
     mantissa, exponent = text.split("e")
     power = int(exponent)
-    if -7 <= power < 0:  # noqa: PLR2004 - the bounds of the standard
+    if -7 < power < 0:  # noqa: PLR2004 - the bounds of the standard
         digits = mantissa.replace(".", "").lstrip("-")
         sign = "-" if value < 0 else ""
         return f"{sign}0.{'0' * (-power - 1)}{digits}"
@@ -231,7 +234,10 @@ def is_active(text: str) -> bool:
     if "<" not in text and ":" not in text:
         return False
     decoded = html.unescape(text) if "&" in text else text
-    return bool(_ACTIVE_MARKUP.search(decoded) or (":" in decoded and _ACTIVE_MARKUP.search(_INVISIBLE.sub("", decoded))))
+    return bool(
+        _ACTIVE_MARKUP.search(decoded)
+        or (":" in decoded and _ACTIVE_MARKUP.search(_INVISIBLE.sub("", decoded)))
+    )
 
 
 def join(left: Value, right: Value) -> Value:

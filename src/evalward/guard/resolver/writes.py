@@ -34,10 +34,35 @@ _SCRIPT_URL = re.compile(
 )
 # What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
 _SHARED_NAMES = frozenset(
-    "constructor prototype toString valueOf toJSON hasOwnProperty isPrototypeOf then get set value writable configurable "
-    "enumerable next done length name call apply bind exec test shell env cwd argv0 NODE_OPTIONS".split()
+    {
+        "constructor",
+        "prototype",
+        "toString",
+        "valueOf",
+        "toJSON",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "then",
+        "get",
+    }
+    | {
+        "set",
+        "value",
+        "writable",
+        "configurable",
+        "enumerable",
+        "next",
+        "done",
+        "length",
+        "name",
+        "call",
+        "apply",
+    }
+    | {"bind", "exec", "test", "shell", "env", "cwd", "argv0", "NODE_OPTIONS"}
 )
-_ATTRIBUTE_VALUES = frozenset({"value", "nodeValue", "textContent", "baseVal"})  # of an attribute node, if it is one
+_ATTRIBUTE_VALUES = frozenset(
+    {"value", "nodeValue", "textContent", "baseVal"}
+)  # of an attribute node, if it is one
 INJECTION = "dom-script-injection"
 
 
@@ -62,7 +87,6 @@ class Writes(UnknownKeys):
                     value,
                     start,
                     end,
-                    tainted=resolved.tainted or TEXT in value or DATA in value,
                     numeric=not resolved.unknown,
                 )
 
@@ -84,11 +108,13 @@ class Writes(UnknownKeys):
             kind = "url" if name in _ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
             if kind is not None:
                 self.sink(kind, value, start, end, certain=False)
+            if name.startswith("on"):
+                self.call_handler(value, start)
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
         if target.escaped:
-            self.leak(value, Flow.PROPERTY, start, end)
+            self.leak(value, Flow.RETURN, start, end)
         if target.kind == "proxy":
             self._set_through_proxy(target, of(name), value, start, end)
         if name in target.setters:
@@ -156,16 +182,19 @@ class Writes(UnknownKeys):
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
         if kind is not None:
             self.sink(kind, value, start, end)
+        elif name.startswith("on"):
+            self.use(value, Flow.CALLBACK, start, end)
+            self.call_handler(value, start)
         elif self.catalogue.is_standard(atom.path, name):
-            self.report("prototype-tampering", 0, start, end, atom, f"`{name}` of `{atom.path}` is replaced")
+            self.put(
+                self.patches, f"{atom.path}.{name}", value
+            )  # read back wherever the payload reads the member
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
-    def _set_dynamic(
-        self, atom: Atom, value: Value, start: int, end: int, *, tainted: bool, numeric: bool
-    ) -> None:
+    def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
             if atom.escaped:
-                self.leak(value, Flow.PROPERTY, start, end)
+                self.leak(value, Flow.RETURN, start, end)
             for setter in atom.setters.values():
                 self.call(setter, of(atom), (value,), start, end)
             if atom.kind == "proxy":
@@ -183,12 +212,10 @@ class Writes(UnknownKeys):
         if not numeric:
             self.unresolved(atom, start, end)
         if type(atom) is Known:
-            self._set_dynamic_on_known(atom, start, end, tainted=tainted, numeric=numeric)
+            self._set_dynamic_on_known(atom, start, end, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)
 
-    def _set_dynamic_on_known(
-        self, atom: Known, start: int, end: int, *, tainted: bool, numeric: bool
-    ) -> None:
+    def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, numeric: bool) -> None:
         entry = self.catalogue.get(atom.path)
         if numeric or entry.unresolved == "harmless":
             return
@@ -197,7 +224,7 @@ class Writes(UnknownKeys):
             self.report(
                 label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved"
             )
-        elif (entry.sinks or self.catalogue.get(entry.prototype).sinks) and (tainted or self.strict):
+        elif entry.sinks or self.catalogue.get(entry.prototype).sinks:
             self.report(
                 "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
             )
@@ -207,16 +234,13 @@ class Writes(UnknownKeys):
 
         Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
         """
-        if kind not in {"handler"}:
+        if kind != "handler":
             value = self.strings(value, start, end)
         constants = [atom for atom in value if type(atom) is str]
         resolved = len(constants) == len(value)
         match kind:
             case "html" | "script":
-                if (
-                    any(is_active(text) or kind == "script" for text in constants)
-                    or ACTIVE in value
-                ):
+                if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
                 elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
@@ -231,7 +255,12 @@ class Writes(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
                     self.use(value, Flow.CALLBACK, start, end)
-                    self.call(value, BOTTOM, (self.materialize("new:Event.prototype", start),), start, end)
+                    self.call_handler(value, start)
+
+    def call_handler(self, value: Value, start: int) -> None:
+        """Call an event handler with an event."""
+        functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
+        self.call(functions, BOTTOM, (self.materialize("new:Event.prototype", start),), start, start)
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
@@ -273,7 +302,7 @@ class Writes(UnknownKeys):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 continue
             if resolved.unknown or resolved.numeric:
-                self._set_dynamic(atom, value, start, end, tainted=False, numeric=not resolved.unknown)
+                self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self.leak(callables | setters, Flow.PROPERTY, start, end)
                 if callables:
                     self.put_element(atom, V_U1)

@@ -152,8 +152,24 @@ class CallLowering(Builder):
         parts = yield from self.template_parts(template)
         chunks = tuple(register for register, substitution in parts if not substitution)
         values = tuple(register for register, substitution in parts if substitution)
-        strings = self.emit(Op.ARRAY, template, chunks)
-        return self.emit(Op.TAGGED, node, callee, strings, values)
+        raw = self.emit(Op.ARRAY, template, self._raw_chunks(template), False)
+        strings = self.emit(Op.ARRAY, node, chunks, False)
+        return self.emit(Op.TAGGED, node, callee, (strings, raw), values)
+
+    def _raw_chunks(self, template: Node) -> tuple[int, ...]:
+        """Return the registers of a template's chunks as they are written (ECMA-262 §13.2.8)."""
+        chunks: list[int] = []
+        position = template.start_byte + 1
+        for child in self.children(template):
+            if child.type == "template_substitution":
+                chunks.append(self._raw_chunk(position, child.start_byte))
+                position = child.end_byte
+        chunks.append(self._raw_chunk(position, template.end_byte - 1))
+        return tuple(chunks)
+
+    def _raw_chunk(self, start: int, end: int) -> int:
+        text = self.source[start:end].decode().replace("\r\n", "\n").replace("\r", "\n")
+        return self.constant(string(text))
 
     def lower_new_expression(self, node: Node) -> Work:
         constructor = node.child_by_field_name("constructor")

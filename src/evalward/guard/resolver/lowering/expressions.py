@@ -109,19 +109,20 @@ class Expressions(CallLowering):
 
     def lower_array(self, node: Node) -> Work:
         elements: list[int] = []
-        hole = True
+        hole, holes = True, False
         for child in node.children:
             if not child.is_named:
                 if child.type == ",":
                     if hole:
                         elements.append(self.undefined)
+                        holes = True
                     hole = True
                 continue
             if child.type in {"comment", "html_comment"}:
                 continue
             hole = False
             elements.append((yield self.argument(child)))
-        return self.emit(Op.ARRAY, node, tuple(elements))
+        return self.emit(Op.ARRAY, node, tuple(elements), holes)
 
     def lower_object(self, node: Node) -> Work:
         entries: list[tuple[str, str | int, int]] = []

@@ -181,10 +181,11 @@ def _reduce(run: Calls, call: Call) -> Value:
     if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
         ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
         total = call.args[1] if has_initial else ordered.pop(0)
-        for index, item in enumerate(ordered):
-            total = run.call(
-                function, V_UNDEFINED, (total, item, of(number(index)), call.this), call.start, call.end
-            )
+        first = 0 if has_initial else 1
+        for position, item in enumerate(ordered, first):
+            index = len(items) - 1 - position if call.path.endswith("Right") else position
+            args = (total, item, of(number(index)), call.this)
+            total = run.call(function, V_UNDEFINED, args, call.start, call.end)
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
     for _ in range(4):
@@ -197,11 +198,12 @@ def _reduce(run: Calls, call: Call) -> Value:
 
 
 def _join(run: Calls, call: Call) -> Value:
-    separators = run.strings(call.arg(0), call.start, call.end) if call.args else of(",")
+    given = call.args and call.path.endswith("join")
+    separators = run.strings(call.arg(0), call.start, call.end) if given else of(",")
     result: Value = BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
-            result = join(result, run.strings(of(atom), call.start, call.end))
+            result = join(result, V_STRING)
             continue
         atom.readers.add(run.unit)
         for separator in separators:

@@ -48,7 +48,7 @@ def _url(run: Calls, call: Call) -> Value:
 
 def _open(run: Calls, call: Call) -> Value:
     run.sink("navigate", call.arg(0), call.start, call.end)
-    return V_GLOBAL if call.path == "open" else of(known("document"))
+    return of(known("globalThis")) if call.path == "open" else of(known("document"))
 
 
 def _write(run: Calls, call: Call) -> Value:
@@ -96,7 +96,13 @@ def _listener(run: Calls, call: Call) -> Value:
     run.call(call.arg(1), call.this, (event,), call.start, call.end)
     for atom in call.arg(1):
         if isinstance(atom, HeapObject) and not atom.callable:
-            run.call(run.get(of(atom), "handleEvent", call.start, call.end), of(atom), (event,), call.start, call.end)
+            run.call(
+                run.get(of(atom), "handleEvent", call.start, call.end),
+                of(atom),
+                (event,),
+                call.start,
+                call.end,
+            )
             run.escape_object(atom)
     return V_UNDEFINED
 
@@ -139,7 +145,8 @@ def _evaluate(run: Calls, call: Call) -> Value:
     code = call.arg(position)
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
-            run.call(of(atom), V_UNDEFINED, [V_DATA] * 4, call.start, call.end)
+            first = of(known("electron")) if "electronApp" in call.path else V_DATA
+            run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
         elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
     run.use(code, Flow.CALLBACK, call.start, call.end)
@@ -166,6 +173,8 @@ _EVALUATORS = (
     "evaluateAll",
     "exposeFunction",
     "exposeBinding",
+    "executeScript",
+    "executeAsyncScript",
 )
 
 TRANSFER: dict[str, Transfer] = {

@@ -41,12 +41,15 @@ if TYPE_CHECKING:
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MAX_JSON_NODES = 2_000
 _MAX_SAFE = 2**53
+_RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
 _PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
 
 
 def _parse_int(run: Calls, call: Call) -> Value:
     texts, radices = constants(run, call.arg(0), call), integers(run, call.arg(1), call, 0)
     if texts is None or radices is None:
+        return V_NUMBER
+    if any(not text.isascii() for text in texts):
         return V_NUMBER
     return frozenset(number(_int_of(text, radix or 0)) for text in texts for radix in radices)
 
@@ -72,6 +75,8 @@ def _parse_float(run: Calls, call: Call) -> Value:
     texts = constants(run, call.arg(0), call)
     if texts is None:
         return V_NUMBER
+    if any(not text.isascii() or "I" in text for text in texts):
+        return V_NUMBER  # what is white space, and Infinity
     found = [
         re.match(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)", literals.trim(text), re.IGNORECASE)
         for text in texts
@@ -141,6 +146,8 @@ def _text(fold: Callable[[str], str]) -> Transfer:
 
 
 def _decode_uri(text: str) -> str:
+    if _RESERVED.search(text):
+        raise ValueError  # `decodeURI` leaves these as they are
     return urllib.parse.unquote(text, errors="strict")
 
 
@@ -249,7 +256,7 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
     if (
         type(atom) is Primitive
         and atom.type == "number"
-        and math.isfinite(atom.number)
+        and abs(atom.number) < _MAX_SAFE
         and atom.number == int(atom.number)
     ):
         return int(atom.number)

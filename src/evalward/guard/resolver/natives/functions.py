@@ -23,7 +23,9 @@ def receiver_leaves(run: Calls, call: Call) -> None:
     """Judge a capability that becomes the ``this`` of a function that the payload did not write."""
     if all(isinstance(atom, HeapObject) for atom in call.this):
         return
-    receiver = frozenset(a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis")
+    receiver = frozenset(
+        a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis"
+    )
     run.use(receiver, Flow.ARGUMENT, call.start, call.end)
 
 

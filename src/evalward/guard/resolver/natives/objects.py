@@ -88,6 +88,7 @@ def _values(run: Calls, call: Call) -> Value:
             and atom.kind == "object"
             and not atom.extensible
             and not atom.escaped
+            and not atom.uncertain
             and exact
         ):
             atom.readers.add(run.unit)
@@ -112,6 +113,7 @@ def _entries(run: Calls, call: Call) -> Value:
             and atom.kind == "object"
             and not atom.extensible
             and not atom.escaped
+            and not atom.uncertain
         ):
             atom.readers.add(run.unit)
             names = ordered_names(atom)

@@ -93,6 +93,7 @@ def _replace(run: Calls, call: Call) -> Value:
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
+_PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)
 _MAX_REPEAT = 4_096
 _MAX_PRODUCT = 64
 _SIMPLE_PATTERN = re.compile(
@@ -126,10 +127,13 @@ def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value
 
 def _regexp(run: Calls, call: Call) -> Value:
     made = run.allocate("regexp", call.start)
-    source = run.strings(call.arg(0), call.start, call.end)
+    source = run.strings(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
+    if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
+        source = V_STRING  # escaped where it is printed
     run.put_element(made, source)
     run.put(made, "source", source)
-    run.put(made, "flags", run.strings(call.arg(1), call.start, call.end) if len(call.args) > 1 else of(""))
+    flags = V_STRING if source == V_STRING else of("")
+    run.put(made, "flags", run.strings(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags)
     return of(made)
 
 

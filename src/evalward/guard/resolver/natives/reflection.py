@@ -152,10 +152,16 @@ def _define_properties(run: Calls, call: Call) -> Value:
     return call.arg(0)
 
 
+_MAX_ARRAY_INDEX = 2**32 - 1
+
+
 def ordered_names(target: HeapObject) -> list[str]:
     """Return own property names in order: integer indices first, ascending (ECMA-262 §10.1.11)."""
     names = [name for name in (*target.properties, *target.getters) if not name.startswith(("@@", "#"))]
-    return sorted((n for n in names if n.isdigit()), key=int) + [n for n in names if not n.isdigit()]
+    indices = [
+        n for n in names if n.isascii() and n.isdigit() and str(int(n)) == n and int(n) < _MAX_ARRAY_INDEX
+    ]
+    return sorted(indices, key=int) + [n for n in names if n not in indices]
 
 
 def _own_keys(run: Calls, call: Call) -> Value:
@@ -167,6 +173,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
             isinstance(atom, HeapObject)
             and not atom.extensible
             and not atom.escaped
+            and not atom.uncertain
             and atom.kind == "object"
         ):
             atom.readers.add(run.unit)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _BMP = 0xFFFF
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
+_MAX_INDEX = 2**31 - 1
 
 
 def unknown_like(value: Value) -> Value:
@@ -62,7 +63,9 @@ def integers(run: Calls, value: Value, call: Call, default: int | None) -> list[
             if type(made) is not Primitive:
                 return None
             n = made.number
-            found.append(0 if n != n else int(max(min(n, 2**31), -(2**31))))  # noqa: PLR0124 - NaN
+            if abs(n) > _MAX_INDEX:
+                return None
+            found.append(0 if n != n else int(n))  # noqa: PLR0124 - NaN
     return found or None
 
 
@@ -250,7 +253,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}charAt": _indexed(_char_at),
     f"{_P}at": _at,
     f"{_P}charCodeAt": _char_code_at,
-    f"{_P}codePointAt": _char_code_at,
+    f"{_P}codePointAt": lambda run, call: join(_char_code_at(run, call), V_UNDEFINED),
     f"{_P}indexOf": _index_of,
     f"{_P}concat": _concat,
     f"{_P}repeat": _repeat,

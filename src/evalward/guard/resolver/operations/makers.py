@@ -31,11 +31,16 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 
+_MAX_COPIED = 64
+
+
 class Makers(Members):
     """Instructions that make objects."""
 
     def op_array(self, instruction: Instruction) -> Value:
         array = self.allocate("array", instruction[5])
+        if instruction[3]:
+            self.inexact(array)  # a hole is skipped by some methods and undefined to others
         index = 0
         for register in instruction[2]:
             if register >= 0:
@@ -108,20 +113,31 @@ class Makers(Members):
                 for name, getter in list(atom.getters.items()):
                     self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
-                    if target.kind in {"array", "arguments"}:
-                        self.inexact(target)
-                        self.put_element(target, item)
-                    else:
-                        self.put(target, str(index), item)
+                    self.put_or_add(target, str(index), item)
+                for parent in atom.prototype:
+                    if type(parent) is Known and self.catalogue.get(parent.path).element != "unknown":
+                        target.extensible = True
+                        self.put_element(target, self.get_element(atom, start))
                 if atom.elements or atom.escaped:
                     target.extensible = True
                     self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
             elif type(atom) is Known and atom.label is not None:
                 self.use(of(atom), Flow.ARGUMENT, start, end)
-            elif not (type(atom) is Primitive or type(atom) is str):
+            elif type(atom) is str:
+                for index, character in enumerate(atom[:_MAX_COPIED]):
+                    self.put_or_add(target, str(index), of(character))
+            elif type(atom) is not Primitive:
                 copied = self.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
                 target.extensible = True
                 self.put_element(target, copied)
+
+    def put_or_add(self, target: HeapObject, name: str, value: Value) -> None:
+        """Put a property that was copied; an array's elements lose their order."""
+        if target.kind in {"array", "arguments"}:
+            self.inexact(target)
+            self.put_element(target, value)
+        else:
+            self.put(target, name, value)
 
     def op_regexp(self, instruction: Instruction) -> Value:
         made = self.allocate("regexp", instruction[5])

@@ -117,19 +117,26 @@ class Members(Names):
             result = join(result, self.call(function, one, args, start, end, rest))
         return result
 
-    def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int) -> None:
+    def _judge_dynamic_call(
+        self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
+    ) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
         if all(type(atom) is not Known for atom in owner):
             return
         resolved = self.key(key, start, end)
-        if not resolved.unknown or not (resolved.tainted or self.strict or any(is_tainted(value) for value in args)):
+        if not resolved.unknown or not any(args):
             return
         for atom in owner:
-            if type(atom) is Known and self.catalogue.get(atom.path).sinks:
-                self.report("dynamic-key", 1, start, end, atom, f"a member of `{atom.path}` is called by a key from outside")
+            if type(atom) is not Known:
+                continue
+            entry = self.catalogue.get(atom.path)
+            outside = resolved.tainted or any(is_tainted(value) for value in args)
+            if entry.sinks or (entry.unresolved == "playwright" and (outside or self.strict)):
+                note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
+                self.report("dynamic-key", 1, start, end, atom, note)
 
     def op_tagged(self, instruction: Instruction) -> Value:
-        _, _, (callee, key), strings, registers, start, end = instruction
+        _, _, (callee, key), (strings, raw), registers, start, end = instruction
         value = self.values[callee]
         this = V_UNDEFINED
         if key is not None:
@@ -142,7 +149,7 @@ class Members(Names):
         array = self.values[strings]
         for atom in array:
             if isinstance(atom, HeapObject):
-                self.put(atom, "raw", array)
+                self.put(atom, "raw", self.values[raw])
         args = [array, *(self.values[register] for register in registers)]
         return self.call(value, this, args, start, end)
 
