@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from evalward.errors import Code
@@ -20,7 +22,7 @@ from evalward.guard.target import Profile, Shape, Target
 
 if TYPE_CHECKING:
     from evalward.errors import Provenance
-    from evalward.guard.verdict import Verdict
+    from evalward.guard.verdict import Finding, Verdict
 
 SCHEMA_VERSION = 1
 
@@ -85,6 +87,15 @@ _ENUMS = {
 }
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
+# One call for all fields of a kind: a service pays for this with each request.
+_enums_of = attrgetter(*_ENUMS)
+_texts_of = attrgetter(*_PATTERNS)
+_counts_of = attrgetter(*_COUNTS)
+_ENUM_TYPES = tuple(_ENUMS.values())
+_FITS = tuple(pattern.fullmatch for pattern in _PATTERNS.values())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
@@ -128,25 +139,22 @@ class AuditRecord:
         if self.keyword is not None and not _is_keyword_id(self.keyword):
             raise ValueError("keyword is not the id of a keyword")
         labels = self.shadow if self.construct is None else (self.construct, *self.shadow)
-        if any(catalogue_label(label) != label for label in labels):
+        if labels and any(catalogue_label(label) != label for label in labels):
             raise ValueError("construct is not a label of the catalogue")
-        if not all(_WEAKENED.fullmatch(name) for name in self.weakened):
+        if self.weakened and not all(_WEAKENED.fullmatch(name) for name in self.weakened):
             raise ValueError(f"weakened does not match {_WEAKENED.pattern}")
         if self.outcome not in _OUTCOMES.get(self.kind, {None}):
             raise ValueError(f"outcome is not one of those of a {self.kind} record")
 
 
 def _check_shapes(record: AuditRecord) -> None:
-    for name, enum in _ENUMS.items():
-        value = getattr(record, name)
+    for value, name, enum in zip(_enums_of(record), _ENUMS, _ENUM_TYPES):  # noqa: B905 - equal by construction
         if value is not None and not isinstance(value, enum):
             raise ValueError(f"{name} is not one of {enum.__name__}")
-    for name, pattern in _PATTERNS.items():
-        value = getattr(record, name)
-        if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
-            raise ValueError(f"{name} does not match {pattern.pattern}")
-    for name in _COUNTS:
-        value = getattr(record, name)
+    for value, name, fits in zip(_texts_of(record), _PATTERNS, _FITS):  # noqa: B905
+        if value is not None and not (isinstance(value, str) and fits(value)):
+            raise ValueError(f"{name} does not match {_PATTERNS[name].pattern}")
+    for value, name in zip(_counts_of(record), _COUNTS):  # noqa: B905
         if value is not None and not (type(value) is int and value >= 0):
             raise ValueError(f"{name} is not a count")
 
@@ -175,7 +183,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         code=verdict.code,
         construct=None if verdict.construct is None else catalogue_label(verdict.construct),
         keyword=verdict.keyword,
-        shadow=tuple(sorted({catalogue_label(finding.construct) for finding in verdict.shadow})),
+        shadow=_labels(verdict.shadow),
         code_hash=verdict.code_hash,
         code_length=verdict.code_length,
         policy_digest=provenance.policy_digest,
@@ -192,18 +200,28 @@ def encode(record: AuditRecord, *, seq: int, boot_id: str, nanoseconds: int) -> 
     ``seq`` counts the records of one ``boot_id`` from 1; ``nanoseconds`` since the epoch become ``ts`` in
     UTC (RFC 3339, microseconds).
     """
-    moment = datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC)
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    fields = zip(AuditRecord.__slots__, _fields_of(record))  # noqa: B905 - equal by construction
     line: dict[str, Any] = {
         "v": SCHEMA_VERSION,
         "seq": seq,
-        "ts": f"{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds // 1_000 % 1_000_000:06d}Z",
+        "ts": f"{_date_and_time(seconds)}.{rest // 1_000:06d}Z",
         "boot_id": boot_id,
+        **{name: value for name, value in fields if value is not None and value != ()},
     }
-    for name in AuditRecord.__slots__:
-        value = getattr(record, name)
-        if value is not None and value != ():
-            line[name] = value
-    return json.dumps(line, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    return _ENCODER.encode(line).encode("ascii") + b"\n"
+
+
+_fields_of = attrgetter(*AuditRecord.__slots__)
+
+
+@lru_cache(maxsize=2)
+def _date_and_time(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+def _labels(findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    return tuple(sorted({catalogue_label(finding.construct) for finding in findings})) if findings else ()
 
 
 def _is_keyword_id(text: str) -> bool:

@@ -43,9 +43,13 @@ def to_json(value: object, nesting: int = 0) -> JsonValue:
     Tuples become lists and string enums their value. Keys must be strings, since ``json.dumps`` would turn
     others into strings silently. ``nesting`` is how many containers are around ``value``.
     """
+    kind = type(value)
+    # Most values are one of these; the checks below are for what is left.
+    if kind is bool or value is None or kind is int or (kind is str and value.isascii()):  # type: ignore[attr-defined]  # it is a str
+        return value  # type: ignore[return-value]  # one of the four
     if isinstance(value, str):
         return _text(value)
-    if value is None or isinstance(value, (bool, int)):
+    if isinstance(value, int):
         return value
     if isinstance(value, float):
         if isfinite(value):

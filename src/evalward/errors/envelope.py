@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors.canonical import JsonValue, canonical_text, to_json, to_json_object
 from evalward.errors.registry import REGISTRY
@@ -29,6 +29,10 @@ class Provenance:
     ruleset_digest: str
     grammar_version: str
 
+    def __post_init__(self) -> None:
+        """Raise NotJsonError for a text that no envelope can carry."""
+        to_json_object(self.as_json())
+
     def as_json(self) -> dict[str, JsonValue]:
         """Return the fields as plain JSON data."""
         return {
@@ -39,8 +43,7 @@ class Provenance:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(NamedTuple):
     """What ``_meta`` says beside the token estimate.
 
     ``elapsed_ms`` is in milliseconds; ``would_block`` lists what policy only audits, as JSON data.
@@ -152,14 +155,16 @@ def _details(code: Code, details: Mapping[str, object] | None, repair: Repair | 
 
 def _with_meta(fields: Mapping[str, object], meta: Meta) -> dict[str, JsonValue]:
     body = to_json_object(fields)
-    block: dict[str, object] = {
+    # Every request pays for this, so nothing here is checked again that is plain already.
+    block: dict[str, JsonValue] = {
         "estimated_tokens": estimate_tokens(body),
-        "elapsed_ms": round(float(meta.elapsed_ms), 3),
+        "elapsed_ms": to_json(round(float(meta.elapsed_ms), 3)),
         "provenance": meta.provenance.as_json(),
-        "decision_id": meta.decision_id,
+        "decision_id": to_json(meta.decision_id),
         "audited": meta.audited,
-        "would_block": meta.would_block,
+        "would_block": to_json(meta.would_block) if meta.would_block else [],
     }
     if meta.session_id is not None:
-        block["session_id"] = meta.session_id
-    return {**body, "_meta": to_json_object(block)}
+        block["session_id"] = to_json(meta.session_id)
+    body["_meta"] = block
+    return body

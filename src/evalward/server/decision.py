@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope
 from evalward.server.case import Case
@@ -39,8 +39,7 @@ LOG = logging.getLogger("evalward.server")
 PATIENCE_SHARE = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What goes back: ``code`` is None if and only if the payload may run, or did and came to its end.
 
     ``evaluation`` is how its run ended, ``run_us`` the run's wall time, where there was one.

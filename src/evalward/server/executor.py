@@ -9,8 +9,7 @@ refused at once, so that no flood can grow memory, and threads for health checks
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     Judge = Callable[..., Verdict]
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """One payload to judge, with everything that decides about it.
 
     Without a shape it is judged in every shape that it could have, or, with ``shape_from_text``, in the one

@@ -7,6 +7,7 @@ a string field, say) still gets an envelope and an audit record (contract.md §6
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
@@ -89,8 +90,8 @@ class Reading:
             target=member("target", message.target, TARGETS),
             shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
             profile=member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
-            bindings=dict(message.bindings),
-            limits={descriptor.name: number for descriptor, number in limits or ()},
+            bindings=dict(message.bindings) if message.bindings else _NO_BINDINGS,
+            limits={each.name: number for each, number in limits} if limits else _NO_LIMITS,
             session_id=self.received.session_id,
             request_id=self.received.request_id,
         )
@@ -120,6 +121,8 @@ class Reading:
 
 
 _NOTHING = Received()
+_NO_BINDINGS: Mapping[str, str] = MappingProxyType({})
+_NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 
 
 def member(name: str, number: int, members: Mapping[int, E]) -> E:

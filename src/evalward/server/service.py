@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import grpc
@@ -19,7 +18,7 @@ from evalward.server.wire import TARGET_NUMBERS, code_message, evaluated_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from evalward.errors import Provenance
     from evalward.policy import Policy
@@ -90,30 +89,24 @@ class GuardService:
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
-        with self._counted():
+        self._enter()
+        try:
             answer = self._decider.decide(wire, remaining=context.time_remaining(), stopping=self._stopping)
+        finally:
+            self._leave()
         _abort_for_infrastructure(answer, context)
         return _response(answer)
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
-        with self._counted():
+        self._enter()
+        try:
             remaining = context.time_remaining()
             answer = self._evaluator().evaluate(wire, remaining=remaining, stopping=self._stopping)
+        finally:
+            self._leave()
         _abort_for_infrastructure(answer, context)
         return _evaluate_response(answer)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._lock:
-            self._in_flight += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._in_flight -= 1
-                if self._stopping:
-                    self._idle.notify_all()
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
@@ -123,6 +116,16 @@ class GuardService:
         """Wait for the requests in flight; False when the time ran out."""
         with self._idle:
             return self._idle.wait_for(lambda: self._in_flight == 0, timeout=seconds)
+
+    def _enter(self) -> None:
+        with self._lock:
+            self._in_flight += 1
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._in_flight -= 1
+            if self._stopping:
+                self._idle.notify_all()
 
 
 def _abort_for_infrastructure(answer: Answer, context: grpc.ServicerContext) -> None:
@@ -143,10 +146,9 @@ def _evaluate_response(answer: Answer) -> pb.EvaluateResponse:
 
 
 def _response(answer: Answer) -> pb.ValidateResponse:
-    response = pb.ValidateResponse(binding=answer.binding, envelope=canonical_text(answer.envelope).encode())
+    envelope = canonical_text(answer.envelope).encode()
     if answer.code is None:
-        response.allowed.would_block.extend(answer.would_block)
-        response.allowed.SetInParent()
-    else:
-        response.error.CopyFrom(typed_error(answer.envelope))
-    return response
+        allowed = pb.Allowed(would_block=answer.would_block)
+        return pb.ValidateResponse(binding=answer.binding, allowed=allowed, envelope=envelope)
+    error = typed_error(answer.envelope)
+    return pb.ValidateResponse(binding=answer.binding, error=error, envelope=envelope)
