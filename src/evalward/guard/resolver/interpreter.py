@@ -22,6 +22,22 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
 
+_REVIVED = frozenset(
+    {
+        Op.GET,
+        Op.CALL,
+        Op.CALL_METHOD,
+        Op.NEW,
+        Op.ITERATE,
+        Op.AWAIT,
+        Op.SUPER,
+        Op.SUPER_CALL,
+        Op.TAGGED,
+        Op.REST,
+    }
+)
+_MAX_REVIVALS = 3
+
 
 class Interpreter(FlowOperations):
     """Joins over every order in which a payload's instructions may run, to a fixpoint."""
@@ -52,14 +68,35 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self._drain()
+        self._revive()
         for unit in self.lowered.units:
             if not unit.ran and unit.function is not None:
                 self.escape_object(unit.function)
                 self._drain()
+        self._revive()
         if not self.guarded:
             for start, end in self.polluted:
                 note = "written through what a key from outside selects"
                 self.report("prototype-tampering", 0, start, end, None, note)
+
+    def _revive(self) -> None:
+        """Give what came to nothing an unknown value and run on (the havoc rule).
+
+        An instruction without a result is code that always throws, or something that is not modelled; only the
+        latter must not silence what comes after it.
+        """
+        for _ in range(_MAX_REVIVALS):
+            silent = False
+            for unit in self.lowered.units:
+                for instruction in unit.code if unit.ran else ():
+                    if instruction[0] in _REVIVED and not self.values[instruction[1]]:
+                        self.revived.add(instruction[1])
+                        self.values[instruction[1]] = V_U1
+                        self.enqueue(unit)
+                        silent = True
+            if not silent:
+                return
+            self._drain()
 
     def _drain(self) -> None:
         while self.queue or self.pending_escapes:
@@ -75,7 +112,8 @@ class Interpreter(FlowOperations):
         operations, values = self.operations, self.values
         self.spend(len(unit.code))
         for instruction in unit.code:
-            values[instruction[1]] = operations[instruction[0]](instruction)
+            made = operations[instruction[0]](instruction)
+            values[instruction[1]] = made or (V_U1 if instruction[1] in self.revived else made)
 
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""

@@ -106,7 +106,7 @@ class Operators(Coercion):
     def binary(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
         """Return the value of a binary expression."""
         if not left or not right:
-            return left if operator in {"||", "&&", "??"} else BOTTOM
+            return join(left, right) if operator in {"||", "&&", "??"} else BOTTOM
         match operator:
             case "+":
                 return self._add(left, right, start, end)

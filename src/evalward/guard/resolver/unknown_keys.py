@@ -56,6 +56,11 @@ class UnknownKeys(Properties):
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
                 asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
             result = join(result, self.get(asked, name, start, end))
+        if resolved.names and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner):
+            # A key that is put together rather than written is not trusted to stay what it was found to be where
+            # one word more makes a function constructor of a function.
+            self.origin(U0, None, "read from a function by a computed key", start, end)
+            result = join(result, of(U0))
         if resolved.numeric:
             for atom in owner:
                 result = join(result, self.get_element(atom, start))

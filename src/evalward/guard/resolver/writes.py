@@ -171,12 +171,19 @@ class Writes(UnknownKeys):
         if atom.path.endswith(".prototype") and atom.path in self.catalogue.entries:
             self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
             return
-        if atom.label is not None and atom.path != "globalThis":
+        if (
+            atom.label is not None
+            and atom.path != "globalThis"
+            and (atom.path, name) != ("module", "exports")
+        ):
             self.report(atom.label, 0, start, end, atom, f"`{atom.path}` is written")
             return
         if atom.path == "globalThis":
             self.use(value, Flow.GLOBAL, start, end)
             self.put(self.global_object, name, value)
+            register = self.lowered.global_registers.get(name)
+            if register is not None:
+                self.write(register, value)
         if name in _ATTRIBUTE_VALUES:
             self.sink("url", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)

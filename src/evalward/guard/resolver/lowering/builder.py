@@ -141,7 +141,7 @@ class Builder:
                 return outer.names[name]  # a body's `var` of a parameter's name starts as the parameter
             register = self.register()
             scope.names[name] = register
-        if scope.is_global and kind in {"var", "function"}:
+        if scope.is_global and kind == "var":
             scope.global_vars.add(name)
         if kind == "function" and not self.unit.strict and not scope.is_function:
             self._declare_annex_b(name, scope, register)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.ir import Lowered, Op
 from evalward.guard.resolver.lowering.functions import Functions
 from evalward.guard.resolver.scope import Scope
+from evalward.guard.resolver.values import UNDEFINED, of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +53,7 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         if top.is_global:
-            self.lowered.global_registers |= {name: top.names[name] for name in top.global_vars}
+            self.lowered.global_registers |= top.names
         return self.lowered
 
     def _top_level(self, nodes: list[Node]) -> Work:
@@ -156,8 +157,10 @@ class Statements(Functions):
             if name is None:
                 continue
             if value is None:
-                self.declare(self.name(name), kind)
-                if kind != "var":
+                register = self.declare(self.name(name), kind)
+                if kind == "var":
+                    self.lowered.constants.setdefault(register, of(UNDEFINED))
+                else:
                     self.emit(Op.STORE, child, self.reference(self.name(name)), self.undefined)
                 continue
             register = yield self.named(value, self.name(name) if name.type == "identifier" else "")

@@ -47,7 +47,7 @@ def mutate(run: Calls, value: Value, added: Value) -> None:
 def _push(run: Calls, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject) and atom.escaped:
-            run.leak(call.all(), Flow.PROPERTY, call.start, call.end)
+            run.leak(call.all(), Flow.RETURN, call.start, call.end)
     mutate(run, call.this, call.all())
     return V_NUMBER
 

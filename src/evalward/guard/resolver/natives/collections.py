@@ -80,7 +80,7 @@ def _set(run: Calls, call: Call) -> Value:
             run.put(atom, "@@keys", call.arg(0))
             run.put_element(atom, call.arg(1))
             if atom.escaped:
-                run.leak(call.all(), Flow.PROPERTY, call.start, call.end)
+                run.leak(call.all(), Flow.RETURN, call.start, call.end)
         else:
             run.leak(call.all(), Flow.PROPERTY, call.start, call.end)
     return call.this

@@ -152,7 +152,7 @@ def _exec(run: Calls, call: Call) -> Value:
     run.put(array, "input", unknown_like(text))
     custom = call_symbol(run, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
-        outer = run.allocate("array", call.start, "matches")
+        outer = run.allocate("iterator", call.start, "matches")
         run.inexact(outer)
         run.put_element(outer, of(array))
         return join(custom, of(outer))

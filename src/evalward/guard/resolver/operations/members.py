@@ -115,6 +115,10 @@ class Members(Names):
             if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
                 function = self.relabelled(function)
             result = join(result, self.call(function, one, args, start, end, rest))
+        if key == "constructor":
+            # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
+            self.origin(BUILT, None, "`constructor` is called", start, end)
+            result = join(result, of(BUILT))
         return result
 
     def _judge_dynamic_call(
