@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -162,7 +163,11 @@ def run(  # noqa: PLR0913 - one parameter per option
                 audit_log=AuditLog.open(log_path),
                 settings=settings,
             )
-            _announce(server.start(addresses), log_path)
+            bound = server.start(addresses)
+            # What stands now stands until the end: no request has to wait while the collector looks through it.
+            gc.collect()
+            gc.freeze()
+            _announce(bound, log_path)
             signal.sigwait(SIGNALS)
             server.stop()
     except CodedError as error:
