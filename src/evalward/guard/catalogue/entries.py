@@ -102,6 +102,7 @@ class Catalogue:
         self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
             name: name for name in _TIMERS
         }
+        self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks

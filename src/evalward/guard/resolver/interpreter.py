@@ -68,7 +68,6 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self._drain()
-        self._revive()
         for unit in self.lowered.units:
             if not unit.ran and unit.function is not None:
                 self.escape_object(unit.function)
@@ -88,7 +87,7 @@ class Interpreter(FlowOperations):
         for _ in range(_MAX_REVIVALS):
             silent = False
             for unit in self.lowered.units:
-                for instruction in unit.code if unit.ran else ():
+                for instruction in unit.code if unit.executed else ():
                     if instruction[0] in _REVIVED and not self.values[instruction[1]]:
                         self.revived.add(instruction[1])
                         self.values[instruction[1]] = V_U1
@@ -109,6 +108,7 @@ class Interpreter(FlowOperations):
 
     def _execute(self, unit: Unit) -> None:
         self.unit = unit
+        unit.executed = True
         operations, values = self.operations, self.values
         self.spend(len(unit.code))
         for instruction in unit.code:

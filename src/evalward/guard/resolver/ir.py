@@ -81,6 +81,7 @@ class Unit:
         "code",
         "constructor",
         "contexts",
+        "executed",
         "function",
         "generator",
         "inlinable",
@@ -136,6 +137,7 @@ class Unit:
         self.instance: HeapObject | None = None
         self.queued = False
         self.ran = False
+        self.executed = False  # on its own registers, not only inlined
         self.calls = 0
 
     def __repr__(self) -> str:

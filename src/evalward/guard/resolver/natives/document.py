@@ -56,6 +56,14 @@ def _write(run: Calls, call: Call) -> Value:
     return V_UNDEFINED
 
 
+def _perhaps_write(run: Calls, call: Call) -> Value:
+    """Judge ``x.write(text)`` where x may be a document, and is mostly a stream."""
+    for value in (*call.args, call.rest):
+        run.sink("html", value, call.start, call.end, certain=False)
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    return V_U1
+
+
 def _insert_html(run: Calls, call: Call) -> Value:
     run.sink("html", call.arg(1), call.start, call.end)
     return V_UNDEFINED
@@ -180,6 +188,7 @@ _EVALUATORS = (
 TRANSFER: dict[str, Transfer] = {
     "document.write": _write,
     "document.writeln": _write,
+    "unknown.write": _perhaps_write,
     "document.createElement": _create_element,
     "document.createElementNS": _create_element,
     "Element.insertAdjacentHTML": _insert_html,
