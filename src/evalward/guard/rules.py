@@ -45,7 +45,7 @@ class Limits:
     payload_bytes: int = 128 * 1024
     depth: int = 2_000
     nodes_per_64k: int = 100_000
-    steps: int = 2_000_000
+    steps: int = 300_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.program import ParsedProgram, Survey
-    from evalward.guard.resolver.state import Use
+    from evalward.guard.resolver.uses import Use
     from evalward.guard.rules import Rules
 
 _BINDING_KINDS: dict[str, Value] = {

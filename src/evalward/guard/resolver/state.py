@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
 
 if TYPE_CHECKING:
@@ -18,81 +18,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 MAX_GROWTH = 6
-PROCESS_MEMBERS = frozenset(
-    [
-        "abort",
-        "allowedNodeEnvironmentFlags",
-        "argv0",
-        "binding",
-        "channel",
-        "chdir",
-        "config",
-        "connected",
-        "constrainedMemory",
-        "constructor",
-        "debugPort",
-        "disconnect",
-        "dlopen",
-        "domain",
-        "emit",
-        "emitWarning",
-        "env",
-        "execArgv",
-        "execPath",
-        "execve",
-        "exit",
-        "exitCode",
-        "features",
-        "finalization",
-        "getActiveResourcesInfo",
-        "getBuiltinModule",
-        "getegid",
-        "geteuid",
-        "getgid",
-        "getgroups",
-        "getuid",
-        "initgroups",
-        "kill",
-        "loadEnvFile",
-        "mainModule",
-        "moduleLoadList",
-        "noDeprecation",
-        "on",
-        "once",
-        "openStdin",
-        "parent",
-        "permission",
-        "reallyExit",
-        "removeListener",
-        "report",
-        "resourceUsage",
-        "send",
-        "setegid",
-        "seteuid",
-        "setgid",
-        "setgroups",
-        "setSourceMapsEnabled",
-        "setuid",
-        "setUncaughtExceptionCaptureCallback",
-        "stderr",
-        "stdin",
-        "stdout",
-        "throwDeprecation",
-        "title",
-        "umask",
-        "_linkedBinding",
-        "_debugProcess",
-        "_getActiveHandles",
-        "_kill",
-        "_rawDebug",
-        "_startProfilerIdleNotifier",
-        "_tickCallback",
-        "crash",
-        "hang",
-        "noAsar",
-        "takeHeapSnapshot",
-    ]
-)
 MAX_OBJECT_GROWTH = 24
 
 
@@ -102,30 +27,6 @@ class AnalysisLimitError(Exception):
     def __init__(self, steps: int) -> None:
         super().__init__(f"the resolver's budget of {steps} steps is used up")
         self.steps = steps
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a value's way, in offsets of the wrapped source."""
-
-    note: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """A use that policy decides about: what (a construct label), where, how it got there.
-
-    ``rank`` orders findings, the most telling first: 0 a capability is exercised, 1 it is read by an unresolved
-    key, 2 it leaves the payload, 3 a value that may be one does.
-    """
-
-    construct: str
-    rank: int
-    start: int
-    end: int
-    trace: tuple[Step, ...] = field(default=(), compare=False)
 
 
 class State:

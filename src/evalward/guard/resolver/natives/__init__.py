@@ -15,6 +15,7 @@ from evalward.guard.resolver.natives import (
     document,
     encodings,
     functions,
+    json_text,
     objects,
     patterns,
     promises,
@@ -34,6 +35,7 @@ Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
 TRANSFER: dict[str, Transfer] = {
     **strings.TRANSFER,
     **encodings.TRANSFER,
+    **json_text.TRANSFER,
     **patterns.TRANSFER,
     **arrays.TRANSFER,
     **array_changes.TRANSFER,

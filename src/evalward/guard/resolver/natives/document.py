@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.sinks import INJECTION
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
@@ -24,7 +25,6 @@ from evalward.guard.resolver.values import (
     known,
     of,
 )
-from evalward.guard.resolver.writes import INJECTION
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls

@@ -1,27 +1,20 @@
-"""Numbers and encodings: ``parseInt``, ``toString(radix)``, ``atob``, ``decodeURI``, ``escape``, ``JSON``."""
+"""Numbers and encodings: ``parseInt``, ``toString(radix)``, ``atob``, ``decodeURI``, ``escape``."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
-from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import constants, integers, unknown_like
 from evalward.guard.resolver.values import (
     BOTTOM,
-    FALSE,
-    NULL,
-    TEXT,
-    TRUE,
     V_BOOLEAN,
-    V_DATA,
     V_NUMBER,
     V_STRING,
     Primitive,
@@ -39,7 +32,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_MAX_JSON_NODES = 2_000
 _MAX_SAFE = 2**53
 _RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
 _PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
@@ -151,137 +143,6 @@ def _decode_uri(text: str) -> str:
     return urllib.parse.unquote(text, errors="strict")
 
 
-def _json_parse(run: Calls, call: Call) -> Value:
-    texts = constants(run, call.arg(0), call)
-    made = V_DATA
-    if texts is not None:
-        made = BOTTOM
-        for position, text in enumerate(texts):
-            try:
-                document = json.loads(text)
-            except (ValueError, RecursionError):
-                continue
-            made = join(made, from_json(run, document, call.start, f"json{position}"))
-    if len(call.args) > 1:
-        reviver = call.arg(1)
-        run.use(reviver, Flow.CALLBACK, call.start, call.end)
-        holder = run.allocate("object", call.start, "holder")
-        holder.extensible = True
-        run.put_element(holder, made)
-        keys = V_STRING if texts is not None else of(TEXT)
-        revived = run.call(reviver, of(holder), (keys, join(made, V_DATA), of(holder)), call.start, call.end)
-        return join(revived, run.get_element(holder, call.start))
-    return made
-
-
-def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:
-    """Return the value of parsed JSON; past a size it is data like any other."""
-    run.spend()
-    if isinstance(document, str):
-        return string(document)
-    if isinstance(document, bool):
-        return of(TRUE if document else FALSE)
-    if isinstance(document, (int, float)):
-        return of(number(float(document)))
-    if document is None:
-        return of(NULL)
-    if len(tag) > _MAX_JSON_NODES:
-        return V_DATA
-    made = run.allocate("array" if isinstance(document, list) else "object", start, tag)
-    entries = enumerate(document) if isinstance(document, list) else document.items()
-    for position, (key, value) in enumerate(entries):
-        inner = from_json(run, value, start, f"{tag}.{position}")
-        if isinstance(document, list):
-            run.put_item(made, position, inner)
-        else:
-            run.put(made, str(key), inner)
-    return of(made)
-
-
-def reachable(run: Calls, value: Value) -> Value:
-    """Return the join of a value and all that is in it, as deep as it goes."""
-    result, pending = value, [atom for atom in value if isinstance(atom, HeapObject)]
-    seen = set(pending)
-    while pending:
-        target = pending.pop()
-        target.readers.add(run.unit)
-        run.spend()
-        inside = target.everything()
-        result = join(result, inside)
-        for atom in inside:
-            if isinstance(atom, HeapObject) and atom not in seen:
-                seen.add(atom)
-                pending.append(atom)
-    return result
-
-
-def _json_stringify(run: Calls, call: Call) -> Value:
-    value, replacer = call.arg(0), call.arg(1)
-    functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
-    if functions:
-        run.use(functions, Flow.CALLBACK, call.start, call.end)
-        inside = reachable(run, value)
-        run.call(functions, inside, (V_STRING, inside), call.start, call.end)
-        return V_STRING
-    for atom in reachable(run, value):
-        if isinstance(atom, HeapObject):
-            convert = run.own_or_payload(atom, "toJSON")
-            if convert:
-                run.use(convert, Flow.CALLBACK, call.start, call.end)
-                run.call(convert, of(atom), (V_STRING,), call.start, call.end)
-    run.use(value, Flow.COERCE, call.start, call.end)
-    texts = [atom for atom in value if type(atom) is str]
-    if texts and len(texts) == len(value):
-        return frozenset(json.dumps(text, ensure_ascii=False) for text in texts)
-    document = _document(run, value, 0) if len(call.args) == 1 else _UNKNOWN
-    if document is not _UNKNOWN:
-        return string(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
-    primitives = [atom for atom in value if type(atom) is Primitive]
-    if primitives and len(primitives) == len(value):
-        return frozenset(atom.text for atom in primitives)
-    return of(TEXT) if TEXT in value else V_STRING
-
-
-_UNKNOWN = object()
-_MAX_DOCUMENT_DEPTH = 8
-
-
-def _document(run: Calls, value: Value, depth: int) -> Any:
-    """Return the JSON document that a value certainly is, ``_UNKNOWN`` otherwise."""
-    if len(value) != 1 or depth > _MAX_DOCUMENT_DEPTH:
-        return _UNKNOWN
-    (atom,) = value
-    if type(atom) is str:
-        return atom
-    if (
-        type(atom) is Primitive
-        and atom.type == "number"
-        and abs(atom.number) < _MAX_SAFE
-        and atom.number == int(atom.number)
-    ):
-        return int(atom.number)
-    if atom is TRUE or atom is FALSE or atom is NULL:
-        return {TRUE: True, FALSE: False, NULL: None}[atom]
-    if (
-        not isinstance(atom, HeapObject)
-        or atom.escaped
-        or atom.extensible
-        or atom.prototype
-        or atom.getters
-        or atom.uncertain
-    ):
-        return _UNKNOWN
-    atom.readers.add(run.unit)
-    run.spend(len(atom.properties) + len(atom.items))
-    if atom.kind == "array" and atom.exact and not atom.properties:
-        made = [_document(run, item, depth + 1) for item in atom.items]
-        return _UNKNOWN if _UNKNOWN in made else made
-    if atom.kind != "object" or any(name.startswith("@@") or name.isdigit() for name in atom.properties):
-        return _UNKNOWN
-    members = {name: _document(run, item, depth + 1) for name, item in atom.properties.items()}
-    return _UNKNOWN if _UNKNOWN in members.values() else members
-
-
 def _constant(value: Value) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         run.use(call.all(), Flow.COERCE, call.start, call.end)
@@ -308,8 +169,6 @@ TRANSFER: dict[str, Transfer] = {
     "encodeURI": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'();/?:@&=+$,#")),
     "unescape": _text(_unescape),
     "escape": _text(_escape),
-    "JSON.parse": _json_parse,
-    "JSON.stringify": _json_stringify,
     "Math.random": lambda _run, _call: V_NUMBER,
     "Date.now": lambda _run, _call: V_NUMBER,
     "Function.prototype.toString": _constant(V_STRING),

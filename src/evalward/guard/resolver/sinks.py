@@ -1,0 +1,82 @@
+"""Sinks of the page: what turns text into markup, a URL, a handler (guard.md §3)."""
+
+from __future__ import annotations
+
+import re
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.unknown_keys import UnknownKeys
+from evalward.guard.resolver.values import (
+    ACTIVE,
+    ANY_STRING,
+    BOTTOM,
+    DATA,
+    STRING_UNKNOWNS,
+    TEXT,
+    Value,
+    is_active,
+)
+
+_SCRIPT_URL = re.compile(
+    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
+)
+INJECTION = "dom-script-injection"
+
+
+class Sinks(UnknownKeys):
+    """Judgement of what is written into a sink."""
+
+    def sink(self, kind: str, value: Value, start: int, end: int, *, certain: bool = True) -> None:
+        """Judge a value that a DOM sink turns into markup, a URL or a document.
+
+        Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        """
+        if kind != "handler":
+            value = self.strings(value, start, end)
+        constants = [atom for atom in value if type(atom) is str]
+        resolved = len(constants) == len(value)
+        match kind:
+            case "html" | "script":
+                if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
+                    self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                elif not resolved and certain and (self.strict or kind == "script"):
+                    self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+            case "attribute":
+                if any(is_active(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+            case "url" | "navigate":
+                if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
+                    self.report(INJECTION, 0, start, end, None, "the URL is a script")
+            case "handler":
+                if certain and (any(constants) or (value & STRING_UNKNOWNS)):
+                    self.report(INJECTION, 0, start, end, None, "the event handler is text")
+                if certain:
+                    self.use(value, Flow.CALLBACK, start, end)
+                    self.call_handler(value, start)
+
+    def call_handler(self, value: Value, start: int) -> None:
+        """Call an event handler with an event."""
+        functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
+        self.call(functions, BOTTOM, (self.materialize("new:Event.prototype", start),), start, start)
+
+    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        self.sink("url", value, start, end)
+        self.sink("attribute", value, start, end)
+        for atom in name:
+            if type(atom) is str:
+                lowered = atom.lower()
+                if lowered.startswith("on"):
+                    self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                elif lowered == "srcdoc":
+                    self.sink("script", value, start, end)
+            elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
+                self.report(
+                    "dynamic-key",
+                    1,
+                    start,
+                    end,
+                    None,
+                    "an attribute is set by a name that cannot be resolved",
+                )

@@ -1,0 +1,128 @@
+"""The resolver: it ends within its budget, answers the same every time, and knows what its catalogue names."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalward.corpus.case import load_cases
+from evalward.errors.registry import Code
+from evalward.guard import judge
+from evalward.guard.catalogue import load_catalogue
+from evalward.guard.rules import Limits, Rules
+from evalward.guard.target import Profile, Target
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+TOKEN = re.compile(r"[A-Za-z_$][\w$]*|\d+|'[^'\n]*'|\s+|.", re.DOTALL)
+SHORT = [case for case in load_cases([CORPUS / "escapes"]) if len(case.code) < 400]
+WORDS = sorted({token for case in SHORT for token in TOKEN.findall(case.code) if re.match(r"[\w'$]", token)})
+
+spliced = st.builds(
+    lambda case, other, places, words: _splice(case.code, places, words) + ";\n" + other.code,
+    st.sampled_from(SHORT),
+    st.sampled_from(SHORT),
+    st.lists(st.integers(min_value=0, max_value=400), max_size=4),
+    st.lists(st.sampled_from(WORDS), min_size=4, max_size=4),
+)
+
+
+def _splice(code: str, places: list[int], words: list[str]) -> str:
+    tokens = TOKEN.findall(code)
+    named = [index for index, token in enumerate(tokens) if re.match(r"[\w'$]", token)]
+    for place, word in zip(places, words, strict=False):
+        if named:
+            tokens[named[place % len(named)]] = word
+    return "".join(tokens)
+
+
+@settings(max_examples=300, deadline=None)
+@given(code=spliced, profile=st.sampled_from([Profile.BALANCED, Profile.STRICT]))
+def test_whatever_names_are_exchanged_it_ends_without_an_exception_and_answers_alike(
+    code: str, profile: Profile
+) -> None:
+    rules = Rules(allowed=True, profile=profile, limits=Limits(steps=20_000))
+    first = judge(code.encode(), target=Target.MAIN, shape=None, rules=rules)
+    again = judge(code.encode(), target=Target.MAIN, shape=None, rules=rules)
+    assert first == again
+    if first.code is Code.EVAL_ANALYSIS_LIMIT and first.limit is not None and first.limit[0] == "steps":
+        assert first.limit[1] == 20_000
+
+
+def test_a_program_past_the_budget_of_steps_is_denied_with_the_limit_named() -> None:
+    code = "const f = (o, k) => o[k];" + "".join(f"f(a{i}, b{i})[c{i}](d{i});" for i in range(400))
+    verdict = judge(
+        code.encode(), target=Target.MAIN, shape=None, rules=Rules(allowed=True, limits=Limits(steps=500))
+    )
+    assert verdict.code is Code.EVAL_ANALYSIS_LIMIT
+    assert verdict.limit == ("steps", 500, None)
+
+
+def test_the_verdict_does_not_depend_on_the_hash_seed() -> None:
+    codes = [case.code for case in SHORT[::12]]
+    program = (
+        "import json, sys\n"
+        "from evalward.guard import judge\n"
+        "from evalward.guard.rules import Rules\n"
+        "from evalward.guard.target import Target\n"
+        "rules = Rules(allowed=True)\n"
+        "out = [judge(c.encode(), target=Target.MAIN, shape=None, rules=rules) for c in json.load(sys.stdin)]\n"
+        "print(json.dumps([[v.code, v.construct, v.location and v.location.start] for v in out]))\n"
+    )
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            input=json.dumps(codes),
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(json.loads(answers[0])) == len(codes)
+
+
+@pytest.mark.parametrize("path", sorted(load_catalogue().entries))
+def test_every_result_in_the_catalogue_names_something_that_exists(path: str) -> None:
+    catalogue = load_catalogue()
+    entry = catalogue.entries[path]
+    plain = {
+        "string",
+        "text",
+        "number",
+        "boolean",
+        "bigint",
+        "undefined",
+        "plain",
+        "data",
+        "unknown",
+        "symbol",
+    }
+    others = {"host", "undefined", "deny", "data", "text", "string", "number", "navigate", "dom-write", ""}
+
+    def known(result: str) -> bool:
+        while result.startswith(("promise:", "array:")):
+            result = result.partition(":")[2]
+        if result.startswith("@"):
+            return result[1:] in catalogue.entries or result[1:].rpartition(".")[0] in {
+                "",
+                *catalogue.entries,
+            }
+        if result.startswith("new:"):
+            return result[4:] in catalogue.entries
+        return result in plain | others
+
+    assert [name for name, member in entry.members.items() if not known(member.result)] == []
+    assert known(entry.result)
+    assert known(entry.element)
+    assert entry.others in others or entry.others.startswith(("deny:", "@"))
+    assert not entry.prototype or entry.prototype in catalogue.entries
