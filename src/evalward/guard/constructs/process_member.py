@@ -30,7 +30,7 @@ CONSTRUCT = Construct(
     targets=EVERYWHERE,
     examples=(
         Twins("process.mainModule.filename", "process.release.name"),
-        Twins("process['bind' + 'ing']('fs')", "(() => 1)['bi' + 'nd'](null)()"),
+        Twins("process['bind' + 'ing']('fs')", "({ binding: n => n })['bind' + 'ing']('fs')"),
         Twins("Object.keys(process.env)", "Object.keys(process.versions)"),
         Twins("Object.values(process.env)", "Object.values(process.versions)"),
         Twins("process.on('exit', () => 1)", "process.nextTick(() => 1)"),
