@@ -25,16 +25,21 @@ RULES = Rules(allowed=True)
 def over(name: str) -> pytest.MarkDecorator:
     """Parametrize a test over the cases of ``data/name.yaml``."""
     rows = yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
-    return pytest.mark.parametrize("case", rows, ids=[row.get("id", row["code"][:40]) for row in rows])
+    return pytest.mark.parametrize("case", rows, ids=[row.get("id") or row["code"][:40] for row in rows])
 
 
 def verdict(
-    code: str | bytes, *, shape: str | None = None, profile: str = "balanced", rules: Rules = RULES
+    code: str | bytes,
+    *,
+    shape: str | None = None,
+    profile: str = "balanced",
+    rules: Rules = RULES,
+    target: Target = Target.MAIN,
 ) -> Verdict:
     payload = code.encode() if isinstance(code, str) else code
     return judge(
         payload,
-        target=Target.MAIN,
+        target=target,
         shape=Shape(shape) if shape else None,
         rules=replace(rules, profile=Profile(profile)),
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import time
 from dataclasses import replace
@@ -118,6 +119,16 @@ def test_the_slices_that_the_parser_reads_are_released() -> None:
         parse(payload, limit_bytes=65_536)
     # Slices that are kept would be 18 MB.
     assert _resident_bytes() - before < 4_000_000
+
+
+def test_a_parse_leaves_no_slice_behind() -> None:
+    for _ in range(50):
+        parse(b"f(1)", limit_bytes=65_536)
+    gc.collect()
+    before = sum(type(each) is memoryview for each in gc.get_objects())
+    for _ in range(1_000):
+        parse(b"f(1)", limit_bytes=65_536)
+    assert sum(type(each) is memoryview for each in gc.get_objects()) - before < 10
 
 
 def _resident_bytes() -> int:

@@ -22,6 +22,22 @@ _IF = kind("if_statement")
 _ELSE = kind("else_clause")
 
 
+def may_nest_deeper(root: Node, limit: int) -> bool:
+    """Say, without a look at most nodes, whether any node may lie deeper than ``limit`` levels below ``root``.
+
+    A subtree cannot be deeper than it has nodes, and tree-sitter knows that number of each: only the few
+    large subtrees are entered.
+    """
+    stack = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > limit:
+            return True
+        if depth + node.descendant_count > limit:
+            stack.extend((child, depth + 1) for child in node.children)
+    return False
+
+
 def nesting_exceeds(root: Node, limit: int) -> Node | None:
     """Return the first node that lies deeper than ``limit`` levels below ``root``, or None."""
     stack = [(root, 0)]

@@ -15,6 +15,7 @@ from evalward.guard.blocklist import Occurrence, first_confirmed, occurrences
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.locate import locate
 from evalward.guard.program import Survey
+from evalward.guard.quiet import is_quiet
 from evalward.guard.resolver import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.seed import seed_findings
@@ -81,6 +82,8 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     programs = programs_of(payload, case.base.shape, limit_bytes=rules.limits.payload_bytes)
     if isinstance(programs, Rejection):
         return _keyword(case, found[0]) if found else _rejected(case, programs)
+    if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
+        return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
     if isinstance(surveys, Rejection):
         return _keyword(case, found[0]) if found else _rejected(case, surveys)
@@ -91,6 +94,14 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     return _findings(case, resolve(programs, merged(surveys), rules, case.target))
 
 
+def _watches_more(rules: Rules) -> bool:
+    """Say whether policy switched on what ordinary code does too: that takes a look at every payload."""
+    actions = rules.actions
+    return bool(actions) and any(
+        actions.get(label, Action.ALLOW) is not Action.ALLOW for label in OFF_BY_DEFAULT_LABELS
+    )
+
+
 def merged(surveys: Sequence[Survey]) -> Survey:
     """Return one survey that holds for all programs of a payload: counts added, flags joined."""
     if len(surveys) == 1:
@@ -98,10 +109,9 @@ def merged(surveys: Sequence[Survey]) -> Survey:
     flags = {
         name: any(getattr(each, name) for each in surveys)
         for name in Survey.__slots__
-        if name not in ("nodes", "depth", "opaque")
+        if name not in ("nodes", "opaque")
     }
-    nodes, depth = sum(each.nodes for each in surveys), max(each.depth for each in surveys)
-    return Survey(nodes=nodes, depth=depth, opaque=surveys[0].opaque, **flags)
+    return Survey(nodes=sum(each.nodes for each in surveys), opaque=surveys[0].opaque, **flags)
 
 
 def _surveys(

@@ -7,6 +7,8 @@ input spends the same budget on every machine.
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ _READS_OF_TEXT = 16
 _READ_AT_START = 64 * 1024
 # Calls that recovery may still take once every reading has an error, to say where the first one is.
 _CALLS_AFTER_ERROR = 16
+_OWN_REFERENCES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class _Meter:
         self.read_left -= _CHUNK
         # There is no other way to stop a scan than to let the text end.
         view = self.source[offset : offset + _CHUNK] if self.read_left > 0 else self.source[:0]
-        # The binding keeps every slice alive unless it is released (0.26.1 leaks 27 MB over 300 parses).
+        # What is never released keeps the whole text alive (0.26.1 leaks 27 MB over 300 parses).
         self.views.append(view)
         return view
 
@@ -95,8 +98,14 @@ class _Meter:
         return False
 
     def release(self) -> None:
-        for view in self.views:
+        views = self.views
+        while views:
+            view = views.pop()
             view.release()
+            # The binding (0.26.1) keeps one reference to every slice: with the loop's name and the call's
+            # argument that makes three. A binding that is mended leaves two, and nothing is dropped here.
+            if sys.getrefcount(view) > _OWN_REFERENCES:
+                ctypes.pythonapi.Py_DecRef(ctypes.py_object(view))
         self.source.release()
 
 

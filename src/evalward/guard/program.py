@@ -35,22 +35,17 @@ class ParsedProgram:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the one pass over a tree saw; every flag errs towards True.
+    """What one look at a tree found; every flag errs towards True.
 
     ``opaque`` holds, sorted, the wrapped-source spans ``(start, end, kind)`` of comments ("c"), string and
-    template text ("s") and regular expressions ("r"); it is filled only when the pass was asked for it.
+    template text ("s") and regular expressions ("r"); it is filled only when it was asked for.
     """
 
     nodes: int
-    depth: int
     dynamic_subscript: bool  # a[k] whose index is no string or number literal
-    escaped_subscript: bool  # a['p\x72ocess']: a literal index with an escape in it
     computed_key: bool  # {[k]: v}, class { [k]() {} }
     bare_this: bool  # `this` that is not followed by a plain `.name`
     with_statement: bool
-    import_export: bool  # static import or export, or a call of import()
-    meta_property: bool  # import.meta, new.target
     escaped_identifier: bool
-    escaped_string: bool
-    tagged_template: bool
+    escaped_string: bool  # an escape in a string or template that may stand for a character of a name
     opaque: tuple[tuple[int, int, str], ...] = ()

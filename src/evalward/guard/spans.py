@@ -21,7 +21,8 @@ _KIND_OF = (
 def opaque_spans(root: Node) -> tuple[Span, ...]:
     """Return the sorted spans of text under ``root``; neighbours of one literal are joined.
 
-    ``${}`` of a template is code, so the text before and after it are two spans.
+    ``${}`` of a template is code, so the text before and after it are two spans. Comments are never joined:
+    an html-like comment may follow another comment without a gap, and has an end of its own.
     """
     found: list[Span] = []
     stack = [root]
@@ -35,7 +36,7 @@ def opaque_spans(root: Node) -> tuple[Span, ...]:
     found.sort()
     joined: list[Span] = []
     for start, end, label in found:
-        if joined and joined[-1][1] == start and joined[-1][2] == label:
+        if label != COMMENT and joined and joined[-1][1] == start and joined[-1][2] == label:
             joined[-1] = (joined[-1][0], end, label)
         else:
             joined.append((start, end, label))

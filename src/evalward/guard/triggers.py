@@ -19,7 +19,7 @@ that is replaced or changed (``JSON.parse = f``) changes every program, so that 
 a call of a member loads a payload that assigns members.
 
 What made the difference, on 1 KB: one regular expression over all words costs 0.8 of a parse, ``in`` for each
-word 0.5, taking the words out by one ``findall`` and one look into a set 0.1.
+word 0.5, taking the words out by ``translate`` and ``split`` and one look into a set 0.05.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ if TYPE_CHECKING:
 
 # Members that lead somewhere from ordinary values, and what judges that which it is given.
 _MEMBERS = (
-    "constructor prototype __proto__ caller callee arguments prepareStackTrace captureStackTrace getPrototypeOf "
-    "setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors defineProperty defineProperties "
-    "__lookupGetter__ __lookupSetter__ __defineGetter__ __defineSetter__ Reflect Proxy setTimeout setInterval "
-    "setImmediate evaluate evaluateHandle evaluateAll $eval $$eval waitForFunction exposeFunction exposeBinding "
-    "setAttribute setAttributeNS setAttributeNode setAttributeNodeNS createElement createElementNS "
-    "insertAdjacentHTML write writeln innerHTML outerHTML srcdoc src href action location import export "
-    "attributes getAttributeNode getNamedItem createAttribute createAttributeNS Attr toggleAttribute execCommand "
-    "electron electronApp app shell BrowserWindow webContents"
+    "constructor prototype __proto__ caller callee arguments prepareStackTrace captureStackTrace "
+    "getPrototypeOf setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors defineProperty "
+    "defineProperties __lookupGetter__ __lookupSetter__ __defineGetter__ __defineSetter__ Reflect Proxy "
+    "setTimeout setInterval setImmediate evaluate evaluateHandle evaluateAll $eval $$eval waitForFunction "
+    "exposeFunction exposeBinding setAttribute setAttributeNS setAttributeNode setAttributeNodeNS "
+    "createElement createElementNS insertAdjacentHTML write writeln innerHTML outerHTML srcdoc src href "
+    "action location import export attributes getAttributeNode getNamedItem createAttribute "
+    "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
+    "electronApp app shell BrowserWindow webContents"
 )
-_WORD = re.compile(rb"[A-Za-z_$][\w$]*")
+# Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
+# a number without a gap.
+_NAMES_ONLY = bytes(byte if byte in b"_$" or bytes([byte]).isalnum() else 0x20 for byte in range(256))
 
 
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
@@ -80,11 +83,17 @@ def _standard_objects(catalogue: Catalogue) -> dict[bytes, bool]:
 
 _STANDARD = _standard_objects(load_catalogue())
 _STANDARD_NAMES = frozenset(_STANDARD)
+# The name comes first in each pattern: what begins with a literal is searched for ten times as fast.
 _STANDARD_USE = {
     name: (
-        re.compile(rb"(?<![\w$])%s(?![\w$])" % name),
-        re.compile(rb"(?<![\w$])(?:%s(?:\.[\w$]+)?\(|(?:new|instanceof) %s(?![\w$.]))" % (name, name)),
-        re.compile(rb"(?<![\w$])%s\s*+(?:/|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%%&|^])?=(?![=>])|[\]}]\s*=)" % name),
+        re.compile(
+            rb"%s(?<![\w$]%s)(?![\w$]|(?:\.[\w$]+)?\(|(?:(?<=new %s)|(?<=instanceof %s))(?!\.))"
+            % (name, name, name, name)
+        ),
+        re.compile(
+            rb"%s(?![\w$])\s*+(?:/|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*%%&|^])?=(?![=>])|[\]}]\s*=|\+\+|--)"
+            % name
+        ),
     )
     for name in _STANDARD
 }
@@ -107,7 +116,12 @@ def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
         or survey.escaped_string
     ):
         return True
-    present = frozenset(_WORD.findall(source))
+    return names_something(source)
+
+
+def names_something(source: bytes) -> bool:
+    """Whether the words of a text may name a capability, or replace a standard object."""
+    present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(_TRIGGERS) and not are_harmless(source, present & _TRIGGERS, present):
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
@@ -116,8 +130,8 @@ def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
 def _may_change(source: bytes, names: frozenset[bytes]) -> bool:
     """Say whether a standard object may be replaced, or one of its members."""
     for name in names:
-        use, harmless, assigned = _STANDARD_USE[name]
-        if len(use.findall(source)) > len(harmless.findall(source)) and (
+        other_use, assigned = _STANDARD_USE[name]
+        if other_use.search(source) and (
             assigned.search(source) or (_STANDARD[name] and _MEMBER_WRITE.search(source))
         ):
             return True

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from evalward.guard.program import ParsedProgram
 
 LINE_BREAK = re.compile(rb"[\n\r]|\xe2\x80[\xa8\xa9]")
-_WORD = {word: re.compile(rb"\b" + word + rb"\b") for word in (b"await", b"yield", b"let")}
+# The word comes first: what begins with a literal is searched for ten times as fast.
+_WORD = {word: re.compile(rb"%s(?<!\w%s)\b" % (word, word)) for word in (b"await", b"yield", b"let")}
 _NAMES = frozenset(_WORD)
+# A name, brace or longer word right behind `let`: with two words side by side no reading has a name `let`,
+# but for the three operators that are words.
+UNPLAIN_LET = re.compile(rb"let(?![\w$]|[ \t]++(?!(?:in|of|instanceof)(?![\w$]))[A-Za-z_$]|[ \t]*+\{)")
 _ASYNC = kind("async", named=False)
 _STAR = kind("*", named=False)
 _EQUALS = kind("=", named=False)
@@ -142,8 +146,10 @@ class Words:
 
 
 def words_of(program: ParsedProgram) -> Words | None:
-    """Return the collector for ``program``, or None when its text holds none of the three words."""
+    """Return the collector for ``program``, or None when the text shows that none of the words is a name."""
     source = program.source
+    if b"await" not in source and b"yield" not in source and not UNPLAIN_LET.search(source):
+        return None
     present = {word: len(_WORD[word].findall(source)) for word in _NAMES if word in source}
     return Words(program, present) if present else None
 

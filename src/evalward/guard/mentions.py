@@ -1,0 +1,156 @@
+"""Words that name a capability in one place and nothing in another: where a mention is harmless (guard.md §6).
+
+A trigger word is forgiven when *every* place of it in the raw text has one of the forms below. A form holds for
+the text however it is parsed, in code as in strings and comments, and looks no further back than one character
+and one blank: behind a line break or a slash a comment may hide the dot.
+
+- **Element sinks** (``src``, ``href``, ``innerHTML`` ...): to be written they are named behind a dot, or by text.
+  A name without a dot is a variable. Behind a dot it is read if a member, a comparison, ``&&``, ``||`` or ``;``
+  follows. Text writes only through what copies properties or writes attributes: with ``_KEYED_BY_TEXT`` in the
+  payload nothing is forgiven (computed keys and ``setAttribute`` load a payload by themselves). ``value`` and
+  ``textContent`` are sinks of attribute nodes alone, and are forgiven where nothing yields such a node.
+- **Names of the global object that are ordinary names too** (``top``, ``parent``, ``self`` ...): the global object
+  is a member of itself alone, so that behind a dot they mean something else unless the receiver is the global
+  object, which is a trigger by each of its other names, as is a bare ``this``; ``this.top`` is not forgiven.
+- **Timers**: an arrow function right behind the parenthesis is the whole first argument, for no operator takes
+  one as its left operand. A parameter of the function given to ``new Promise`` is a native function, as long as
+  no place of the word ``Promise`` can redefine it.
+- ``evaluate`` and its like with an arrow function: what that function does stands in the same text.
+- ``constructor(...) {`` behind ``{``, ``}`` or ``;`` defines a constructor, or is an error.
+- ``createElement`` and ``setAttribute`` with a written-out harmless name.
+- ``write`` is a sink of documents only, and a variable of that name is that sink only by destructuring.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What stands before a word that no dot precedes, comments and line breaks notwithstanding.
+_NO_DOT = rb"(?:\A|[^.\s/\\\w$\x80-\xff] ?|[\w$)\]] )"
+_ARROW = rb"(?:async )?(?:[A-Za-z_$][\w$]*|\([\w$, ]*\)) ?=>"
+_HARMLESS_TAGS = (
+    rb"(?:a|article|b|button|canvas|div|em|footer|form|h[1-6]|header|i|img|input|label|li|main|nav|ol|option|p|pre"
+    rb"|section|select|small|span|strong|style|table|tbody|td|template|textarea|th|thead|tr|ul|video)"
+)
+_HARMLESS_ATTRIBUTES = (
+    rb"(?:aria-[a-z]+|data-[a-z-]+|alt|class|disabled|for|hidden|id|name|role|tabindex|title|type|value)"
+)
+# What writes a property or an attribute that text names.
+_KEYED_BY_TEXT = frozenset({b"assign"})
+# Whatever yields an attribute as a node; XPath does too, and `evaluate` is a trigger.
+_ATTRIBUTE_NODES = frozenset(
+    {
+        b"attributes",
+        b"getAttributeNode",
+        b"getAttributeNodeNS",
+        b"createAttribute",
+        b"createAttributeNS",
+        b"removeAttributeNode",
+        b"getNamedItem",
+        b"getNamedItemNS",
+        b"Attr",
+        b"baseVal",
+    }
+)
+_OF_ATTRIBUTE_NODES = frozenset({b"value", b"nodeValue", b"textContent"})
+_PROMISE = re.compile(rb"Promise(?<![\w$]Promise)(?![\w$])")
+_PROMISE_AS_IS = re.compile(rb"Promise(?:(?<=new Promise)\(|(?<=[\s(=>!,;:?]Promise)\.[a-z]+\()")
+_SINKS = frozenset(
+    {b"src", b"href", b"action", b"formAction", b"protocol", b"srcdoc", b"innerHTML", b"outerHTML"}
+)
+_GLOBAL_OBJECT = frozenset(
+    {b"self", b"top", b"parent", b"frames", b"opener", b"root", b"global", b"view", b"open"}
+)
+_TIMERS = frozenset({b"setTimeout", b"setInterval", b"setImmediate"})
+_EVALUATIONS = frozenset({b"evaluate", b"evaluateAll", b"evaluateHandle", b"waitForFunction"})
+
+
+_BEFORE = 64
+# The head of `new Promise(resolve => setTimeout(resolve, ...))`, up to the timer.
+_EXECUTOR = re.compile(
+    rb"(?<![\w$.])new Promise\(\(?([A-Za-z_$][\w$]*)(?:, ?[A-Za-z_$][\w$]*)?\)? ?=> ?(?:\{ ?)?\Z"
+)
+_NAME_BYTE = re.compile(rb"[\w$]")
+
+# A form: what ends right before the word, and what begins right behind it.
+_Form = tuple[re.Pattern[bytes], re.Pattern[bytes]]
+
+
+def _form(before: bytes, after: bytes) -> _Form:
+    return re.compile(before + rb"\Z"), re.compile(after)
+
+
+def _quoted(word: bytes) -> bytes:
+    return rb"\((['\"`])%s\1" % word
+
+
+def _forms() -> dict[bytes, tuple[_Form, ...]]:
+    anything = rb""
+    read = _form(rb"\.", rb"\??\.| ?[!=]==| && | \|\| |;")
+    member_of_another = (
+        _form(rb"[\w$)\]](?<!this)(?<!super)\??\.", anything),
+        _form(rb"[{,] ?", rb" ?:"),
+        _form(rb"'", rb"'"),
+        _form(rb'"', rb'"'),
+    )
+    forms: dict[bytes, tuple[_Form, ...]] = {word: (_form(_NO_DOT, anything), read) for word in _SINKS}
+    forms |= dict.fromkeys(_GLOBAL_OBJECT, member_of_another)
+    forms |= dict.fromkeys(_EVALUATIONS, (_form(rb"\.", rb"\(" + _ARROW),))
+    forms |= dict.fromkeys(_TIMERS, (_form(anything, rb"\(" + _ARROW),))
+    forms[b"constructor"] = (_form(rb"[{};]\s*", rb"\([^()]*\)\s*\{"),)
+    forms[b"createElement"] = (_form(rb"\.", _quoted(_HARMLESS_TAGS)),)
+    forms[b"setAttribute"] = (_form(rb"\.", _quoted(_HARMLESS_ATTRIBUTES)),)
+    forms[b"write"] = (
+        _form(rb"(?:const|let|var|function) ", anything),
+        _form(rb"(?:[^.\s/\\\w$\x80-\xff{,'\"`] ?|[\w$)\]] )", rb"(?! ?[:,}='\"`])"),
+        _form(rb"['\"]", rb" [a-z ]*['\"]"),
+    )
+    forms[b"location"] = (
+        _form(anything, rb"\.(?:pathname|search|origin|hostname|host|port)(?= ?[;.)])(?!\) ?=)"),
+    )
+    return forms
+
+
+_HARMLESS = _forms()
+
+
+def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[bytes]) -> bool:
+    """Say whether each place of each word in ``mentioned`` is harmless; ``present`` are all words of ``source``."""
+    if present.isdisjoint(_ATTRIBUTE_NODES):
+        mentioned -= _OF_ATTRIBUTE_NODES
+    if not mentioned <= _HARMLESS.keys():
+        return False
+    if not mentioned.isdisjoint(_SINKS) and not (
+        present.isdisjoint(_KEYED_BY_TEXT) and present.isdisjoint(_ATTRIBUTE_NODES)
+    ):
+        return False
+    return all(_is_harmless(source, word) for word in mentioned)
+
+
+def _is_harmless(source: bytes, word: bytes) -> bool:
+    forms = _HARMLESS[word]
+    as_is: bool | None = None
+    place = source.find(word)
+    while place >= 0:
+        end = place + len(word)
+        before = source[max(0, place - _BEFORE) : place]
+        if not (_NAME_BYTE.match(before[-1:]) or _NAME_BYTE.match(source, end)) and not any(
+            head.search(before) and tail.match(source, end) for head, tail in forms
+        ):
+            if word not in _TIMERS or not _is_given_a_resolver(source, before, end):
+                return False
+            if as_is is None:
+                as_is = len(_PROMISE.findall(source)) == len(_PROMISE_AS_IS.findall(source))
+            if not as_is:
+                return False
+        place = source.find(word, end)
+    return True
+
+
+def _is_given_a_resolver(source: bytes, before: bytes, end: int) -> bool:
+    """Say whether a timer that begins at ``end`` is given the first parameter of a promise's executor."""
+    executor = _EXECUTOR.search(before)
+    if executor is None:
+        return False
+    given = b"(" + executor[1]
+    return source.startswith(given, end) and source[end + len(given) : end + len(given) + 1] in b",)"
