@@ -180,7 +180,8 @@ class Calls(Iteration):
         for value in args:
             everything = join(everything, value)
         self.leak(everything, Flow.ARGUMENT, start, end)
-        return join(V_U1, self.call(target.elements, V_UNDEFINED, args, start, end, rest))
+        made = self.call(target.elements, V_UNDEFINED, args, start, end, rest)
+        return join(join(V_U1, made), target.elements)  # a trap's result is among the elements
 
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
         """Join arguments into a payload function and return what it gives."""
@@ -193,6 +194,9 @@ class Calls(Iteration):
                 unit.ran = True
                 return made
         count = len(unit.parameters)
+        if not unit.ran:
+            for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
+                self.readers.setdefault(register, set()).add(unit)  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
             self.write(register, join(value, rest))
@@ -229,9 +233,8 @@ class Calls(Iteration):
             self.put_element(array, rest)
         self.write(register, of(array))
 
-    @staticmethod
-    def sloppy_this(this: Value) -> Value:
-        if not this or UNDEFINED in this or NULL in this or U1 in this:
+    def sloppy_this(self, this: Value) -> Value:
+        if not this or UNDEFINED in this or NULL in this or (self.strict and U1 in this):
             return frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
         return this
 

@@ -36,6 +36,7 @@ PROTOTYPES = {
     "function": "Function.prototype",
     "class": "Function.prototype",
     "native": "Function.prototype",
+    "resolver": "Function.prototype",
     "regexp": "RegExp.prototype",
     "promise": "Promise.prototype",
     "map": "Map.prototype",

@@ -175,6 +175,8 @@ class Coercion(Judgement):
                         self.call(own, of(target), (), start, end), self.joined(target, ",", start, end)
                     )
                 return self.joined(target, ",", start, end)
+            case "object" if self.own_or_payload(target, "@@toStringTag"):
+                return V_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
             case "promise" | "map" | "set" | "generator":
@@ -207,7 +209,9 @@ class Coercion(Judgement):
             if index:
                 pieces.append(of(separator))
             cleaned = frozenset(
-                "" if atom is UNDEFINED or atom is NULL else atom for atom in item if atom is not target
+                "" if atom is target or atom is UNDEFINED or atom is NULL else atom
+                for atom in item
+                if atom is not target
             )
             pieces.append(self.strings(cleaned, start, end))
         return self.concatenated(pieces)
@@ -219,7 +223,7 @@ class Coercion(Judgement):
             if type(atom) is str:
                 result.add(atom)
             elif type(atom) is Primitive:
-                result.add(atom.text)
+                result.add(atom.text if atom.type != "symbol" else self._symbol_text(atom))
             elif atom is TEXT or atom is ACTIVE:
                 result.add(atom)
             elif atom in PRIMITIVE_UNKNOWNS:
@@ -234,6 +238,14 @@ class Coercion(Judgement):
                         else ANY_STRING
                     )
         return frozenset(result)
+
+    @staticmethod
+    def _symbol_text(atom: Primitive) -> Atom:
+        """Return ``SymbolDescriptiveString``; any other conversion of a symbol throws."""
+        if atom.text == "@@ any":
+            return ANY_STRING
+        own = atom.text.startswith("@@ ")
+        return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
 
     def concatenated(self, pieces: Sequence[Value]) -> Value:
         """Return the concatenation of string values, as constants while there are few and short ones."""

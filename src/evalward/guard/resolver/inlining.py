@@ -91,6 +91,8 @@ class Inlining(Writes):
             return None
         version = self.version  # what the call itself changes may matter to its next run
         made = self._run_once(unit, this, args, context)
+        if not unit.inlinable:
+            return None  # it called itself: what that gave is not known here
         if made is not None:
             unit.results[key] = (version, made)
         return made

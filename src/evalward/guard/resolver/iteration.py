@@ -70,7 +70,8 @@ class Iteration(Inlining):
             atom.readers.add(self.unit)
             if atom.kind == "promise":
                 result = join(result, atom.elements)
-                continue
+                if "then" not in atom.properties:
+                    continue
             then = self.own_or_payload(atom, "then")
             if (
                 "then" not in atom.properties

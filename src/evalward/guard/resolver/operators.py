@@ -117,6 +117,10 @@ class Operators(Coercion):
             case "??":
                 return join(left, right)
             case _ if operator in _COMPARISONS:
+                if operator not in {"===", "!==", "in", "instanceof"}:
+                    self._primitives(
+                        frozenset(a for a in left | right if isinstance(a, HeapObject)), start, end
+                    )
                 return self._compare(operator, left, right)
             case _:
                 return self._arithmetic(operator, left, right, start, end)

@@ -130,6 +130,9 @@ class UnknownKeys(Properties):
         while pending:
             current = pending.pop()
             current.readers.add(self.unit)
+            for inner in current.properties.get("@@target", BOTTOM):  # a proxy
+                if inner not in seen:
+                    result = join(result, self.get_unknown(inner, start, end))
             result = join(result, current.everything())
             for getter in current.getters.values():
                 result = join(result, self.call(getter, of(target), (), start, end))

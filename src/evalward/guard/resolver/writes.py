@@ -80,6 +80,8 @@ class Writes(Sinks):
                 )
 
     def _set_on(self, atom: Atom, name: str, value: Value, start: int, end: int) -> None:
+        if name == "@@species":
+            self.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
             self.report("__proto__", 0, start, end, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):

@@ -47,7 +47,11 @@ def make(run: Calls, call: Call, items: Sequence[Value] | None, elements: Value,
 
 def elements(run: Calls, value: Value, call: Call) -> Value:
     """Return the join of an array-like's elements."""
-    return run.iterated(value, None, call.start, call.end)
+    result = run.iterated(value, None, call.start, call.end)
+    for atom in value:
+        if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
+            result = join(result, atom.everything())
+    return result
 
 
 def each(
@@ -244,6 +248,13 @@ def _array(run: Calls, call: Call) -> Value:
 
 
 def _of(run: Calls, call: Call) -> Value:
+    run.construct(
+        frozenset(a for a in call.this if not isinstance(a, Known)),
+        call.args,
+        call.start,
+        call.end,
+        call.rest,
+    )
     return make(run, call, None if call.rest else list(call.args), call.all())
 
 

@@ -51,7 +51,12 @@ def _json_parse(run: Calls, call: Call) -> Value:
         run.put_element(holder, made)
         keys = V_STRING if texts is not None else of(TEXT)
         revived = run.call(reviver, of(holder), (keys, join(made, V_DATA), of(holder)), call.start, call.end)
-        return join(revived, run.get_element(holder, call.start))
+        for atom in reachable(run, made):
+            if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
+                run.inexact(atom)
+                atom.extensible = atom.extensible or atom.kind == "object"
+                run.put_element(atom, revived)
+        return join(join(revived, made), run.get_element(holder, call.start))
     return made
 
 

@@ -174,6 +174,7 @@ def _same(_run: Calls, call: Call) -> Value:
 
 TRANSFER: dict[str, Transfer] = {
     "Object": _object,
+    "structuredClone": _same,
     "Object.assign": _assign,
     "Object.values": _values,
     "Object.entries": _entries,

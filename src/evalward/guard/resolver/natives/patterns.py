@@ -11,6 +11,7 @@ from evalward.guard.resolver.natives.strings import constants, unknown_like
 from evalward.guard.resolver.values import (
     BOTTOM,
     NULL,
+    V_BOOLEAN,
     V_NUMBER,
     V_STRING,
     V_UNDEFINED,
@@ -45,10 +46,28 @@ def _pattern(value: Value) -> bool:
     return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)
 
 
+def own_exec(run: Calls, pattern: Value, call: Call) -> Value:
+    """Call the ``exec`` that a regular expression was given: every search asks it (ECMA-262 §22.2.7.1)."""
+    result: Value = BOTTOM
+    for atom in pattern:
+        if isinstance(atom, HeapObject):
+            method = run.own_or_payload(atom, "exec")
+            run.use(method, Flow.CALLBACK, call.start, call.end)
+            result = join(result, run.call(method, of(atom), (V_STRING,), call.start, call.end))
+    return result
+
+
+def _test(run: Calls, call: Call) -> Value:
+    own_exec(run, call.this, call)
+    return V_BOOLEAN
+
+
 def call_symbol(run: Calls, call: Call, name: str) -> Value:
     """Call the ``Symbol.<name>`` method that an argument object defines: an implicit call is a call."""
     result: Value = BOTTOM
     for atom in call.arg(0):
+        if isinstance(atom, HeapObject) and atom.kind == "regexp":
+            result = join(result, own_exec(run, of(atom), call))
         if isinstance(atom, HeapObject):
             method = run.own_or_payload(atom, f"@@{name}")
             if method:
@@ -76,7 +95,12 @@ def _replace(run: Calls, call: Call) -> Value:
         run.use(functions, Flow.CALLBACK, call.start, call.end)
         match = V_STRING if not _pattern(call.arg(0)) else unknown_like(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
-        run.strings(run.call(functions, V_UNDEFINED, args, call.start, call.end), call.start, call.end)
+        groups = run.allocate("object", call.start, "groups")
+        groups.extensible = True
+        run.put_element(groups, match)
+        more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
+        made = run.call(functions, V_UNDEFINED, args, call.start, call.end, more)
+        run.strings(made, call.start, call.end)
         return unknown_like(text)
     texts, olds = (
         constants(run, call.this, call),
@@ -169,4 +193,5 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}replaceAll": _replace,
     "RegExp": _regexp,
     "RegExp.prototype.exec": _exec,
+    "RegExp.prototype.test": _test,
 }

@@ -100,9 +100,21 @@ class FlowOperations(Makers):
     def op_yield(self, instruction: Instruction) -> Value:
         value = self.values[instruction[2]]
         if instruction[3]:
+            returned = self._returned(value)
             value = self.iterated(value, None, instruction[5], instruction[6])
+            self.write(self.unit.yielded, value)
+            return join(join(returned, value), V_UNDEFINED)
         self.write(self.unit.yielded, value)
         return join(self.read(self.unit.sent), V_UNDEFINED)
+
+    def _returned(self, value: Value) -> Value:
+        """Return what generators return, which ``yield*`` gives."""
+        result: Value = BOTTOM
+        for atom in value:
+            if isinstance(atom, HeapObject):
+                atom.readers.add(self.unit)
+                result = join(result, atom.properties.get("@@returned", BOTTOM))
+        return result
 
     def op_return(self, instruction: Instruction) -> Value:
         value = self.values[instruction[2]]

@@ -90,6 +90,8 @@ class Makers(Members):
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
+        if "@@species" in names:
+            self.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         for name in names:
             if kind == "init":
                 if name == "__proto__":
@@ -187,6 +189,9 @@ class Makers(Members):
                 unit.function.home = owner
         if instance.code:
             self.put(target, "@@fields", of(instance.function))
+        for unit in (instance, static):
+            if unit.executed:
+                self.enqueue(unit)  # computed keys are registers of this unit
         if static.code:
             self.enter(static.function, of(target), ())
         return of(target)
