@@ -20,6 +20,7 @@ from evalward.guard.resolver import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.seed import seed_findings
 from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.switched import switched_findings
 from evalward.guard.target import Profile, Shape
 from evalward.guard.verdict import Finding, Verdict
 from evalward.guard.walk import survey
@@ -91,7 +92,8 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
         confirmed = first_confirmed(found, payload, seen.opaque, program.offset) if found else None
         if confirmed is not None:
             return _keyword(case, confirmed)
-    return _findings(case, resolve(programs, merged(surveys), rules, case.target))
+    resolved = resolve(programs, merged(surveys), rules, case.target)
+    return _findings(case, [*resolved, *switched_findings(payload, programs, rules)])
 
 
 def _watches_more(rules: Rules) -> bool:

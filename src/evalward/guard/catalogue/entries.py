@@ -116,6 +116,16 @@ class Catalogue:
         """Whether a member is an object or function that ECMA-262 defines: replacing it changes every program."""
         return (path, name) in self.standard and path != "console"
 
+    def switch_on(self, label: str, members: dict[str, str]) -> None:
+        """Make members capabilities, each as a whole: what was known of them no longer matters."""
+        for path, names in members.items():
+            prefix = "" if path == "globalThis" else f"{path}."
+            for name in names.split():
+                whole = f"{prefix}{name}"
+                self.entries[path].members[name] = Member(f"@{whole}", label)
+                for other in [each for each in self.entries if each == whole or each.startswith(f"{whole}.")]:
+                    del self.entries[other]
+
     def _add(self, path: str, table: dict[str, Any]) -> None:
         old = self.entries.get(path)
         members: dict[str, Member] = dict(old.members) if old else {}
@@ -174,7 +184,12 @@ class Catalogue:
 
 
 @cache
-def load_catalogue() -> Catalogue:
-    """Return the catalogue that ships with the package."""
+def load_catalogue(switched: frozenset[str] = frozenset()) -> Catalogue:
+    """Return the catalogue that ships with the package, with what the labels in ``switched`` deny besides."""
     folder = files(__package__)
-    return Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})
+    catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})
+    if switched:
+        groups = tomllib.loads((folder / "switched.toml").read_text("utf-8"))
+        for label in sorted(switched & groups.keys()):
+            catalogue.switch_on(label, groups[label])
+    return catalogue

@@ -26,6 +26,11 @@ class Flow(Enum):
     THROW = "is thrown"
 
 
+REFLECTIVE = frozenset(
+    {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
+    | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
+)
+_HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
 # Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
 # Function itself, read from a certain function, is not.
@@ -51,6 +56,8 @@ class Judgement(State):
             if type(atom) is Known:
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
+                elif flow in _HANDED_ON and atom.path in REFLECTIVE:
+                    self.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
                     self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
             elif atom is BUILT:

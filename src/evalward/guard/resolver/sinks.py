@@ -46,6 +46,8 @@ class Sinks(UnknownKeys):
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
             case "url" | "navigate":
+                if kind == "navigate":
+                    self.report("navigation", 4, start, end, None, "the page is left")
                 if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
             case "handler":

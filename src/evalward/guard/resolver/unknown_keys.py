@@ -45,7 +45,7 @@ _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a numb
 class UnknownKeys(Properties):
     """Reads by keys that are not written down."""
 
-    def get_computed(self, owner: Value, key: Value, start: int, end: int) -> Value:
+    def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
@@ -56,7 +56,11 @@ class UnknownKeys(Properties):
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
                 asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
             result = join(result, self.get(asked, name, start, end))
-        if resolved.names and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner):
+        if (
+            not closed
+            and resolved.names
+            and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
+        ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.
             self.origin(U0, None, "read from a function by a computed key", start, end)
@@ -150,6 +154,10 @@ class UnknownKeys(Properties):
         return result
 
     def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
+        if atom.label is not None and atom.path not in self.catalogue.entries:
+            self.report(
+                atom.label, 1, start, end, atom, f"`{atom.path}` is read by a key that cannot be resolved"
+            )
         entry = self.catalogue.get(atom.path)
         match entry.unresolved:
             case "harmless":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.sinks import Sinks
@@ -162,6 +163,9 @@ class Writes(Sinks):
         if atom.path.endswith(".prototype") and atom.path in self.catalogue.entries:
             self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
             return
+        member = entry.members.get(name)
+        if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
+            self.report(member.label, 0, start, end, atom, f"`{name}` of `{atom.path}` is written")
         if (
             atom.label is not None
             and atom.path != "globalThis"

@@ -20,6 +20,27 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.ir import Unit
 
+_LITERAL_PARTS = frozenset(
+    {
+        "string",
+        "string_fragment",
+        "escape_sequence",
+        "number",
+        "binary_expression",
+        "parenthesized_expression",
+    }
+    | {
+        "template_string",
+        "template_substitution",
+        "comment",
+        "true",
+        "false",
+        "null",
+        "unary_expression",
+        "array",
+    }
+)
+
 
 class CallLowering(Builder):
     """Lowering of members and calls, which the other expressions build on."""
@@ -98,10 +119,24 @@ class CallLowering(Builder):
         if index is not None:
             if index.type == "string":
                 return register, (yield from self.property_key(index))
-            return register, (yield self.lower(index))
+            key = yield self.lower(index)
+            if self._is_closed(index):
+                self.lowered.closed.add(key)
+            return register, key
         name = node.child_by_field_name("property")
         assert name is not None  # noqa: S101 - the grammar requires it
         return register, self.name(name)
+
+    @staticmethod
+    def _is_closed(node: Node) -> bool:
+        """Whether an expression is put together from literals alone."""
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            if current.type not in _LITERAL_PARTS:
+                return False
+            pending.extend(current.named_children)
+        return True
 
     def unwrapped(self, node: Node) -> Node:
         """Return the expression inside any number of parentheses."""

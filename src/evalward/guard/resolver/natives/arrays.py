@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     V_STRING,
     V_U1,
     V_UNDEFINED,
+    Known,
     Primitive,
     Value,
     join,

@@ -201,6 +201,8 @@ class Makers(Members):
         if not isinstance(atom, HeapObject):
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
+            if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
+                self.use(of(atom), Flow.ARGUMENT, -1, -1)
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers.add(self.unit)
         names = frozenset(

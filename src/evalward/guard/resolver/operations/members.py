@@ -37,9 +37,13 @@ class Members(Names):
             return self.get(owner, key, instruction[5], instruction[6])
         if "constructor" in self.values[key]:
             self.constructors.add(instruction[1])
-            made = self.get_computed(owner, self.values[key], instruction[5], instruction[6])
+            made = self.get_computed(
+                owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
+            )
             return self.relabelled(made) if instruction[2] in self.constructors else made
-        return self.get_computed(owner, self.values[key], instruction[5], instruction[6])
+        return self.get_computed(
+            owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
+        )
 
     def op_set(self, instruction: Instruction) -> Value:
         owner, key, value = self.values[instruction[2]], instruction[3], self.values[instruction[4]]
@@ -110,7 +114,7 @@ class Members(Names):
             function = (
                 self.get(one, key, start, end)
                 if type(key) is str
-                else self.get_computed(one, self.values[key], start, end)
+                else self.get_computed(one, self.values[key], start, end, closed=key in self.lowered.closed)
             )
             if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
                 function = self.relabelled(function)

@@ -101,7 +101,9 @@ class Names(Constructions):
     def store_script_binding(self, value: Value, start: int, end: int) -> None:
         """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside."""
         self.use(
-            frozenset(a for a in value if not (type(a) is Known and a.path == "globalThis")),
+            frozenset(
+                a for a in value if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
+            ),
             Flow.GLOBAL,
             start,
             end,
