@@ -120,3 +120,22 @@ def test_waiting_for_a_worker_ends_with_the_callers_patience() -> None:
     thread.join()
     assert (late.value.limit, late.value.allowed) == ("workers", 1)
     assert pool.evaluate(b"1", patience=0.01).ok
+
+
+def test_waiting_for_an_engine_that_another_thread_builds_ends_with_the_callers_patience() -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def build() -> Engine:
+        entered.set()
+        assert leave.wait(30)
+        return Engine(bootstrap_script())
+
+    sandbox = Sandbox(build)
+    builder = threading.Thread(target=sandbox.warm_up)
+    builder.start()
+    assert entered.wait(30)
+    late = sandbox.evaluate(b"1", patience=0.01)
+    leave.set()
+    builder.join()
+    assert late.code is Code.SANDBOX_UNAVAILABLE
+    assert sandbox.evaluate(b"1", patience=0.01).ok

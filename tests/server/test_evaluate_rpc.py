@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -252,6 +254,14 @@ def test_the_run_ends_before_the_caller_gives_up(start: Start) -> None:
     assert runner.asked[0]["patience"] < 3
 
 
+def test_a_caller_without_a_deadline_waits_without_one(start: Start) -> None:
+    runner = Scripted(Evaluation(None, Shape.SCRIPT, b"1"))
+
+    start(policy=POLICY, runner=runner).stub.Evaluate(request())
+
+    assert runner.asked[0]["patience"] is None
+
+
 def test_a_fault_of_the_engine_costs_one_call(start: Start) -> None:
     fault = Evaluation(Code.SANDBOX_UNAVAILABLE, Shape.SCRIPT, message="the sandbox's engine failed")
     running = start(policy=POLICY, runner=Scripted(fault, Evaluation(None, Shape.SCRIPT, b"2")))
@@ -372,3 +382,44 @@ def attached(failure: Any, status: grpc.StatusCode) -> dict[str, Any]:
     envelope: dict[str, Any] = json.loads(pb.ErrorEnvelope.FromString(detail.value).envelope)
     assert envelope["ok"] is False
     return envelope
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_start_builds_the_engine_only_where_it_is_wanted(*, warm: bool, start: Start) -> None:
+    runner = Warmed()
+    running = start(policy=POLICY, runner=runner, settings=Settings(warm_sandbox=warm))
+
+    running.server.warm_up()
+    running.stop()
+
+    assert runner.warmed is warm
+
+
+def test_a_service_without_the_sandbox_builds_no_engine(start: Start) -> None:
+    runner = Warmed()
+    running = start(runner=runner)
+
+    running.server.warm_up()
+    running.stop()
+
+    assert not runner.warmed
+
+
+class Warmed(Scripted):
+    """Remembers that it was warmed up, and fails at it, which must cost the service nothing."""
+
+    warmed = False
+
+    def warm_up(self) -> None:
+        self.warmed = True
+        raise OSError("no memory")
+
+
+def test_the_engine_is_not_loaded_before_it_is_needed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, evalward.cli.serve; print('wasmtime' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "False\n"

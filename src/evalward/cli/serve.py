@@ -168,6 +168,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             gc.collect()
             gc.freeze()
             _announce(bound, log_path)
+            server.warm_up()
             signal.sigwait(SIGNALS)
             server.stop()
     except CodedError as error:

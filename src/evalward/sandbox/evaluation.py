@@ -73,7 +73,7 @@ class Sandbox:
         """Make the engine now; raise GuestIntegrityError or wasmtime.WasmtimeError when it cannot be made."""
         self._ready()
 
-    def evaluate(
+    def evaluate(  # noqa: PLR0913 - the payload, its frame, and how long to wait
         self,
         code: bytes,
         *,
@@ -81,8 +81,12 @@ class Sandbox:
         shape: Shape | None = None,
         limits: EvaluationLimits = DEFAULT_LIMITS,
         seed: int = 0,
+        patience: float | None = None,
     ) -> Evaluation:
         """Run ``code`` with the JSON ``arg`` and say how it ended.
+
+        While another thread builds the engine, wait for it at most ``patience`` seconds (None: as long as it
+        takes); SANDBOX_UNAVAILABLE when it takes longer.
 
         ``shape`` must be the one that the guard judged: ``choose_shape(code)`` when none was declared.
         Raises ValueError for code that is not UTF-8, a ``module`` and a seed out of range, ArgumentError
@@ -98,13 +102,15 @@ class Sandbox:
             program(text, shape), _argument(arg), shape=shape, limits=limits, seed=_mixed(seed)
         )
         try:
-            run = self._ready().run(
+            run = self._ready(patience).run(
                 request,
                 fuel=limits.fuel,
                 deadline=limits.deadline_ms / 1000,
                 memory=limits.memory,
                 output=limits.output + 6 * limits.console + _HEAD_BYTES,
             )
+        except TimeoutError:
+            return Evaluation(Code.SANDBOX_UNAVAILABLE, shape, message="the sandbox's engine is being built")
         except (wasmtime.WasmtimeError, GuestIntegrityError, OSError):
             self._discard()
             return Evaluation(Code.SANDBOX_UNAVAILABLE, shape, message=_PLAIN[Code.SANDBOX_UNAVAILABLE])
@@ -113,12 +119,16 @@ class Sandbox:
             self._discard()
         return evaluation
 
-    def _ready(self) -> Engine:
-        with self._lock:
+    def _ready(self, patience: float | None = None) -> Engine:
+        if not self._lock.acquire(timeout=-1 if patience is None else max(0.0, patience)):
+            raise TimeoutError
+        try:
             # A forked child has the engine but not the thread that interrupts it.
             if self._engine is None or self._owner != os.getpid():
                 self._engine, self._owner = self._build(), os.getpid()
             return self._engine
+        finally:
+            self._lock.release()
 
     def _discard(self) -> None:
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING
 
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox
@@ -55,11 +56,15 @@ class SandboxPool:
         """
         if not self._admitted.acquire(blocking=False):
             raise SandboxBusyError("queue", self._queue)
+        begin = time.monotonic()
         try:
             if not self._running.acquire(timeout=patience):
                 raise SandboxBusyError("workers", self._workers)
             try:
-                return self._sandbox.evaluate(code, arg=arg, shape=shape, limits=limits, seed=seed)
+                left = None if patience is None else begin + patience - time.monotonic()
+                return self._sandbox.evaluate(
+                    code, arg=arg, shape=shape, limits=limits, seed=seed, patience=left
+                )
             finally:
                 self._running.release()
         finally:

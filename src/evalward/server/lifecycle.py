@@ -156,9 +156,12 @@ class Server:
             raise
         self._grpc.start()
         self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        return bound
+
+    def warm_up(self) -> None:
+        """Begin to build the sandbox's engine, if it is wanted: after the start, which must not wait for it."""
         if self._evaluates and self._settings.warm_sandbox:
             self._evaluator.warm_up()
-        return bound
 
     def stop(self) -> bool:
         """Drain, close the sockets, write the stop record; False when requests had to be cut off."""

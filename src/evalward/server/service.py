@@ -91,7 +91,7 @@ class GuardService:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
         self._enter()
         try:
-            answer = self._decider.decide(wire, remaining=context.time_remaining(), stopping=self._stopping)
+            answer = self._decider.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
         _abort_for_infrastructure(answer, context)
@@ -101,8 +101,7 @@ class GuardService:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
         self._enter()
         try:
-            remaining = context.time_remaining()
-            answer = self._evaluator().evaluate(wire, remaining=remaining, stopping=self._stopping)
+            answer = self._evaluator().evaluate(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
         _abort_for_infrastructure(answer, context)
@@ -126,6 +125,12 @@ class GuardService:
             self._in_flight -= 1
             if self._stopping:
                 self._idle.notify_all()
+
+
+def _remaining(context: grpc.ServicerContext) -> float | None:
+    """Return the caller's time in seconds; gRPC gives one without a deadline more than a lock can count."""
+    remaining = context.time_remaining()
+    return None if remaining is None or remaining > threading.TIMEOUT_MAX else remaining
 
 
 def _abort_for_infrastructure(answer: Answer, context: grpc.ServicerContext) -> None:
