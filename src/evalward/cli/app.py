@@ -24,6 +24,7 @@ class _Commands(LazyGroup):
         "corpus": "evalward.cli.corpus:app",
         "eval": "evalward.cli.eval:eval_command",
         "oracle": "evalward.cli.oracle:oracle",
+        "fuzz": "evalward.cli.fuzz:fuzz",
     }
 
 

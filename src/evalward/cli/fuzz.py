@@ -1,0 +1,122 @@
+"""``evalward fuzz``: generate programs that reach a capability, and look for one that the guard lets through."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.corpus.case import CorpusError
+from evalward.fuzz.axes import AXES
+from evalward.fuzz.cases import append_cases
+from evalward.fuzz.judging import Guard
+from evalward.fuzz.prove import Prover
+from evalward.fuzz.report import FuzzReport
+from evalward.fuzz.run import Job, Watch, run_fuzz
+from evalward.guard.target import Profile
+
+MISSED = 1
+USAGE = 2
+
+
+def fuzz(  # noqa: PLR0913 - one parameter an option
+    *,
+    count: Annotated[int, typer.Option(min=1, max=10_000_000, help="How many programs.")] = 5_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same programs.")] = 1,
+    profile: Annotated[Profile, typer.Option(help="The profile to judge under.")] = Profile.BALANCED,
+    benign: Annotated[
+        int | None, typer.Option(min=0, help="How many benign twins; default: a fifth of the count.")
+    ] = None,
+    sample: Annotated[int, typer.Option(min=0, help="How many of each kind the oracle runs.")] = 500,
+    workers: Annotated[int | None, typer.Option(min=1, max=64, help="Processes; default: cores.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Append the shrunk misses to this corpus file (.yaml).", dir_okay=False),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, reach per axis value included.")
+    ] = False,
+) -> None:
+    """Compose programs from gadgets, roads, carriers, uses and settings, and judge each.
+
+    The first programs cover every pair of axis values, then they are random. What the guard allows is run by
+    the oracle: if it reaches its capability it is a miss, and is shrunk to what it is about.
+    Exit code: 0 nothing got through, 1 a miss or a guard that raised, 2 usage, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward fuzz --count 100000 --profile strict
+      evalward fuzz --count 5000 --seed 7 --json --out corpus/escapes/fuzz.yaml
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    if out is not None and out.suffix not in {".yaml", ".yml"}:
+        raise typer.BadParameter("must be a .yaml file", param_hint="--out")
+    begin = time.perf_counter()
+    cores = workers or os.cpu_count() or 1
+    job = Job(count, seed, profile, count // 5 if benign is None else benign, sample, cores)
+    with Prover(workers=cores) as prover:
+        report = run_fuzz(job, Guard(profile), prover, _watch())
+    elapsed = time.perf_counter() - begin
+    if out is not None:
+        try:
+            append_cases(out, report.classes)
+        except CorpusError as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(USAGE) from None
+    typer.echo(json.dumps(report.as_object(elapsed)) if as_json else "\n".join(summary(report, elapsed)))
+    if not report.ok:
+        raise typer.Exit(MISSED)
+
+
+def summary(report: FuzzReport, elapsed_s: float) -> Iterator[str]:
+    """Yield the lines that people read."""
+    yield f"{report.total:,} programs under profile {report.profile}, seed {report.seed}, in {elapsed_s:.1f} s"
+    yield (
+        f"  {report.blocked:,} blocked, {report.limited:,} limited, {report.missed:,} missed, "
+        f"{report.inert:,} allowed and inert, {report.failed:,} made the guard fail"
+    )
+    yield (
+        f"  pairs of axis values: {report.pairs_covered:,} of {report.pairs_total:,} "
+        f"(all within {report.covering:,} programs; {report.pairs_impossible:,} cannot occur)"
+    )
+    yield f"  sample: {report.sample_live:,} of {report.sampled:,} reach their capability in an engine"
+    yield (
+        f"  benign twins: {report.benign_blocked:,} of {report.benign_total:,} blocked; "
+        f"{report.benign_reaching:,} of {report.benign_sampled:,} sampled reach anything"
+    )
+    for axis in AXES:
+        values = report.by_value[axis]
+        fewest = min((counts["generated"] for counts in values.values()), default=0)
+        proven = sum(counts["live"] > 0 for counts in values.values())
+        yield f"  {axis}: {len(values)} values, each in {fewest:,} or more programs, {proven} proven to reach"
+    for value, misses in report.families():
+        yield f"missed: {value}: {misses:,}"
+    for each in report.classes:
+        yield f"  {each.count:,} x {each.as_object()['about']}: {each.as_object()['code']}"
+    for failure in report.failures:
+        yield f"failed: {failure['raised']}: {failure['code']}"
+
+
+def _watch() -> Watch:
+    """Show each step on one line of standard error if that is a terminal."""
+    if not sys.stderr.isatty():
+        return lambda doing, done, total: None  # noqa: ARG005 - nothing to show it on
+    from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    tasks = {}
+
+    def watch(doing: str, done: int, total: int) -> None:
+        if doing not in tasks:
+            tasks[doing] = bar.add_task(doing, total=total)
+            bar.start()
+        bar.update(tasks[doing], completed=done)
+        if bar.finished:
+            bar.stop()
+
+    return watch

@@ -1,0 +1,138 @@
+"""The axes: data that says what programs are composed of, one file an axis (guard.md §5)."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from evalward.guard.target import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+AXES: Final = ("gadget", "road", "carrier", "stage", "use", "setting")
+"""The axes in the order in which a plan holds their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value of an axis. ``text`` is its template; ``needs`` and ``lacks`` say what it does not go with."""
+
+    axis: str
+    name: str
+    text: str = ""
+    needs: frozenset[str] = frozenset()
+    lacks: frozenset[str] = frozenset()
+
+    def fits(self, other: Value) -> bool:
+        """Whether one program can hold both: neither lacks what the other needs."""
+        return not (self.needs & other.lacks or other.needs & self.lacks)
+
+
+@dataclass(frozen=True, slots=True)
+class Road(Value):
+    """A road: ``keys`` are spelled by gadgets, ``holder`` is read from, ``text`` reads the callable out of it.
+
+    ``builder``: the callable makes a function from text; else it does its harm when called with ``argument``.
+    ``reaches`` is the oracle's name of the capability, None on a benign road. ``lazy``: what a builder makes
+    does not run its body when called.
+    """
+
+    keys: tuple[str, ...] = ()
+    holder: str = ""
+    builder: bool = False
+    reaches: str | None = None
+    argument: str | None = None
+    lazy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stage(Value):
+    """Which of key, holder, capability and built the carrier carries."""
+
+    carries: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Use(Value):
+    """A way of use; ``gives``: the expression has the call's own result."""
+
+    gives: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Value):
+    """What surrounds the program, and the shape that it is judged in; None leaves it undeclared."""
+
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Every axis; the first value of each is the plainest, which shrinking prefers."""
+
+    gadget: tuple[Value, ...]
+    road: tuple[Road, ...]
+    carrier: tuple[Value, ...]
+    stage: tuple[Stage, ...]
+    use: tuple[Use, ...]
+    setting: tuple[Setting, ...]
+
+    def all(self) -> tuple[tuple[Value, ...], ...]:
+        """Return the axes in the order of AXES."""
+        return (self.gadget, self.road, self.carrier, self.stage, self.use, self.setting)
+
+
+@cache
+def load_axes(*, benign: bool = False) -> Axes:
+    """Read the axes; ``benign`` puts the harmless roads, and the built words of the twins, in the roads' place."""
+    return Axes(
+        gadget=tuple(Value("gadget", name, **_common(row)) for name, row in _rows("gadgets")),
+        road=tuple(_road(name, row) for name, row in _rows("harmless" if benign else "roads")),
+        carrier=tuple(Value("carrier", name, **_common(row)) for name, row in _rows("carriers")),
+        stage=tuple(
+            Stage("stage", name, **_common(row), carries=frozenset(row["carries"]))
+            for name, row in _rows("stages")
+        ),
+        use=tuple(
+            Use("use", name, **_common(row), gives=row.get("gives", False)) for name, row in _rows("uses")
+        ),
+        setting=tuple(
+            Setting("setting", name, **_common(row), shape=Shape(row["shape"]) if "shape" in row else None)
+            for name, row in _rows("settings")
+        ),
+    )
+
+
+def _road(name: str, row: Mapping[str, Any]) -> Road:
+    builder = row["kind"] == "builder"
+    harmful = "reaches" in row or builder
+    return Road(
+        "road",
+        name,
+        text=row["reach"],
+        needs=frozenset(row.get("needs", ())),
+        lacks=frozenset(row.get("lacks", ())),
+        keys=tuple(row["keys"]),
+        holder=row["holder"],
+        builder=builder,
+        reaches=row.get("reaches", "codegen") if harmful else None,
+        argument=row.get("argument"),
+        lazy=row.get("lazy", False),
+    )
+
+
+def _common(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "text": row.get("text", ""),
+        "needs": frozenset(row.get("needs", ())),
+        "lacks": frozenset(row.get("lacks", ())),
+    }
+
+
+def _rows(name: str) -> list[tuple[str, Any]]:
+    text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return list(tomllib.loads(text).items())

@@ -1,0 +1,91 @@
+"""Run programs in the oracle: an escape must reach what its road leads to, a benign twin must do no harm."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, Self
+
+from evalward.fuzz.axes import AXES, load_axes
+from evalward.fuzz.compose import TELLTALE_PATH, compose
+from evalward.guard.target import Shape, Target
+from evalward.oracle import Oracles
+from evalward.oracle.report import WEAK_OP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from evalward.fuzz.axes import Road
+    from evalward.fuzz.compose import Program
+    from evalward.fuzz.plan import Plan
+    from evalward.oracle.report import EngineRun
+
+TARGET: Final = Target.MAIN
+"""The programs are for the target that has every capability of the roads."""
+
+_USES: Final = frozenset({"call", "construct"})
+_ROAD: Final = AXES.index("road")
+
+
+class Prover:
+    """The engines, one set a thread; ``deadline`` is seconds a run. A context manager."""
+
+    def __init__(self, *, workers: int = 2, deadline: float = 2.0) -> None:
+        self._deadline = deadline
+        self._local = threading.local()
+        self._opened: list[Oracles] = []
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="prover")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        for oracles in self._opened:
+            oracles.close()
+
+    def live(self, plan: Plan) -> bool:
+        """Whether an engine shows ``plan`` to reach its capability, or, of a benign plan, anything at all."""
+        program = compose(plan, telltale=True)
+        road = load_axes(benign=plan.benign).road[plan.row[_ROAD]]
+        runs = self._mine().runs(*_runnable(program))
+        if plan.benign:
+            return any(hit.op != WEAK_OP for run in runs for hit in run.hits)
+        return any(_arrives(run, road) for run in runs)
+
+    def each(self, plans: Sequence[Plan], proven: Callable[[object], None] = lambda _: None) -> list[bool]:
+        """Return ``live`` of every plan, several at a time; ``proven`` is called once for each."""
+
+        def one(plan: Plan) -> bool:
+            answer = self.live(plan)
+            proven(plan)
+            return answer
+
+        return list(self._pool.map(one, plans))
+
+    def _mine(self) -> Oracles:
+        if not hasattr(self._local, "oracles"):
+            oracles = Oracles(deadline=self._deadline)
+            with self._lock:
+                self._opened.append(oracles)
+            self._local.oracles = oracles
+        found: Oracles = self._local.oracles
+        return found
+
+
+def _runnable(program: Program) -> tuple[str, Target, Shape | None]:
+    """Return what an engine is asked to run.
+
+    A module without imports is a strict script, and as such an engine need not wait for its evaluation.
+    """
+    if program.shape is Shape.MODULE:
+        return f'"use strict"; {program.text}', TARGET, Shape.SCRIPT
+    return program.text, TARGET, program.shape
+
+
+def _arrives(run: EngineRun, road: Road) -> bool:
+    """Whether ``run`` got there; a builder must also have run what it built: its text reads the telltale."""
+    if not any(hit.capability == road.reaches and hit.op in _USES for hit in run.hits):
+        return False
+    return not road.builder or road.lazy or any(hit.path == TELLTALE_PATH for hit in run.hits)
