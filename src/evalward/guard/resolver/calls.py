@@ -188,6 +188,7 @@ class Calls(Iteration):
         unit = target.unit
         if unit is None:
             return BOTTOM
+        self.spend(1 + len(unit.parameters))
         if not rest and self.is_inlinable(unit):
             made = self.inline(unit, this, args)
             if made is not None:

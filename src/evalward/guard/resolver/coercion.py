@@ -68,8 +68,10 @@ class Coercion(Judgement):
                 names.append(atom)
             elif type(atom) is Primitive:
                 names.append(atom.text)
-            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_BOOLEAN or atom is ANY_SYMBOL:
+            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_SYMBOL:
                 numeric = True
+            elif atom is ANY_BOOLEAN:
+                names.extend(("false", "true"))
             elif isinstance(atom, HeapObject):
                 inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
                 names.extend(inner.names)
@@ -146,6 +148,7 @@ class Coercion(Judgement):
 
     def own_or_payload(self, target: HeapObject, name: str) -> Value:
         """Return a method that the payload itself defined on the object or a prototype of it."""
+        self.steps += 1
         result: Value = BOTTOM
         seen = 0
         current: HeapObject | None = target

@@ -37,6 +37,8 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalward.guard.resolver.values import Atom
+
 
 _NEVER_CALLED = NEVER_CALLED | {SELECTED}  # SELECTED only marks what stands beside it
 _RESULTS: dict[str, Value] = {
@@ -106,7 +108,23 @@ class Constructions(Calls):
         """Construct a payload class: fields, then the constructor, the parent's when there is none."""
         instance = self.allocate("object", target.start, "instance")
         self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
+        self._tell_ancestors(target)
         return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
+
+    def _tell_ancestors(self, target: HeapObject) -> None:
+        """Let each constructor above a class see it as ``new.target``."""
+        pending, seen = [target], {target}
+        while pending:
+            current = pending.pop()
+            for atom in current.properties.get("@@constructor", BOTTOM):
+                if isinstance(atom, HeapObject) and atom.unit is not None:
+                    self.write(atom.unit.new_target, of(target))
+            for parent in current.prototype:
+                if isinstance(parent, HeapObject) and parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
+                    if parent.unit is not None and parent.unit.new_target >= 0:
+                        self.write(parent.unit.new_target, of(target))
 
     def initialise(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
@@ -132,6 +150,21 @@ class Constructions(Calls):
                 )
         return result
 
+    def _fill_collection(
+        self, parent: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> None:
+        """Model ``super(iterable)`` of a Map or Set: it calls the ``set`` or ``add`` that the subclass may override."""
+        if type(parent) is not Known or parent.path not in {"Map", "Set", "WeakMap", "WeakSet"}:
+            return
+        given = join(args[0] if args else BOTTOM, rest)
+        entry = self.iterated(given, None, start, end)
+        key, value = self.get(entry, "0", start, end), self.get(entry, "1", start, end)
+        for atom in this:
+            if isinstance(atom, HeapObject):
+                self.put_element(atom, join(join(entry, key), value))
+                for name, arguments in (("set", (key, value)), ("add", (entry,))):
+                    self.call(self.own_or_payload(atom, name), of(atom), arguments, start, end)
+
     def initialise_fields(self, target: HeapObject, this: Value) -> None:
         """Run a class's field initialisers on an instance, or on what a parent's constructor returns instead."""
         for atom in target.properties.get("@@fields", BOTTOM):
@@ -151,4 +184,5 @@ class Constructions(Calls):
                 result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, start, end, rest))
+                self._fill_collection(parent, this, args, rest, start, end)
         return result

@@ -147,11 +147,14 @@ class Unit:
 class Lowered:
     """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
 
-    __slots__ = ("closed", "constants", "global_registers", "references", "registers", "units")
+    __slots__ = ("closed", "constants", "global_registers", "references", "registers", "supers", "units")
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
         self.registers = 0
+        self.supers: dict[
+            int, Unit
+        ] = {}  # registers that hold `super`, and the unit whose `this` goes with it
         self.closed: set[int] = set()  # keys that are written out: nothing can change them
         self.constants: dict[int, Any] = {}
         self.references: list[Reference] = []

@@ -50,6 +50,8 @@ _RESULTS: dict[str, Value] = {
 _MAX_DEPTH = 24
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
+_MAX_NESTING = 24
+
 
 class Iteration(Inlining):
     """Protocols that the language calls by itself."""
@@ -101,6 +103,7 @@ class Iteration(Inlining):
         return result
 
     def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
+        self.spend()
         if type(atom) is str:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
@@ -115,7 +118,15 @@ class Iteration(Inlining):
             made = self.call(iterator, of(atom), (), start, end)
             step = self.call(self.get(made, "next", start, end), made, (), start, end)
             inner = self.get(self.awaited(step, start, end), "value", start, end)
-            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+            if self._nesting >= _MAX_NESTING:
+                return join(inner, V_U1)
+            self._nesting += 1
+            try:
+                return join(
+                    inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end)
+                )
+            finally:
+                self._nesting -= 1
         if atom.kind == "map":
             pair = self.allocate("array", atom.start, "pair")
             self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))

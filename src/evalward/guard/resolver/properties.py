@@ -148,6 +148,7 @@ class Properties(Catalogued):
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
+            self.steps += 1
             current.readers.add(self.unit)
             if current.escaped:
                 result = join(result, of(U1))

@@ -84,7 +84,7 @@ class UnknownKeys(Properties):
             atom.readers.add(self.unit)
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START:
+                if name[:1] in _NUMERIC_START or name.startswith("@@ "):
                     result = join(result, value)
             for parent in atom.prototype:
                 if type(parent) is Known:
@@ -195,7 +195,12 @@ class UnknownKeys(Properties):
         if len(value) != 1:
             return None
         (atom,) = value
-        if isinstance(atom, HeapObject) and atom.kind == "array" and not atom.escaped:
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "array"
+            and not atom.escaped
+            and "@@iterator" not in atom.properties
+        ):
             atom.readers.add(self.unit)
             if atom.exact and len(atom.items) <= MAX_ITEMS:
                 return atom.items

@@ -203,7 +203,7 @@ class Writes(Sinks):
                 self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
             if atom.kind == "array":
                 self.inexact(atom)
-            elif not numeric and not atom.extensible:
+            elif not atom.extensible:
                 atom.extensible = True
                 self.changed(atom)
             self.put_element(atom, value)
@@ -246,6 +246,9 @@ class Writes(Sinks):
         for atom in target:
             if type(atom) is Known and atom.path.endswith("prototype"):
                 self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+            if type(atom) is Known and atom.path == "globalThis" and callables:
+                for name in resolved.names:
+                    self.set(of(atom), name, self.call(callables, of(atom), (), start, end), start, end)
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 continue

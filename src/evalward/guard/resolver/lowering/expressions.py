@@ -69,7 +69,9 @@ class Expressions(CallLowering):
         return self.emit(Op.THIS, node, self.this_unit())
 
     def lower_super(self, node: Node) -> Work:
-        return self.emit(Op.SUPER, node, self.this_unit())
+        register = self.emit(Op.SUPER, node, self.this_unit())
+        self.lowered.supers[register] = self.this_unit()
+        return register
 
     def this_unit(self) -> Unit:
         """Return the unit whose ``this`` an expression here sees."""

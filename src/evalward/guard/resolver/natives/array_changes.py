@@ -36,6 +36,13 @@ def mutate(run: Calls, value: Value, added: Value) -> None:
     for atom in value:
         if isinstance(atom, HeapObject):
             run.inexact(atom)
+            if atom.kind == "proxy":
+                mutate(
+                    run, frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom), added
+                )
+            if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
+                atom.extensible = True
+                run.put_element(atom, atom.everything())
             if atom.kind == "arguments":  # each parameter may now hold what another did
                 run.put_element(atom, atom.contents())
             if added:

@@ -35,7 +35,13 @@ def _assign(run: Calls, call: Call) -> Value:
     target = call.arg(0)
     sources = call.all(1)
     for atom in target:
-        if isinstance(atom, HeapObject):
+        if isinstance(atom, HeapObject) and atom.kind == "proxy":
+            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            for one in inner:
+                if isinstance(one, HeapObject):
+                    run.copy_properties(one, sources, call.start, call.end)
+            run.copy_properties(atom, sources, call.start, call.end)
+        elif isinstance(atom, HeapObject):
             run.copy_properties(atom, sources, call.start, call.end)
             for source in sources:
                 _call_setters(run, atom, source, call)

@@ -8,6 +8,7 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.functions import list_arguments
 from evalward.guard.resolver.values import (
+    ANY_SYMBOL,
     BOTTOM,
     NULL,
     U1,
@@ -109,6 +110,8 @@ def _get_prototype_of(run: Calls, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in call.arg(0):
         result = join(result, run.prototype_of(atom))
+        if isinstance(atom, HeapObject) and atom.kind == "proxy":
+            result = join(result, V_U1)
     return result
 
 
@@ -181,6 +184,9 @@ def _own_keys(run: Calls, call: Call) -> Value:
         else:
             certain = False
             run.put_element(made, run.enumerable_keys(atom))
+    if call.path == "Reflect.ownKeys":
+        certain = False
+        run.put_element(made, of(ANY_SYMBOL))
     if not certain or (made.items and len(made.items) != len(names)):
         run.inexact(made)
     for index, name in enumerate(names):
@@ -195,7 +201,7 @@ def _proxy(run: Calls, call: Call) -> Value:
     made.extensible = True
     run.put(made, "@@target", target)
     run.put(made, "@@handler", handler)
-    run.put_element(made, target)
+    run.put_element(made, join(target, V_U1))  # a trap may be put on the handler later
     for atom in target:
         if isinstance(atom, HeapObject):
             run.put_element(made, atom.everything())

@@ -34,7 +34,8 @@ def _timer(run: Calls, call: Call) -> Value:
         if textual or (run.strict and unresolved):
             run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
     run.use(handler, Flow.CALLBACK, call.start, call.end)
-    run.call(handler, V_GLOBAL, call.args[2:], call.start, call.end, call.rest)
+    first = 1 if call.path == "setImmediate" else 2
+    run.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
     return V_NUMBER
 
 

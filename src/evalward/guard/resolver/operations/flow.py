@@ -101,6 +101,11 @@ class FlowOperations(Makers):
         value = self.values[instruction[2]]
         if instruction[3]:
             returned = self._returned(value)
+            for atom in value:
+                if not isinstance(atom, HeapObject) or atom.kind not in {"generator", "array"}:
+                    returned = join(returned, V_U1)
+                elif atom.unit is not None:
+                    self.write(atom.unit.sent, self.read(self.unit.sent))
             value = self.iterated(value, None, instruction[5], instruction[6])
             self.write(self.unit.yielded, value)
             return join(join(returned, value), V_UNDEFINED)

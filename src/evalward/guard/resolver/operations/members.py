@@ -29,6 +29,12 @@ class Members(Names):
 
     def op_get(self, instruction: Instruction) -> Value:
         owner, key = self.values[instruction[2]], instruction[3]
+        super_unit = self.lowered.supers.get(instruction[2])
+        if super_unit is not None and type(key) is str:
+            this, result = self.read(super_unit.this), BOTTOM
+            for atom in owner:
+                result = join(result, self.get_from(atom, key, this, instruction[5], instruction[6]))
+            return result or V_UNDEFINED
         if key == "constructor":
             made = self.get(owner, key, instruction[5], instruction[6])
             self.constructors.add(instruction[1])
@@ -46,7 +52,9 @@ class Members(Names):
         )
 
     def op_set(self, instruction: Instruction) -> Value:
-        owner, key, value = self.values[instruction[2]], instruction[3], self.values[instruction[4]]
+        super_unit = self.lowered.supers.get(instruction[2])
+        owner = self.values[instruction[2]] if super_unit is None else self.read(super_unit.this)
+        key, value = instruction[3], self.values[instruction[4]]
         if type(key) is str:
             self.set(owner, key, value, instruction[5], instruction[6])
         else:
@@ -109,8 +117,10 @@ class Members(Names):
             self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
         twice = owner_register in self.constructors
         result: Value = BOTTOM
+        super_unit = self.lowered.supers.get(owner_register)
         for atom in owner:
             one = of(atom)
+            this = one if super_unit is None else self.read(super_unit.this)
             function = (
                 self.get(one, key, start, end)
                 if type(key) is str
@@ -118,7 +128,7 @@ class Members(Names):
             )
             if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
                 function = self.relabelled(function)
-            result = join(result, self.call(function, one, args, start, end, rest))
+            result = join(result, self.call(function, this, args, start, end, rest))
         if key == "constructor":
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
             self.origin(BUILT, None, "`constructor` is called", start, end)
