@@ -107,7 +107,7 @@ class FuzzReport:
 
     def families(self) -> list[tuple[str, int]]:
         """Return the axis values that between them account for every class of miss, with the misses of each."""
-        left = [(set(significant(each.shrunk).items()), each.count) for each in self.classes]
+        left = [(_values(each.shrunk), each.count) for each in self.classes]
         found = []
         while left:
             # Where a value is carried says less than what carries it.
@@ -159,3 +159,8 @@ class FuzzReport:
             },
             "elapsed_s": round(elapsed_s, 3),
         }
+
+
+def _values(shrunk: Plan) -> set[tuple[str, str]]:
+    """Return what a miss is about, whichever layer holds it."""
+    return {(axis.removeprefix("second_"), name) for axis, name in significant(shrunk).items()}
