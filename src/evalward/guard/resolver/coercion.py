@@ -111,8 +111,12 @@ class Coercion(Judgement):
 
     def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
-        if self._nesting >= _MAX_NESTING:
-            return V_STRING
+        if self._nesting >= _MAX_NESTING or (self._nesting and target in self._converted_objects):
+            return V_STRING  # in itself, or met before in this conversion
+        if not self._nesting:
+            self._converted_objects.clear()
+        self._converted_objects.add(target)
+        self.spend()
         target.readers.add(self.unit)
         self._nesting += 1
         try:

@@ -43,6 +43,7 @@ _PURE = frozenset(
 _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 4
+_MAX_RUNS = 400  # in one analysis; past them, calls are joined
 _MAX_CONTEXTS = 16
 
 
@@ -50,6 +51,7 @@ class Inlining(Writes):
     """Calls that keep their arguments apart."""
 
     _inlining = 0
+    _inlined = 0
 
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
@@ -72,6 +74,7 @@ class Inlining(Writes):
         return (
             unit.inlinable
             and self._inlining < _MAX_DEPTH
+            and self._inlined < _MAX_RUNS
             and not (unit.function is not None and unit.function.escaped)
         )
 
@@ -105,6 +108,7 @@ class Inlining(Writes):
         self.local = local.union(unit.registers)
         self.context = context
         self._inlining += 1
+        self._inlined += 1
         self.active.append(unit)
         try:
             self.growth = {}

@@ -87,6 +87,7 @@ class State:
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
+        self._converted_objects: set[HeapObject] = set()
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
