@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 
 from evalward.corpus.case import Case
 from evalward.errors import Code
@@ -20,13 +19,6 @@ from evalward.oracle.verify import verify_cases
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
 
-NOT_YET = {
-    (label, index): reason
-    for label, rows in yaml.safe_load(
-        (Path(__file__).parent / "data" / "constructs-not-yet.yaml").read_text(encoding="utf-8")
-    ).items()
-    for index, reason in rows
-}
 # What they deny is no capability that an engine could note, or hangs off an object that the traps do not have.
 UNPROVABLE = {"with", "arguments.callee", "analysis-limit", "reflection", "electron"}
 EACH = pytest.mark.parametrize("construct", CONSTRUCTS.values(), ids=CONSTRUCTS)
@@ -34,13 +26,11 @@ PAIRS = [
     pytest.param(
         construct,
         twins,
-        marks=[pytest.mark.xfail(reason=NOT_YET[label, index])] if (label, index) in NOT_YET else [],
         id=f"{label} {index}",
     )
     for label, construct in CONSTRUCTS.items()
     for index, twins in enumerate(construct.examples)
 ]
-ALL_PAIRS = [pytest.param(*each.values, id=each.id) for each in PAIRS]
 OFF_BY_DEFAULT = [
     pytest.param(construct, twins, id=f"{label} {index}")
     for label, construct in CONSTRUCTS.items()
@@ -96,7 +86,7 @@ def test_a_blocked_example_is_blocked_under_its_label(
         assert construct.label == answer.construct
 
 
-@pytest.mark.parametrize(("construct", "twins"), ALL_PAIRS)
+@pytest.mark.parametrize(("construct", "twins"), PAIRS)
 def test_the_benign_twin_passes(construct: Construct, twins: Twins) -> None:
     answer = verdict(construct, twins.allowed, twins, switched_on(construct))
     assert (answer.code, answer.construct) == (None, None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import natives
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, Readers
 from evalward.guard.resolver.iteration import Iteration
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -38,7 +38,7 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
@@ -61,6 +61,17 @@ _RESULTS: dict[str, Value] = {
 _MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
+
+
+def in_order(value: Value) -> Iterable[Atom]:
+    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
+    return value if len(value) == 1 else sorted(value, key=_rank)
+
+
+def _rank(atom: Atom) -> tuple[int, int, str]:
+    if isinstance(atom, HeapObject):
+        return 0, atom.serial, ""
+    return 1, 0, atom if type(atom) is str else repr(atom)
 
 
 @dataclass(slots=True)
@@ -135,7 +146,7 @@ class Calls(Iteration):
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value
     ) -> Value:
         result: Value = BOTTOM
-        for atom in callee:
+        for atom in in_order(callee):
             if isinstance(atom, HeapObject):
                 result = join(result, self._call_object(atom, this, args, rest, start, end))
             elif type(atom) is Known:
@@ -197,7 +208,7 @@ class Calls(Iteration):
         count = len(unit.parameters)
         if not unit.ran:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
-                self.readers.setdefault(register, set()).add(unit)  # patterns read them without a name
+                self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
             self.write(register, join(value, rest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import Call, Calls
+from evalward.guard.resolver.calls import Call, Calls, in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -71,7 +71,7 @@ class Constructions(Calls):
     ) -> Value:
         """Return the result of ``new``."""
         result: Value = BOTTOM
-        for atom in callee:
+        for atom in in_order(callee):
             if isinstance(atom, HeapObject):
                 result = join(result, self._construct_object(atom, args, rest, start, end))
             elif type(atom) is Known:

@@ -13,6 +13,14 @@ MAX_ITEMS = 4_096
 MAX_PROPERTIES = 2_048
 
 
+class Readers(dict["Unit", None]):
+    """The units to run again, in the order in which they asked: the order of runs must not depend on addresses."""
+
+    def add(self, unit: Unit) -> None:
+        """Add a unit."""
+        self[unit] = None
+
+
 class HeapObject:
     """Everything that one allocation site may make, joined.
 
@@ -39,6 +47,7 @@ class HeapObject:
         "properties",
         "prototype",
         "readers",
+        "serial",
         "setters",
         "start",
         "uncertain",
@@ -47,6 +56,7 @@ class HeapObject:
 
     def __init__(self, kind: str, start: int) -> None:
         self.kind = kind
+        self.serial = 0
         self.start = start
         self.properties: dict[str, Value] = {}
         self.getters: dict[str, Value] = {}
@@ -62,7 +72,7 @@ class HeapObject:
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
         self.growth = 0
-        self.readers: set[Unit] = set()
+        self.readers = Readers()
 
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"

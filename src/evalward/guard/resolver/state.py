@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, Readers
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
 
@@ -70,7 +70,7 @@ class State:
         self.values: list[Value] = [BOTTOM] * lowered.registers
         for register, value in lowered.constants.items():
             self.values[register] = value
-        self.readers: dict[int, set[Unit]] = {}
+        self.readers: dict[int, Readers] = {}
         self.growth: dict[int, int] = {}
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
@@ -117,9 +117,8 @@ class State:
             return self.values[register]
         readers = self.readers.get(register)
         if readers is None:
-            self.readers[register] = {self.unit}
-        else:
-            readers.add(self.unit)
+            readers = self.readers[register] = Readers()
+        readers.add(self.unit)
         return self.values[register]
 
     def write(self, register: int, value: Value) -> None:
@@ -148,10 +147,10 @@ class State:
         if len(value) <= MAX_OBJECTS:
             return value
         kept: set[Atom] = {U1}
+        for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
+            self.escape_object(target)
         for atom in value:
-            if isinstance(atom, HeapObject):
-                self.escape_object(atom)
-            elif isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
+            if isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
                 kept.add(atom)
         return frozenset(kept)
 
@@ -174,6 +173,7 @@ class State:
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)
+            target.serial = len(self.objects)
         return target
 
     def put(self, target: HeapObject, name: str, value: Value) -> None:

@@ -217,6 +217,5 @@ class UnknownKeys(Properties):
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
         self.use(value, flow, start, end)
-        for atom in value:
-            if isinstance(atom, HeapObject):
-                self.escape_object(atom)
+        for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
+            self.escape_object(target)

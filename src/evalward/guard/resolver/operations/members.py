@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.calls import in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.operations.names import Names
 from evalward.guard.resolver.values import (
@@ -118,7 +119,7 @@ class Members(Names):
         twice = owner_register in self.constructors
         result: Value = BOTTOM
         super_unit = self.lowered.supers.get(owner_register)
-        for atom in owner:
+        for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
             function = (
