@@ -206,7 +206,7 @@ class Calls(Iteration):
                 unit.ran = True
                 return made
         count = len(unit.parameters)
-        if not unit.ran:
+        if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
                 self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
@@ -222,8 +222,8 @@ class Calls(Iteration):
                 self.put_element(holder, rest)
         if not unit.arrow:
             self.write(unit.this, this if unit.strict else self.sloppy_this(this))
-        if not unit.ran:
-            unit.ran = True
+        unit.ran = True
+        if not unit.executed:  # it may have run inlined, which says nothing about this call
             self.enqueue(unit)
         return self._outcome(target)
 

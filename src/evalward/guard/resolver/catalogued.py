@@ -95,7 +95,7 @@ class Catalogued(Operators):
             path = entry.prototype
         return (
             of(known("Array.prototype.values" if name == "@@iterator" else name))
-            if name.startswith("@@")
+            if name.startswith("@@") and not name.startswith("@@#")
             else BOTTOM
         )
 

@@ -59,6 +59,8 @@ _RESULTS: dict[str, Value] = {
 _MAX_DEPTH = 24
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
+_MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
+
 
 class Constructions(Calls):
     """Constructions of payload classes and built-in ones."""
@@ -142,6 +144,8 @@ class Constructions(Calls):
             if isinstance(atom, HeapObject) and atom.unit is not None:
                 self.write(atom.unit.new_target, of(target))
                 made = self.enter(atom, this, args, rest)
+                given = self.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                result = join(result, given & _MAY_BE_BUILT)
                 result = join(
                     result,
                     frozenset(

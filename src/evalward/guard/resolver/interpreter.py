@@ -88,7 +88,9 @@ class Interpreter(FlowOperations):
             silent = False
             for unit in self.lowered.units:
                 for instruction in unit.code if unit.executed else ():
-                    if instruction[0] in _REVIVED and not self.values[instruction[1]]:
+                    if instruction[0] not in _REVIVED or self.values[instruction[1]]:
+                        continue
+                    if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
                         self.revived.add(instruction[1])
                         self.values[instruction[1]] = V_U1
                         self.enqueue(unit)
@@ -117,7 +119,8 @@ class Interpreter(FlowOperations):
 
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
-        for value in [*list(target.properties.values()), target.elements, *list(target.items)]:
+        visible = [value for name, value in target.properties.items() if not name.startswith("@@#")]
+        for value in [*visible, target.elements, *target.items]:
             self.leak(value, Flow.RETURN, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):
             self.leak(accessor, Flow.CALLBACK, target.start, target.start)

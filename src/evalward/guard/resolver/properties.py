@@ -64,6 +64,8 @@ class Properties(Catalogued):
             return self.prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, start, end)
+        if name.startswith("@@#"):
+            return BOTTOM  # private names are on the payload's own objects only
         if type(atom) is Known:
             return self._get_from_known(atom, name, start, end)
         if type(atom) is str:
@@ -150,7 +152,7 @@ class Properties(Catalogued):
             current = pending.pop()
             self.steps += 1
             current.readers.add(self.unit)
-            if current.escaped:
+            if current.escaped and not self._is_intact(current, name, start, end):
                 result = join(result, of(U1))
             found, certain = self._own(current, name, this, start, end)
             result = join(result, found)
@@ -168,6 +170,13 @@ class Properties(Catalogued):
                     seen.add(parent)
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
+
+    def _is_intact(self, target: HeapObject, name: str, start: int, end: int) -> bool:
+        """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
+        if name.startswith("@@#"):
+            return True
+        contained = target.kind not in {"object", "function", "class", "proxy"}
+        return contained and bool(self.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end))
 
     def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""

@@ -117,7 +117,8 @@ class Builder:
 
     def name(self, node: Node) -> str:
         """Return an identifier's name with its escapes decoded."""
-        return literals.identifier(self.text(node))
+        text = literals.identifier(self.text(node))
+        return f"@@{text}" if text.startswith("#") else text  # no string key is a private name
 
     def reference(self, name: str) -> Reference:
         """Return a use of a name in the current scope, to be resolved at the end."""

@@ -178,7 +178,20 @@ def _same(_run: Calls, call: Call) -> Value:
     return call.arg(0)
 
 
+def _error(run: Calls, call: Call) -> Value:
+    """Make an error: it carries its ``cause``, and an AggregateError its ``errors``."""
+    made = run.instance("Error.prototype", call.start)
+    options = call.all(1)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.put(atom, "cause", join(run.get(options, "cause", call.start, call.end), V_UNDEFINED))
+            run.put(atom, "errors", call.arg(0))
+    run.strings(call.arg(0), call.start, call.end)
+    return made
+
+
 TRANSFER: dict[str, Transfer] = {
+    "Error": _error,
     "Object": _object,
     "structuredClone": _same,
     "Object.assign": _assign,

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.calls import in_order
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.names import Names
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
+    DATA,
     U0,
     U1,
+    V_DATA,
+    V_NUMBER,
     V_U1,
     V_UNDEFINED,
+    Host,
     Known,
     Value,
     is_tainted,
@@ -23,6 +28,9 @@ from evalward.guard.resolver.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
+    from evalward.guard.resolver.values import Atom
+
+_ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
 class Members(Names):
@@ -122,6 +130,9 @@ class Members(Names):
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
+            if key in _ITERATIONS and not self.strict and (atom is U1 or atom is DATA or type(atom) is Host):
+                result = join(result, self._iterate_unknown(atom, args, rest, start, end))
+                continue
             function = (
                 self.get(one, key, start, end)
                 if type(key) is str
@@ -135,6 +146,15 @@ class Members(Names):
             self.origin(BUILT, None, "`constructor` is called", start, end)
             result = join(result, of(BUILT))
         return result
+
+    def _iterate_unknown(self, atom: Atom, args: list[Value], rest: Value, start: int, end: int) -> Value:
+        """Call back as the array method of the name would: with an element, its index and the array."""
+        element = self.get_element(atom, start) or V_U1
+        for value in (*args, rest):
+            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
+            self.call(functions, V_U1, (element, V_NUMBER, of(atom)), start, end)
+            self.leak(value - functions, Flow.ARGUMENT, start, end)
+        return V_DATA if atom is DATA else V_U1
 
     def _judge_dynamic_call(
         self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
