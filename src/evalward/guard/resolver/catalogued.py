@@ -196,6 +196,7 @@ class Catalogued(Operators):
     def prototype_of(self, atom: Atom) -> Value:
         """Return ``Object.getPrototypeOf`` of an atom."""
         if isinstance(atom, HeapObject):
+            atom.readers.add(self.unit)
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
             if atom.path in {"Element", "document"}:

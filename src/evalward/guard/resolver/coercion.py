@@ -158,6 +158,7 @@ class Coercion(Judgement):
         current: HeapObject | None = target
         while current is not None and seen < _MAX_NESTING:
             seen += 1
+            current.readers.add(self.unit)
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
                 result = join(

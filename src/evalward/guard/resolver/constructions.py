@@ -132,6 +132,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
+        target.readers.add(self.unit)
         self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
@@ -179,6 +180,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
+        target.readers.add(self.unit)
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":
