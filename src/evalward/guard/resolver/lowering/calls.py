@@ -110,8 +110,10 @@ class CallLowering(Builder):
         index = node.child_by_field_name("index")
         if index is not None and target.type == "identifier" and self.text(target) == "await":
             # `await [x]`: the tree reads the operator as a name, and the array as a subscript.
-            element = yield self.lower(index)
-            array = self.emit(Op.ARRAY, node, (element,))
+            elements: list[int] = []
+            for child in self._sequence(index):
+                elements.append((yield self.lower(child)))  # noqa: PERF401  a comprehension cannot yield
+            array = self.emit(Op.ARRAY, node, tuple(elements), False)
             holder = self.emit(Op.OBJECT, node, (("init", "array", array),))
             self.awaiting.add(holder)
             return holder, "array"
@@ -126,6 +128,18 @@ class CallLowering(Builder):
         name = node.child_by_field_name("property")
         assert name is not None  # noqa: S101 - the grammar requires it
         return register, self.name(name)
+
+    def _sequence(self, node: Node) -> list[Node]:
+        """Return the operands of a comma expression, however the tree nests them."""
+        found: list[Node] = []
+        pending = [node]
+        while pending:
+            current = pending.pop()
+            if current.type == "sequence_expression":
+                pending.extend(reversed(self.children(current)))
+            else:
+                found.append(current)
+        return found
 
     @staticmethod
     def _is_closed(node: Node) -> bool:
