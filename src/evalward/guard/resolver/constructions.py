@@ -8,23 +8,12 @@ from evalward.guard.resolver.calls import Call, Calls, in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
-    ANY_NUMBER,
-    ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     BUILT,
-    DATA,
     NEVER_CALLED,
     NULL,
-    SELECTED,
-    TEXT,
     U0,
     U1,
-    U2,
-    V_U1,
-    V_UNDEFINED,
     W0,
     Known,
     Primitive,
@@ -39,25 +28,6 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.values import Atom
 
-
-_NEVER_CALLED = NEVER_CALLED | {SELECTED}  # SELECTED only marks what stands beside it
-_RESULTS: dict[str, Value] = {
-    "string": of(ANY_STRING),
-    "text": of(TEXT),
-    "number": of(ANY_NUMBER),
-    "boolean": of(ANY_BOOLEAN),
-    "bigint": of(ANY_BIGINT),
-    "undefined": V_UNDEFINED,
-    "plain": of(U2),
-    "navigate": V_UNDEFINED,
-    "dom-write": V_UNDEFINED,
-    "data": of(DATA),
-    "unknown": V_U1,
-    "symbol": of(ANY_SYMBOL),
-    "": V_U1,
-}
-_MAX_DEPTH = 24
-_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 _MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
 
@@ -79,7 +49,7 @@ class Constructions(Calls):
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
                 result = join(result, self.call_known(atom, made))
-            elif not (type(atom) is str or type(atom) is Primitive or atom in _NEVER_CALLED):
+            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.use(of(atom), Flow.CONSTRUCT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result

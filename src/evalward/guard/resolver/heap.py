@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Unit
 
 MAX_ITEMS = 4_096
-MAX_PROPERTIES = 2_048
 
 
 class Readers(dict["Unit", None]):

@@ -21,11 +21,9 @@ class Op(IntEnum):
 
     LOAD = 0
     STORE = auto()
-    TYPEOF_NAME = auto()
     THIS = auto()
     SUPER = auto()
     NEW_TARGET = auto()
-    ARGUMENTS = auto()
     GET = auto()
     SET = auto()
     DELETE = auto()
@@ -47,7 +45,6 @@ class Op(IntEnum):
     REGEXP = auto()
     FUNCTION = auto()
     CLASS = auto()
-    SPREAD = auto()
     ITERATE = auto()
     KEYS = auto()
     REST = auto()

@@ -8,47 +8,19 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.inlining import Inlining
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
-    ANY_NUMBER,
     ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
-    DATA,
-    PRIMITIVE_UNKNOWNS,
-    SELECTED,
-    TEXT,
-    U2,
     V_U1,
     V_UNDEFINED,
     Known,
     Value,
     join,
     of,
-    symbol,
 )
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
-_NEVER_CALLED = PRIMITIVE_UNKNOWNS | {SELECTED}  # SELECTED only marks what stands beside it
-_RESULTS: dict[str, Value] = {
-    "string": of(ANY_STRING),
-    "text": of(TEXT),
-    "number": of(ANY_NUMBER),
-    "boolean": of(ANY_BOOLEAN),
-    "bigint": of(ANY_BIGINT),
-    "undefined": V_UNDEFINED,
-    "plain": of(U2),
-    "navigate": V_UNDEFINED,
-    "dom-write": V_UNDEFINED,
-    "data": of(DATA),
-    "unknown": V_U1,
-    "symbol": of(ANY_SYMBOL),
-    "": V_U1,
-}
-_MAX_DEPTH = 24
-_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 _MAX_NESTING = 24
 
@@ -136,7 +108,3 @@ class Iteration(Inlining):
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED
         contents = atom.contents()
         return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
-
-    def symbol_key(self, name: str) -> Value:
-        """Return a well-known symbol as a value."""
-        return of(symbol(name))

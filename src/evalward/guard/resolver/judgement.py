@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.state import State
-from evalward.guard.resolver.values import BUILT, CONSTRUCTOR0, CONSTRUCTOR1, TEXT, U0, U1, W0, Known
+from evalward.guard.resolver.values import BUILT, CONSTRUCTOR0, CONSTRUCTOR1, U0, U1, W0, Known
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom, Value
@@ -91,7 +91,3 @@ class Judgement(State):
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
         if self.strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
             self.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
-
-    def text_reaches(self, value: Value) -> bool:
-        """Whether text from ``arg``, JSON or the page may be in the value."""
-        return TEXT in value

@@ -10,7 +10,6 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_BIGINT,
-    ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
@@ -18,7 +17,6 @@ from evalward.guard.resolver.values import (
     STRING_UNKNOWNS,
     TEXT,
     TRUE,
-    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -239,20 +237,3 @@ class Operators(Coercion):
             self.numbers(value, start, end)
             return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
         return self._arithmetic("-", value, of(number(-step)), start, end)
-
-    @staticmethod
-    def has_undefined(value: Value) -> bool:
-        """Whether the value may be undefined."""
-        return UNDEFINED in value
-
-    @staticmethod
-    def is_boolean(value: Value) -> bool:
-        """Whether the value is certainly a boolean."""
-        return bool(value) and all(atom in {TRUE, FALSE, ANY_BOOLEAN} for atom in value)
-
-    @staticmethod
-    def is_number(value: Value) -> bool:
-        """Whether the value is certainly a number."""
-        return bool(value) and all(
-            atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number") for atom in value
-        )

@@ -17,8 +17,6 @@ import re
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from evalward.guard.resolver.heap import HeapObject
 
 MAX_STRINGS = 24
@@ -119,7 +117,6 @@ ANY_HOST = Host("host")  # any object of the host: too many paths, or too long a
 BOTTOM: Value = frozenset()
 V_UNDEFINED: Value = frozenset({UNDEFINED})
 V_U1: Value = frozenset({U1})
-V_U2: Value = frozenset({U2})
 V_DATA: Value = frozenset({DATA})
 V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
@@ -254,14 +251,6 @@ def join(left: Value, right: Value) -> Value:
     ):
         return widened(joined)
     return joined
-
-
-def join_all(values: Iterable[Value]) -> Value:
-    """Return the union of several values."""
-    result = BOTTOM
-    for value in values:
-        result = join(result, value)
-    return result
 
 
 def widened(value: Value, *, force: bool = False) -> Value:

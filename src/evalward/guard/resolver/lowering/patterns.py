@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.lowering.expressions import Expressions
-from evalward.guard.resolver.values import number, of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -123,7 +122,3 @@ class Patterns(Expressions):
                 continue
             yield self.bind(node, register, node, "parameter")
         return self.undefined
-
-    def index_key(self, index: int) -> int:
-        """Return a register that holds a numeric key."""
-        return self.constant(of(number(index)))

@@ -64,9 +64,6 @@ class FlowOperations(Makers):
             [self.strings(self.values[register], start, end) for register in instruction[2]]
         )
 
-    def op_spread(self, instruction: Instruction) -> Value:
-        return self.iterated(self.values[instruction[2]], None, instruction[5], instruction[6])
-
     def op_iterate(self, instruction: Instruction) -> Value:
         return self.iterated(self.values[instruction[2]], instruction[3], instruction[5], instruction[6])
 

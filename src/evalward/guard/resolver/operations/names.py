@@ -115,9 +115,6 @@ class Names(Constructions):
             return
         self.set(V_GLOBAL, name, value, start, end)
 
-    def op_typeof_name(self, instruction: Instruction) -> Value:
-        return self.op_load(instruction)
-
     def op_this(self, instruction: Instruction) -> Value:
         value = self.read(instruction[2].this)
         for atom in value:
@@ -133,5 +130,3 @@ class Names(Constructions):
     def op_new_target(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
         return join(self.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
-
-    op_arguments = op_typeof_name
