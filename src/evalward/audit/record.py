@@ -151,10 +151,10 @@ def _check_shapes(record: AuditRecord) -> None:
     for value, name, enum in zip(_enums_of(record), _ENUMS, _ENUM_TYPES):  # noqa: B905 - equal by construction
         if value is not None and not isinstance(value, enum):
             raise ValueError(f"{name} is not one of {enum.__name__}")
-    for value, name, fits in zip(_texts_of(record), _PATTERNS, _FITS):  # noqa: B905
+    for value, name, fits in zip(_texts_of(record), _PATTERNS, _FITS):  # noqa: B905 - the same
         if value is not None and not (isinstance(value, str) and fits(value)):
             raise ValueError(f"{name} does not match {_PATTERNS[name].pattern}")
-    for value, name in zip(_counts_of(record), _COUNTS):  # noqa: B905
+    for value, name in zip(_counts_of(record), _COUNTS):  # noqa: B905 - the same
         if value is not None and not (type(value) is int and value >= 0):
             raise ValueError(f"{name} is not a count")
 
