@@ -1,0 +1,23 @@
+"""benchmarks/containment.py runs every hostile payload and prints what it promises."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "containment.py"
+
+
+def test_the_benchmark_prints_every_figure() -> None:
+    command = [sys.executable, str(BENCHMARK), "--json", "--passes", "1", "--deadlines", "50", "100"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    result = json.loads(done.stdout)
+
+    # Whether anything was late is the machine's load as well; how much memory and what answer is not.
+    assert [row["deadline_ms"] for row in result["deadlines"]] == [50, 100]
+    for row in result["deadlines"]:
+        assert row["runs"] >= 50
+        assert row["benign_calls"] > 0
+        assert row["benign_wrong"] == 0
+        assert row["too_large"] == []
