@@ -38,7 +38,16 @@ async function runModule(request, context, harness) {
     emit(`import\tcall\t${specifier.slice(0, 80)}`);
     return new vm.SyntheticModule([], () => {}, { context });
   });
-  await module.evaluate({ timeout: request.timeout });
+  const begun = Date.now();
+  // The promise of evaluate() settles in the context's own queue of jobs, which nothing runs once the call is over.
+  module.evaluate({ timeout: request.timeout });
+  await new Promise((resolve) => { setImmediate(resolve); });
+  vm.runInContext('0', context, { timeout: request.timeout });
+  if (module.status === 'errored') {
+    // A module that is stopped keeps no error.
+    const stopped = module.error === null && Date.now() - begun >= request.timeout;
+    throw stopped ? Object.assign(new Error('stopped'), { code: 'ERR_SCRIPT_EXECUTION_TIMEOUT' }) : module.error;
+  }
   harness.settle(undefined, false);
 }
 
