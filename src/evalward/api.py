@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from evalward.guard import judge
 from evalward.guard.target import Shape, Target, parse_target
-from evalward.policy import Policy
+from evalward.policy import Policy, judge_under
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +39,10 @@ def validate(
     if not isinstance(code, bytes):
         raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")
     realm = target if isinstance(target, Target) else parse_target(target)
-    rules = (policy or _default_policy()).rules_for(realm, bindings=bindings)
-    return judge(code, target=realm, shape=None if shape is None else Shape(shape), rules=rules)
+    in_force = policy or _default_policy()
+    return judge_under(
+        in_force, code, target=realm, shape=None if shape is None else Shape(shape), bindings=bindings
+    )
 
 
 @cache

@@ -18,8 +18,8 @@ from evalward.cli.serverless import (
     target_option,
 )
 from evalward.errors import REGISTRY, Cause, Code, CodedError, Meta, canonical_json, verdict_envelope
-from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
+from evalward.policy import judge_under
 
 BLOCKED = 1
 INFRASTRUCTURE_FAILURE = 3
@@ -86,11 +86,12 @@ def check(  # noqa: PLR0913 - one parameter per option
     chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
     try:
         effective = policy_in_force(policy, opt_in=[target], profile=profile, max_bytes=max_bytes)
-        rules = effective.rules_for(target, bindings=bindings_option(bind or []))
+        begin = time.perf_counter()
+        verdict = judge_under(
+            effective, payload, target=target, shape=shape, bindings=bindings_option(bind or [])
+        )
     except CodedError as error:
         raise _refused(error, output) from None
-    begin = time.perf_counter()
-    verdict = judge(payload, target=target, shape=shape, rules=rules)
     envelope = verdict_envelope(
         verdict,
         elapsed_ms=(time.perf_counter() - begin) * 1000,

@@ -15,8 +15,8 @@ import typer
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import policy_in_force, provenance
 from evalward.errors import REGISTRY, Cause, CodedError, JsonValue, Meta, canonical_json, verdict_envelope
-from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
+from evalward.policy import judge_under
 from evalward.sandbox import (
     RANGES,
     ArgumentError,
@@ -81,7 +81,6 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         raise typer.BadParameter("the sandbox runs no modules", param_hint="--shape")
     try:
         effective = policy_in_force(policy, opt_in=[Target.SANDBOX], profile=profile)
-        rules = effective.rules_for(Target.SANDBOX)
     except CodedError as error:
         if REGISTRY[error.code].cause is Cause.CALLER:
             raise typer.BadParameter(error.message) from None
@@ -89,7 +88,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
     begin = time.perf_counter()
     judged_shape = shape or choose_shape(payload)
-    verdict = judge(payload, target=Target.SANDBOX, shape=judged_shape, rules=rules)
+    verdict = judge_under(effective, payload, target=Target.SANDBOX, shape=judged_shape)
     decision_id = uuid.uuid4().hex
     if not verdict.allowed:
         envelope = verdict_envelope(

@@ -28,6 +28,10 @@ def verdict_lines(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) ->
     where = f"target {verdict.target}, shape {verdict.shape or 'any'}, profile {verdict.profile}"
     if verdict.allowed:
         yield Text.assemble(("allowed", "bold green"), f"  {where}")
+        if verdict.exception_id:
+            yield Text(f"let through by the policy's exception {verdict.exception_id}", "yellow")
+        if verdict.withheld:
+            yield Text(f"enforced, it would be denied with {verdict.withheld.code}", "yellow")
     else:
         about = verdict.construct or verdict.keyword
         yield Text.assemble(

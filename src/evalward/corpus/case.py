@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
@@ -54,10 +54,12 @@ class Case(BaseModel):
 
     id: Annotated[str, Field(min_length=1, max_length=200)]
     code: str
-    target: Annotated[Target, BeforeValidator(_as_target)]
+    target: Annotated[Target, BeforeValidator(_as_target, json_schema_input_type=Target | Literal["page"])]
     shape: Shape | None = None
     expect: Expectation | dict[Profile, Expectation]
-    constructs: Annotated[tuple[str, ...], BeforeValidator(_as_labels)] = Field(default=(), alias="construct")
+    constructs: Annotated[
+        tuple[str, ...], BeforeValidator(_as_labels, json_schema_input_type=str | tuple[str, ...])
+    ] = Field(default=(), alias="construct")
     reaches: str | None = None
     twin: str | None = None
     source: str | None = None

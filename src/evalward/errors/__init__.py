@@ -11,7 +11,7 @@ from evalward.errors.envelope import (
     success_envelope,
 )
 from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow
-from evalward.errors.verdict_envelope import verdict_envelope, would_block
+from evalward.errors.verdict_envelope import verdict_envelope, would_block, would_block_names
 
 __all__ = [
     "REGISTRY",
@@ -31,4 +31,5 @@ __all__ = [
     "success_envelope",
     "verdict_envelope",
     "would_block",
+    "would_block_names",
 ]

@@ -59,8 +59,25 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 
 
 def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
-    """Return what ``_meta.would_block`` says of ``verdict``: the findings that policy only audits."""
-    return tuple(_finding(finding) for finding in verdict.shadow)
+    """Return what ``_meta.would_block`` says of ``verdict``: what policy only audits, or lets pass in shadow mode."""
+    found = [_finding(finding) for finding in verdict.shadow]
+    withheld = verdict.withheld
+    if withheld is not None and withheld.keyword is not None:
+        found.append({"keyword": withheld.keyword, "location": _where(withheld.location)})
+    if withheld is not None and withheld.limit is not None:
+        found.append({"limit": withheld.limit[0], "location": _where(withheld.location)})
+    return tuple(found)
+
+
+def would_block_names(verdict: Verdict) -> tuple[str, ...]:
+    """Return the same in short: construct labels, ``keyword:<id>``, ``limit:<name>``."""
+    names = [finding.construct for finding in verdict.shadow]
+    withheld = verdict.withheld
+    if withheld is not None and withheld.keyword is not None:
+        names.append(f"keyword:{withheld.keyword}")
+    if withheld is not None and withheld.limit is not None:
+        names.append(f"limit:{withheld.limit[0]}")
+    return tuple(names)
 
 
 def _next_actions(verdict: Verdict) -> Sequence[str] | None:
@@ -148,7 +165,7 @@ def _first(verdict: Verdict) -> Finding | None:
     return next(iter(at_place or same), None)
 
 
-def _where(location: Location | None) -> dict[str, object] | None:
+def _where(location: Location | None) -> dict[str, JsonValue] | None:
     return {"line": location.line, "column": location.column} if location else None
 
 
@@ -157,7 +174,4 @@ def _step(step: TraceStep) -> dict[str, object]:
 
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
-    place: dict[str, JsonValue] | None = None
-    if finding.location is not None:
-        place = {"line": finding.location.line, "column": finding.location.column}
-    return {"construct": finding.construct, "location": place}
+    return {"construct": finding.construct, "location": _where(finding.location)}

@@ -23,6 +23,13 @@ class Action(StrEnum):
     ALLOW = "allow"
 
 
+class Enforcement(StrEnum):
+    """``enforce``: what policy blocks is denied; ``audit``: it may run, and is recorded as what would be denied."""
+
+    ENFORCE = "enforce"
+    AUDIT = "audit"
+
+
 class BlocklistMode(StrEnum):
     """``substring``: any occurrence counts; ``confirmed``: unless the tree shows that it is harmless."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from evalward.guard.rules import Enforcement
+
 if TYPE_CHECKING:
     from evalward.errors.registry import Code
     from evalward.guard.target import Profile, Shape, Target
@@ -44,6 +46,8 @@ class Verdict:
     ``allowed`` is true if and only if ``code`` is None. ``construct`` is set for EVAL_BLOCKED_CONSTRUCT,
     ``keyword`` (the keyword's id) for EVAL_BLOCKED_KEYWORD, ``limit`` (name, allowed, actual) for
     EVAL_PAYLOAD_TOO_LARGE and EVAL_ANALYSIS_LIMIT. ``shadow`` holds what policy only audits.
+    ``enforcement`` is what policy said of this payload; under ``audit`` a denial that policy lets pass is kept in
+    ``withheld``, and ``exception_id`` names the exception that let the payload through.
     ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number.
     """
 
@@ -61,6 +65,9 @@ class Verdict:
     limit: tuple[str, int, int | None] | None = None
     message: str = ""
     details: dict[str, object] = field(default_factory=dict)
+    enforcement: Enforcement = Enforcement.ENFORCE
+    withheld: Verdict | None = None
+    exception_id: str | None = None
 
     @property
     def allowed(self) -> bool:

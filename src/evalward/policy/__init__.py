@@ -1,6 +1,8 @@
 """What an operator permits: the policy file, and the rules that follow from it for one request."""
 
 from evalward.policy.allow_eval import parse_allow_eval
+from evalward.policy.enforcement import EnforcementPolicy, PolicyException, ToolPolicy, settled
+from evalward.policy.judging import exception_of, judge_under, utc_day
 from evalward.policy.load import Issue, PolicyError, load_policy, parse_policy
 from evalward.policy.model import AddedKeyword, Blocklist, LimitsPolicy, Policy, TargetPolicy
 from evalward.policy.override import BindingInvalidError, OverrideRefusedError
@@ -9,13 +11,20 @@ __all__ = [
     "AddedKeyword",
     "BindingInvalidError",
     "Blocklist",
+    "EnforcementPolicy",
     "Issue",
     "LimitsPolicy",
     "OverrideRefusedError",
     "Policy",
     "PolicyError",
+    "PolicyException",
     "TargetPolicy",
+    "ToolPolicy",
+    "exception_of",
+    "judge_under",
     "load_policy",
     "parse_allow_eval",
     "parse_policy",
+    "settled",
+    "utc_day",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, LiteralString, TypeVar
+from typing import Annotated, Any, Literal, LiteralString, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictInt, StrictStr
 from pydantic_core import PydanticCustomError
@@ -18,7 +18,11 @@ PAYLOAD_PRESETS: Mapping[str, int] = MappingProxyType(
     {"agent": 64 * 1024, "default": 128 * 1024, "library": 1024 * 1024}
 )
 
+MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
+
 BINDING_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,63}")
+TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 BINDING_VALUE = re.compile(r"[a-z][A-Za-z0-9]*([.-][A-Za-z0-9]+){0,4}")
@@ -132,7 +136,7 @@ FROZEN = AfterValidator(_frozen)
 AS_DICT = PlainSerializer(dict)
 
 ONE_NAME_PER_TARGET = BeforeValidator(_one_name_per_target)
-TargetName = Annotated[Target, BeforeValidator(_target)]
+TargetName = Annotated[Target, BeforeValidator(_target, json_schema_input_type=Target | Literal["page"])]
 Label = Annotated[StrictStr, AfterValidator(_label)]
 BindingName = Annotated[
     StrictStr, _matching(BINDING_NAME, "an ASCII identifier"), AfterValidator(_binding_name)
@@ -140,6 +144,9 @@ BindingName = Annotated[
 BindingValue = Annotated[StrictStr, _matching(BINDING_VALUE, "the name of a binding's type")]
 KeywordId = Annotated[StrictStr, _matching(_KEYWORD_ID, "a keyword id")]
 SeedKeyword = Annotated[StrictStr, AfterValidator(_seed_keyword)]
+Sha256 = Annotated[StrictStr, _matching(_SHA256, "a whole SHA-256 in lower-case hex")]
+ToolName = Annotated[StrictStr, _matching(TOOL_NAME, "a tool's name")]
+PlainText = Annotated[StrictStr, Field(min_length=1, max_length=512), AfterValidator(_plain_text)]
 KeywordText = Annotated[StrictStr, Field(min_length=1, max_length=256), AfterValidator(_plain_text)]
 ProcessReads = Annotated[
     frozenset[
@@ -151,4 +158,9 @@ EnvNames = Annotated[
     frozenset[Annotated[StrictStr, _matching(_ENV_NAME, "the name of an environment variable")]],
     PlainSerializer(_sorted),
 ]
-PayloadBytes = Annotated[StrictInt, Field(ge=1, le=8 * 1024 * 1024), BeforeValidator(_payload_bytes)]
+_PresetOrBytes = Literal["agent", "default", "library"] | Annotated[int, Field(ge=1, le=MAX_PAYLOAD_BYTES)]
+PayloadBytes = Annotated[
+    StrictInt,
+    Field(ge=1, le=MAX_PAYLOAD_BYTES),
+    BeforeValidator(_payload_bytes, json_schema_input_type=_PresetOrBytes),
+]

@@ -5,14 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from evalward.errors import canonical_json
 from evalward.guard.labels import UNSWITCHABLE_LABELS
-from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Keyword, Limits, Rules
+from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Enforcement, Keyword, Limits, Rules
 from evalward.guard.target import Profile, Target
+from evalward.policy.enforcement import (
+    KEYWORD_PREFIX,
+    EnforcementField,
+    EnforcementPolicy,
+    PolicyException,
+    ToolPolicy,
+)
 from evalward.policy.fields import (
     AS_DICT,
     FROZEN,
@@ -27,9 +34,13 @@ from evalward.policy.fields import (
     ProcessReads,
     SeedKeyword,
     TargetName,
+    ToolName,
     problem,
 )
 from evalward.policy.override import Request, compile_rules
+
+if TYPE_CHECKING:
+    from datetime import date
 
 _RULES_CACHE = 256
 
@@ -54,6 +65,7 @@ class TargetPolicy(_Section):
     profile: Profile | None = None
     constructs: Constructs = Field(default_factory=dict)
     bindings: Bindings = Field(default_factory=dict)
+    enforcement: EnforcementField | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -108,6 +120,7 @@ class LimitsPolicy(_Section):
 
 
 Targets = Annotated[Mapping[TargetName, TargetPolicy], ONE_NAME_PER_TARGET, FROZEN, AS_DICT]
+Tools = Annotated[Mapping[ToolName, ToolPolicy], FROZEN, AS_DICT]
 _DENIED = TargetPolicy()
 
 
@@ -127,6 +140,9 @@ class Policy(_Section):
     limits: LimitsPolicy = Field(default_factory=LimitsPolicy)
     process_reads: ProcessReads = frozenset()
     env_names: EnvNames = frozenset()
+    enforcement: EnforcementField = Field(default_factory=EnforcementPolicy)
+    tools: Tools = Field(default_factory=dict)
+    exceptions: tuple[PolicyException, ...] = ()
 
     _rules: Callable[[Request], Rules] = PrivateAttr()
 
@@ -136,6 +152,13 @@ class Policy(_Section):
         weak = Profile.SEED in {self.profile, *(target.profile for target in self.targets.values())}
         if weak and not self.allow_weak:
             raise problem("weak", "profile seed is for comparisons only", "seed with allow_weak: true")
+        keywords = {KEYWORD_PREFIX + word.id for word in self.blocklist.keywords()}
+        for exception in self.exceptions:
+            for name in exception.constructs:
+                if name.startswith(KEYWORD_PREFIX) and name not in keywords:
+                    raise problem(
+                        "exception", f"exceptions: {name} names no keyword", ", ".join(sorted(keywords))
+                    )
         return self
 
     def model_post_init(self, _context: object, /) -> None:
@@ -159,6 +182,25 @@ class Policy(_Section):
     def profile_for(self, target: Target) -> Profile:
         """Return the profile that holds for ``target``."""
         return self.for_target(target).profile or self.profile
+
+    def enforcement_for(self, target: Target, *, tool: str | None, today: date) -> Enforcement:
+        """Return what holds on ``today`` (UTC): the tool's own word, else the target's, else the policy's."""
+        named = self.tools.get(tool) if tool is not None else None
+        section = named.enforcement if named else self.for_target(target).enforcement
+        return (section or self.enforcement).on(today)
+
+    def exception_for(
+        self, code_hash: str, target: Target, *, tool: str | None, today: date
+    ) -> PolicyException | None:
+        """Return the first exception that covers the payload whose SHA-256 is ``code_hash``, or None."""
+        return next(
+            (
+                each
+                for each in self.exceptions
+                if each.sha256 == code_hash and each.covers(target=target, tool=tool, today=today)
+            ),
+            None,
+        )
 
     def allowing(self, targets: Iterable[Target]) -> Policy:
         """Return a copy that also opts ``targets`` in: what the operator's ``--allow-eval`` does."""
@@ -186,14 +228,17 @@ class Policy(_Section):
         profile: Profile | None = None,
         limits: Limits | None = None,
         bindings: Mapping[str, str] | None = None,
+        exception: PolicyException | None = None,
     ) -> Rules:
         """Return the rules for a request; the wishes may tighten the policy, never loosen it.
 
-        Repeated calls cost a cache look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a
+        Under an ``exception`` its constructs are only audited and its keywords not looked for. Repeated calls cost a
+        cache look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a
         looser profile or limit or another binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
         """
         wishes = frozenset(bindings.items()) if bindings else frozenset()
-        return self._rules(Request(target, profile, limits, wishes))
+        exempt = frozenset(exception.constructs) if exception else frozenset()
+        return self._rules(Request(target, profile, limits, wishes, exempt))
 
     def effective(self) -> dict[str, Any]:
         """Return the policy as plain JSON data with every default and every target filled in."""
@@ -208,6 +253,9 @@ class Policy(_Section):
                     "constructs": {label: action.value for label, action in rules.actions.items()},
                     "bindings": dict(rules.bindings),
                     "blocklist_mode": rules.blocklist_mode.value,
+                    "enforcement": (self.for_target(target).enforcement or self.enforcement).model_dump(
+                        mode="json"
+                    ),
                 }
                 for target, rules in own.items()
             },
@@ -215,6 +263,9 @@ class Policy(_Section):
             "limits": self.limits.model_dump(),
             "process_reads": sorted(self.process_reads),
             "env_names": sorted(self.env_names),
+            "enforcement": self.enforcement.model_dump(mode="json"),
+            "tools": {name: tool.model_dump(mode="json") for name, tool in sorted(self.tools.items())},
+            "exceptions": [each.model_dump(mode="json") for each in self.exceptions],
         }
 
     @cached_property

@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
-from evalward.guard.rules import BlocklistMode, Limits, Rules
+from evalward.guard.rules import Action, BlocklistMode, Limits, Rules
 from evalward.guard.target import Profile, Target
+from evalward.policy.enforcement import KEYWORD_PREFIX
 from evalward.policy.fields import BINDING_NAME, BINDING_VALUE, RESERVED_BINDINGS
 
 if TYPE_CHECKING:
@@ -40,12 +41,16 @@ class BindingInvalidError(CodedError):
 
 
 class Request(NamedTuple):
-    """What a request says beside its payload; None and empty mean that the policy's own value holds."""
+    """What a request says beside its payload; None and empty mean that the policy's own value holds.
+
+    ``exempt`` is not the request's to say: the policy's exception for its payload does.
+    """
 
     target: Target
     profile: Profile | None = None
     limits: Limits | None = None
     bindings: frozenset[tuple[str, str]] = frozenset()
+    exempt: frozenset[str] = frozenset()
 
 
 def compile_rules(policy: Policy, request: Request) -> Rules:
@@ -58,14 +63,20 @@ def compile_rules(policy: Policy, request: Request) -> Rules:
     return Rules(
         allowed=section.allowed,
         profile=_profile(own_profile, request.profile),
-        keywords=policy.blocklist.keywords(),
+        keywords=tuple(
+            word for word in policy.blocklist.keywords() if KEYWORD_PREFIX + word.id not in request.exempt
+        ),
         blocklist_mode=mode,
         limits=_limits(policy.limits.compiled(), request.limits),
-        actions=MappingProxyType({**policy.constructs, **section.constructs}),
+        actions=MappingProxyType({**policy.constructs, **section.constructs, **_audited(request.exempt)}),
         process_reads=policy.process_reads,
         env_names=policy.env_names,
         bindings=_bindings(section.bindings, request.bindings),
     )
+
+
+def _audited(exempt: frozenset[str]) -> Mapping[str, Action]:
+    return {name: Action.AUDIT for name in sorted(exempt) if not name.startswith(KEYWORD_PREFIX)}
 
 
 def _profile(own: Profile, wish: Profile | None) -> Profile:

@@ -13,7 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope
+from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
+from evalward.policy import exception_of, settled, utc_day
 from evalward.server.case import Case
 from evalward.server.executor import Job, Overloaded
 from evalward.server.requests import Reading
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from evalward.guard.rules import Rules
     from evalward.guard.target import Target
     from evalward.guard.verdict import Verdict
-    from evalward.policy import Policy
+    from evalward.policy import Policy, PolicyException
     from evalward.sandbox import Evaluation
     from evalward.server.executor import Executor
     from evalward.server.ledger import Ledger
@@ -102,12 +103,17 @@ class Decider:
 
         With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
         """
-        job = Job(question.code, question.target, question.shape, self._rules(question), shape_from_text)
+        policy, today = self._policy, utc_day()
+        exception = exception_of(policy, question.code, question.target, tool=None, today=today)
+        rules = self._rules(question, exception)
+        job = Job(question.code, question.target, question.shape, rules, shape_from_text)
         left = case.left_of(remaining)
         try:
-            return self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
+            verdict = self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
+        enforcement = policy.enforcement_for(question.target, tool=None, today=today)
+        return settled(verdict, enforcement=enforcement, exception=exception)
 
     def verdict_answer(self, case: Case, verdict: Verdict, *, audited: bool) -> Answer:
         """Return ``verdict``, whose record was tried, as an answer."""
@@ -121,8 +127,7 @@ class Decider:
             session_id=received.session_id or None,
             allowed_targets=self._allowed_targets,
         )
-        shadow = tuple(finding.construct for finding in verdict.shadow)
-        return Answer(verdict.code, envelope, self.binding(case, verdict), shadow)
+        return Answer(verdict.code, envelope, self.binding(case, verdict), would_block_names(verdict))
 
     def binding(self, case: Case, verdict: Verdict) -> pb.VerdictBinding:
         """Return what ``verdict`` is about."""
@@ -141,8 +146,8 @@ class Decider:
         verdict = self.judge(case, case.reading.question(), remaining)
         return self.verdict_answer(case, verdict, audited=self._ledger.verdict(case, verdict))
 
-    def _rules(self, question: Question) -> Rules:
-        if not (question.limits or question.bindings or question.profile):
+    def _rules(self, question: Question, exception: PolicyException | None) -> Rules:
+        if not (question.limits or question.bindings or question.profile or exception):
             rules = self._plain_rules.get(question.target)
             if rules is None:
                 rules = self._plain_rules[question.target] = self._policy.rules_for(question.target)
@@ -155,6 +160,7 @@ class Decider:
             profile=question.profile,
             limits=limits,
             bindings=question.bindings,
+            exception=exception,
         )
 
     def _refused(self, case: Case, refusal: CodedError) -> Answer:

@@ -31,7 +31,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
+from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
+from evalward.policy import utc_day
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.late import LateEvaluator
@@ -200,8 +202,18 @@ def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
     seeds = (
         f"profile-seed={target}" for target in policy.allowed_targets if policy.profile_for(target) == "seed"
     )
+    day = utc_day()
+    shadowed = (
+        f"enforcement-audit={target}"
+        for target in policy.allowed_targets
+        if policy.enforcement_for(target, tool=None, today=day) is Enforcement.AUDIT
+    )
+    tools = any(tool.enforcement.on(day) is Enforcement.AUDIT for tool in policy.tools.values())
     return (
         *seeds,
+        *shadowed,
+        *(["enforcement-audit=tools"] if tools else []),
+        *(["exceptions"] if policy.exceptions else []),
         *(["allow-weak"] if policy.allow_weak else []),
         *(["reflection"] if settings.reflection else []),
     )

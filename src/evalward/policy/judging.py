@@ -1,0 +1,50 @@
+"""Judge a payload under a whole policy: its rules, its exceptions, its enforcement."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from evalward.guard import judge
+from evalward.guard.admission import content_hash
+from evalward.policy.enforcement import settled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+    from evalward.guard.target import Shape, Target
+    from evalward.guard.verdict import Verdict
+    from evalward.policy.enforcement import PolicyException
+    from evalward.policy.model import Policy
+
+
+def utc_day() -> date:
+    """Return today in UTC: what the days of a policy mean."""
+    return datetime.now(UTC).date()
+
+
+def exception_of(
+    policy: Policy, code: bytes, target: Target, *, tool: str | None, today: date
+) -> PolicyException | None:
+    """Return the exception under which ``code`` is judged; without any in the policy nothing is hashed."""
+    if not policy.exceptions:
+        return None
+    return policy.exception_for(content_hash(code), target, tool=tool, today=today)
+
+
+def judge_under(
+    policy: Policy,
+    code: bytes,
+    *,
+    target: Target,
+    shape: Shape | None,
+    bindings: Mapping[str, str] | None = None,
+) -> Verdict:
+    """Return the verdict that ``policy`` gives on ``code`` today."""
+    today = utc_day()
+    exception = exception_of(policy, code, target, tool=None, today=today)
+    rules = policy.rules_for(target, bindings=bindings, exception=exception)
+    verdict = judge(code, target=target, shape=shape, rules=rules)
+    enforcement = policy.enforcement_for(target, tool=None, today=today)
+    return settled(verdict, enforcement=enforcement, exception=exception)
