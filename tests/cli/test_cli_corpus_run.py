@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from junitparser import JUnitXml
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
@@ -43,6 +44,22 @@ def test_the_json_object_is_as_specified(tmp_path: Path) -> None:
         "benign": {"total": 1, "allowed": 1, "blocked": []},
     }
     assert result.exit_code == 0
+
+
+def test_junit_has_every_case_and_no_payload(tmp_path: Path) -> None:
+    limited = {**ESCAPE, "id": "l", "code": "(" * 3_000 + "1" + ")" * 3_000}
+    cases = [ESCAPE, {**ESCAPE, "id": "w", "construct": "process.kill"}, BENIGN]
+    cases += [{**BENIGN, "id": "f", "expect": "block"}, {**ESCAPE, "id": "g", "expect": "allow"}, limited]
+    out = tmp_path / "result.xml"
+
+    result = RUNNER.invoke(app, ["corpus", "run", corpus(tmp_path, *cases), "--junit", str(out)])
+
+    assert result.exit_code == 1
+    (suite,) = JUnitXml.fromfile(str(out))
+    kinds = {case.name: [type(each).__name__ for each in case.result] for case in suite}
+    assert kinds == {"e": [], "b": [], "w": ["Failure"], "f": ["Failure"], "g": ["Failure"], "l": ["Skipped"]}
+    assert (suite.tests, suite.failures, suite.skipped) == (6, 3, 1)
+    assert "exit'](0)" not in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

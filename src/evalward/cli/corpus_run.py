@@ -39,6 +39,9 @@ def run(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
     ] = False,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Also write the result as JUnit XML.", dir_okay=False)
+    ] = None,
 ) -> None:
     """Judge every case and compare with what it expects, in one process.
 
@@ -49,7 +52,7 @@ def run(
     Examples:
       evalward corpus run corpus
       evalward corpus run corpus/benign --profile strict --json
-      evalward corpus run my-cases.yaml --policy policy.yaml
+      evalward corpus run my-cases.yaml --policy policy.yaml --junit result.xml
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     begin = time.perf_counter()
     try:
@@ -68,6 +71,10 @@ def run(
     with progress_bar(len(cases), "judging") as judged:
         report = run_cases(cases, profile=effective.profile, rules_for=rules_for, judged=judged)
     elapsed = time.perf_counter() - begin
+    if junit is not None:
+        from evalward.corpus.junit import junit_xml  # noqa: PLC0415 - only needed here
+
+        junit.write_bytes(junit_xml(report, elapsed))
     if as_json:
         typer.echo(json.dumps(report.as_object(elapsed)))
     else:
