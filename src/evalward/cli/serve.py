@@ -27,6 +27,7 @@ from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
 from evalward.server.service import ERROR_CODES_SCHEMA
+from evalward.server.tls import TlsFiles
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -121,6 +122,25 @@ def run(  # noqa: PLR0913 - one parameter per option
             envvar="EVALWARD_EVALUATION_QUEUE", min=0, max=1024, help="Runs that may wait for a core."
         ),
     ] = DEFAULTS.evaluation_queue,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(envvar="EVALWARD_TLS_CERT", help="The certificate chain (PEM) of every TCP socket."),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(envvar="EVALWARD_TLS_KEY", help="The private key (PEM) to --tls-cert.")
+    ] = None,
+    client_ca: Annotated[
+        Path | None,
+        typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
+    ] = None,
+    insecure_remote: Annotated[
+        bool,
+        typer.Option(
+            "--insecure-remote",
+            envvar="EVALWARD_INSECURE_REMOTE",
+            help="Serve beyond loopback without TLS: something else must protect the network.",
+        ),
+    ] = False,
     warm_sandbox: Annotated[
         bool,
         typer.Option(
@@ -149,6 +169,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         evaluation_deadline_ms=evaluation_deadline_ms,
         evaluation_queue=evaluation_queue,
         warm_sandbox=warm_sandbox,
+        tls=_tls(tls_cert, tls_key, client_ca),
+        insecure_remote=insecure_remote,
     )
     try:
         effective = _policy(policy, targets)
@@ -175,6 +197,15 @@ def run(  # noqa: PLR0913 - one parameter per option
         _fail(f"{error.code}: {error.message}")
     except (ListenError, OSError) as error:
         _fail(str(error))
+
+
+def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+    """Return what the three options say; half of a setting is a usage error, never plain text."""
+    if certificate is not None and key is not None:
+        return TlsFiles(certificate, key, client_ca)
+    if certificate is None and key is None and client_ca is None:
+        return None
+    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")
 
 
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:

@@ -40,6 +40,7 @@ from evalward.server.late import LateEvaluator
 from evalward.server.ledger import Ledger
 from evalward.server.listen import Listener
 from evalward.server.service import SERVICE_NAME, GuardService
+from evalward.server.tls import TlsFiles, server_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +69,8 @@ class Settings:
 
     ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
     wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
-    or with the first run.
+    or with the first run. ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do
+    without.
     """
 
     max_concurrent: int = 2
@@ -78,6 +80,8 @@ class Settings:
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
     warm_sandbox: bool = True
+    tls: TlsFiles | None = None
+    insecure_remote: bool = False
 
 
 def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = False) -> grpc.Server:
@@ -145,7 +149,11 @@ class Server:
         if settings.reflection:
             names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._grpc)
-        self._listener = Listener(self._grpc)
+        self._listener = Listener(
+            self._grpc,
+            credentials=server_credentials(settings.tls) if settings.tls else None,
+            insecure_remote=settings.insecure_remote,
+        )
         self._weakened = _weakened(policy, settings)
 
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
@@ -215,5 +223,6 @@ def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
         *(["enforcement-audit=tools"] if tools else []),
         *(["exceptions"] if policy.exceptions else []),
         *(["allow-weak"] if policy.allow_weak else []),
+        *(["insecure-remote"] if settings.insecure_remote else []),
         *(["reflection"] if settings.reflection else []),
     )

@@ -31,10 +31,15 @@ class ListenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A loopback host and a port; port 0 asks the system for a free one."""
+    """A host and a port; port 0 asks the system for a free one."""
 
     host: str
     port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
@@ -51,10 +56,9 @@ class UnixAddress:
 
 
 def parse_listen(text: str) -> TcpAddress | UnixAddress:
-    """Read ``127.0.0.1:PORT``, ``[::1]:PORT``, ``localhost:PORT`` or ``unix:PATH``; else raise ListenError.
+    """Read ``ADDRESS:PORT``, ``[IPV6]:PORT``, ``localhost:PORT`` or ``unix:PATH``; else raise ListenError.
 
-    An address that is not loopback is refused, since without TLS every payload and verdict would cross the
-    network as plain text.
+    A name other than localhost is refused: what it stands for may change.
     """
     if text.startswith("unix:"):
         path = text.removeprefix("unix:").removeprefix("//")
@@ -67,28 +71,41 @@ def parse_listen(text: str) -> TcpAddress | UnixAddress:
         raise ListenError(f"{text!r}: an address is HOST:PORT, [IPV6]:PORT or unix:PATH")
     if host != "localhost":
         try:
-            loopback = ipaddress.ip_address(host).is_loopback
+            ipaddress.ip_address(host)
         except ValueError:
-            loopback = False
-        if not loopback:
-            raise ListenError(
-                f"{text!r}: only loopback (127.0.0.1, [::1], localhost) and Unix sockets are served, "
-                "since any other address needs TLS",
-            )
+            raise ListenError(f"{text!r}: the host is localhost or an IP address") from None
     return TcpAddress(host, int(digits))
 
 
 class Listener:
-    """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped."""
+    """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped.
 
-    def __init__(self, server: grpc.Server) -> None:
+    With ``credentials`` every TCP socket speaks TLS. Without, an address beyond loopback is refused, since every
+    payload and verdict would cross the network as plain text; ``insecure_remote`` is the operator's word that
+    something else protects it.
+    """
+
+    def __init__(
+        self,
+        server: grpc.Server,
+        *,
+        credentials: grpc.ServerCredentials | None = None,
+        insecure_remote: bool = False,
+    ) -> None:
         self._server = server
+        self._credentials = credentials
+        self._insecure_remote = insecure_remote
         self._locks: list[int] = []
         self._sockets: list[tuple[Path, int]] = []
 
     def bind(self, address: TcpAddress | UnixAddress) -> str:
         """Bind one address and return it as clients write it, with its real port; raise ListenError."""
         if isinstance(address, TcpAddress):
+            if not (address.is_loopback or self._credentials or self._insecure_remote):
+                raise ListenError(
+                    f"{address} can be reached from other machines and has no TLS: give --tls-cert and --tls-key, "
+                    "listen on loopback or a Unix socket, or say --insecure-remote",
+                )
             port = self._add_port(address)
             return str(TcpAddress(address.host, port))
         self._lock(address.path)
@@ -113,7 +130,10 @@ class Listener:
 
     def _add_port(self, address: TcpAddress | UnixAddress) -> int:
         try:
-            port: int = self._server.add_insecure_port(str(address))
+            if isinstance(address, TcpAddress) and self._credentials is not None:
+                port: int = self._server.add_secure_port(str(address), self._credentials)
+            else:
+                port = self._server.add_insecure_port(str(address))
         except RuntimeError as refusal:
             raise ListenError(f"cannot bind {address}: in use, or not permitted") from refusal
         return port

@@ -1,0 +1,198 @@
+"""TLS over real sockets: who gets in, what stops the start, and new files while it serves."""
+
+from __future__ import annotations
+
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import trustme
+
+from evalward.v1 import evalward_pb2 as pb
+from evalward.v1.evalward_pb2_grpc import GuardServiceStub
+
+Serve = Callable[..., Any]
+Ask = Callable[..., pb.ValidateRequest]
+TIMEOUT = 20
+
+
+@dataclass(frozen=True)
+class Files:
+    """A CA and one certificate of it, on disk."""
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
+def issue(ca: trustme.CA, folder: Path, name: str, *identities: str, expired: bool = False) -> Files:
+    """Write a certificate of ``ca``."""
+    folder.mkdir(exist_ok=True)
+    ends = datetime.now(UTC) + timedelta(days=-1 if expired else 30)
+    issued = ca.issue_cert(*identities, not_before=ends - timedelta(days=60), not_after=ends)
+    files = Files(folder / "ca.pem", folder / f"{name}.pem", folder / f"{name}.key")
+    ca.cert_pem.write_to_path(files.ca)
+    files.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    issued.private_key_pem.write_to_path(files.key)
+    return files
+
+
+@pytest.fixture(scope="module")
+def ca() -> trustme.CA:
+    return trustme.CA()
+
+
+def flags(files: Files, *more: str) -> list[str]:
+    """Return the options of a server that shows ``files``."""
+    return [
+        *("--listen", "127.0.0.1:0", "--allow-eval=renderer"),
+        *("--tls-cert", str(files.certificate), "--tls-key", str(files.key), *more),
+    ]
+
+
+@contextmanager
+def stub(address: str, trusted: Path, client: Files | None = None) -> Iterator[GuardServiceStub]:
+    """Connect over TLS, with a certificate of its own if one is given."""
+    credentials = grpc.ssl_channel_credentials(
+        trusted.read_bytes(),
+        client.key.read_bytes() if client else None,
+        client.certificate.read_bytes() if client else None,
+    )
+    with grpc.secure_channel(address, credentials) as channel:
+        yield GuardServiceStub(channel)
+
+
+def status(connected: GuardServiceStub, request: pb.ValidateRequest) -> grpc.StatusCode | None:
+    """Return why a call failed, None when it was answered."""
+    try:
+        connected.Validate(request, timeout=TIMEOUT)
+    except grpc.RpcError as failure:
+        return failure.code()
+    return None
+
+
+def test_clients_that_trust_the_ca_are_served(serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    process = serve(*flags(server))
+    with stub(process.listen[0], server.ca) as connected:
+        assert connected.Validate(ask(), timeout=TIMEOUT).WhichOneof("outcome") == "allowed"
+    code, _ = process.terminate()
+    assert code == 0
+
+
+def test_plain_text_and_strangers_are_refused(serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path) -> None:
+    process = serve(*flags(issue(ca, tmp_path, "server", "127.0.0.1")))
+    stranger = issue(trustme.CA(), tmp_path / "stranger", "server", "127.0.0.1")
+    with grpc.insecure_channel(process.listen[0]) as channel:
+        assert status(GuardServiceStub(channel), ask()) is grpc.StatusCode.UNAVAILABLE
+    with stub(process.listen[0], stranger.ca) as connected:
+        assert status(connected, ask()) is grpc.StatusCode.UNAVAILABLE
+    assert process.records() == []
+
+
+def test_a_client_must_show_a_certificate_of_the_ca(
+    serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
+) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    client = issue(ca, tmp_path, "client", "dispatcher@example.org")
+    expired = issue(ca, tmp_path, "expired", "dispatcher@example.org", expired=True)
+    stranger = issue(trustme.CA(), tmp_path / "stranger", "client", "dispatcher@example.org")
+    process = serve(*flags(server, "--client-ca", str(server.ca)))
+    with stub(process.listen[0], server.ca, client) as connected:
+        assert status(connected, ask()) is None
+    for refused in (None, expired, stranger):
+        with stub(process.listen[0], server.ca, refused) as connected:
+            assert status(connected, ask()) is grpc.StatusCode.UNAVAILABLE
+    assert len(process.records()) == 1
+
+
+def test_new_files_are_taken_and_broken_ones_are_not(
+    serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
+) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    process = serve(*flags(server))
+    host, _, port = process.listen[0].rpartition(":")
+    before = ssl.get_server_certificate((host, int(port)))
+    issue(ca, tmp_path, "server", "127.0.0.1")
+    after = ssl.get_server_certificate((host, int(port)))
+    assert after != before
+    assert after in server.certificate.read_text(encoding="ascii")
+    server.certificate.write_text("no certificate", encoding="ascii")
+    assert ssl.get_server_certificate((host, int(port))) == after
+    with stub(process.listen[0], server.ca) as connected:
+        assert status(connected, ask()) is None
+    _, stderr = process.terminate()
+    assert "new TLS files are in force" in stderr
+    assert "new TLS files are not used" in stderr
+
+
+def refused_start(tmp_path: Path, *options: str) -> tuple[int, str]:
+    """Run ``evalward serve`` to its end."""
+    command = [
+        Path(sys.executable).with_name("evalward"),
+        "serve",
+        "--audit-log",
+        str(tmp_path / "audit.jsonl"),
+        *options,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def broken(ca: trustme.CA, folder: Path) -> dict[str, list[str]]:
+    """Return settings that must stop the start."""
+    server = issue(ca, folder, "server", "127.0.0.1")
+    other = issue(ca, folder, "other", "127.0.0.1")
+    expired = issue(ca, folder, "expired", "127.0.0.1", expired=True)
+    text = folder / "text.pem"
+    text.write_text("not a certificate", encoding="ascii")
+    return {
+        "key of another certificate": flags(Files(server.ca, server.certificate, other.key)),
+        "expired": flags(expired),
+        "missing certificate": flags(Files(server.ca, folder / "none.pem", server.key)),
+        "missing key": flags(Files(server.ca, server.certificate, folder / "none.key")),
+        "no certificate": flags(Files(server.ca, text, server.key)),
+        "no CA": flags(server, "--client-ca", str(text)),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "key of another certificate",
+        "expired",
+        "missing certificate",
+        "missing key",
+        "no certificate",
+        "no CA",
+    ],
+)
+def test_a_broken_setting_stops_the_start(ca: trustme.CA, tmp_path: Path, name: str) -> None:
+    code, stderr = refused_start(tmp_path, *broken(ca, tmp_path)[name])
+    assert code == 3
+    assert "CONFIG_INVALID: TLS: " in stderr
+
+
+def test_half_a_setting_is_a_usage_error(ca: trustme.CA, tmp_path: Path) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    for half in (["--tls-cert", server.certificate], ["--tls-key", server.key], ["--client-ca", server.ca]):
+        code, stderr = refused_start(tmp_path, "--listen", "127.0.0.1:0", *map(str, half))
+        assert code == 2
+        assert "--tls-cert and --tls-key" in stderr
+
+
+def test_without_tls_other_machines_need_the_operators_word(serve: Serve, tmp_path: Path) -> None:
+    code, stderr = refused_start(tmp_path, "--listen", "0.0.0.0:0")
+    assert code == 3
+    assert "--insecure-remote" in stderr
+    process = serve("--listen", "0.0.0.0:0", "--insecure-remote")
+    assert process.log_lines()[0]["weakened"] == ["insecure-remote"]
