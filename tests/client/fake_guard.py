@@ -80,7 +80,7 @@ class Asker:
 
     kind: str
 
-    def __call__(self, address: str | None, *questions: Any, **options: Any) -> list[Any]:
+    def __call__(self, address: Any, *questions: Any, **options: Any) -> list[Any]:
         if self.kind == "sync":
             with GuardClient(address, **options) as client:
                 return [getattr(client, method)(*args, **rest) for method, args, rest in questions]

@@ -26,6 +26,7 @@ from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
+from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.service import ERROR_CODES_SCHEMA
 
 USAGE = 2
@@ -128,6 +129,13 @@ def run(  # noqa: PLR0913 - one parameter per option
             help="Build the sandbox's engine after the start, or with the first run.",
         ),
     ] = DEFAULTS.warm_sandbox,
+    parent: Annotated[
+        bool,
+        typer.Option(
+            "--parent",
+            help="End when standard input ends; its first line is the token that every call must carry.",
+        ),
+    ] = False,
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
@@ -137,6 +145,7 @@ def run(  # noqa: PLR0913 - one parameter per option
       evalward serve --listen unix:/run/evalward/evalward.sock --policy policy.yaml --audit-log audit.jsonl
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     addresses = [_address(text) for text in listen or [DEFAULT_LISTEN]]
+    token = _token(audit_log) if parent else None
     targets = _targets(allow_eval)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -162,6 +171,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 provenance=provenance(effective),
                 audit_log=AuditLog.open(log_path),
                 settings=settings,
+                token=token,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
@@ -169,12 +179,23 @@ def run(  # noqa: PLR0913 - one parameter per option
             gc.freeze()
             _announce(bound, log_path)
             server.warm_up()
+            if parent:
+                when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
             signal.sigwait(SIGNALS)
             server.stop()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
     except (ListenError, OSError) as error:
         _fail(str(error))
+
+
+def _token(audit_log: Path | None) -> str:
+    if audit_log == Path("-"):
+        raise typer.BadParameter("--parent keeps stdout for the ready line; log to a file.")
+    try:
+        return read_token(sys.stdin.buffer)
+    except NoTokenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
 
 
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:

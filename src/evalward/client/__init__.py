@@ -5,6 +5,7 @@ from evalward.client.aio import AsyncGuardClient
 from evalward.client.call import CallDecision, JudgedField
 from evalward.client.decision import Decision
 from evalward.client.evaluation import EvaluationReply
+from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient
 
 __all__ = [
@@ -14,5 +15,8 @@ __all__ = [
     "EvaluationReply",
     "GuardClient",
     "JudgedField",
+    "SpawnError",
+    "SpawnedGuard",
     "Tls",
+    "spawn",
 ]

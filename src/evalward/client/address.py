@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import grpc
 
@@ -51,6 +51,21 @@ class Tls:
         )
 
 
+class Link(Protocol):
+    """The way to one guard, which may be another process from one call to the next."""
+
+    @property
+    def address(self) -> Address:
+        """Where it is, and what goes with a call at this moment."""
+
+    @property
+    def run(self) -> int:
+        """Which of its processes this is: a new number means that the channel must be ready anew."""
+
+    def absence(self) -> str | None:
+        """Return why it cannot be asked at this moment, None if it can."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A guard's address as gRPC takes it, and how to speak to it; ``tls`` is None for plain text."""
@@ -58,6 +73,20 @@ class Address:
     target: str
     tls: Tls | None = None
     token: str | None = None
+
+    @property
+    def address(self) -> Address:
+        """Return itself: an address is the simplest link."""
+        return self
+
+    @property
+    def run(self) -> int:
+        """Return the only number that there is: nobody knows which process serves here."""
+        return 0
+
+    def absence(self) -> str | None:
+        """Return None: only a call can tell."""
+        return None
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:

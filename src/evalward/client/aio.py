@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
 
-from evalward.client.address import CONNECT_SECONDS, Tls, address_of
+from evalward.client.address import CONNECT_SECONDS, Link, Tls, address_of
 from evalward.client.call import CallDecision
 from evalward.client.evaluation import EvaluationReply
 from evalward.client.failure import failed, is_unavailable, unbuilt, unreachable
@@ -31,7 +31,7 @@ class AsyncGuardClient:
 
     def __init__(  # noqa: PLR0913 - what there is to configure
         self,
-        address: str | None = None,
+        address: str | Link | None = None,
         *,
         timeout: float = VALIDATE_SECONDS,
         connect_timeout: float = CONNECT_SECONDS,
@@ -39,26 +39,32 @@ class AsyncGuardClient:
         tls: Tls | None = None,
         token: str | None = None,
     ) -> None:
-        self._where = address_of(address, tls=tls, token=token)
+        self._link = (
+            address_of(address, tls=tls, token=token)
+            if address is None or isinstance(address, str)
+            else address
+        )
+        self._where = self._link.address
         self.address = self._where.target
         self._credentials = None if self._where.tls is None else self._where.tls.credentials()
         self._questions = Questions(timeout, policy_digest)
         self._connect_timeout = connect_timeout
         self._open: tuple[grpc.aio.Channel, GuardServiceStub] | None = None
-        self._is_ready = False
+        self._ready_run: int | None = None
         self._is_closed = False
 
     async def ready(self) -> bool:
         """Wait until the channel is connected, at most the connect timeout; false when it is not."""
         if self._is_closed:
             return False
-        if not self._is_ready:
+        run = self._link.run
+        if self._ready_run != run:
             channel, _ = self._connection()
             try:
                 await asyncio.wait_for(channel.channel_ready(), self._connect_timeout)
             except TimeoutError:
                 return False
-            self._is_ready = True
+            self._ready_run = run
         return True
 
     async def validate(  # noqa: PLR0913 - one parameter per field of the request
@@ -161,12 +167,16 @@ class AsyncGuardClient:
         except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
             return deny(unbuilt(error))
         try:
+            if (absence := self._link.absence()) is not None:
+                return deny(unreachable(absence))
             if not await self.ready():
                 return deny(unreachable(f"The guard at {self.address} cannot be reached."))
             call = getattr(self._connection()[1], question.method)
-            response = await call(question.request, timeout=question.seconds, metadata=self._where.metadata)
+            response = await call(
+                question.request, timeout=question.seconds, metadata=self._link.address.metadata
+            )
             return question.read(response)
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
             if is_unavailable(error):
-                self._is_ready = False
+                self._ready_run = None
             return deny(failed(error))

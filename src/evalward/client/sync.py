@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
 
-from evalward.client.address import CONNECT_SECONDS, Tls, address_of
+from evalward.client.address import CONNECT_SECONDS, Link, Tls, address_of
 from evalward.client.call import CallDecision
 from evalward.client.evaluation import EvaluationReply
 from evalward.client.failure import failed, is_unavailable, unbuilt, unreachable
@@ -37,7 +37,7 @@ class GuardClient:
 
     def __init__(  # noqa: PLR0913 - what there is to configure
         self,
-        address: str | None = None,
+        address: str | Link | None = None,
         *,
         timeout: float = VALIDATE_SECONDS,
         connect_timeout: float = CONNECT_SECONDS,
@@ -45,9 +45,13 @@ class GuardClient:
         tls: Tls | None = None,
         token: str | None = None,
     ) -> None:
-        where = address_of(address, tls=tls, token=token)
+        self._link = (
+            address_of(address, tls=tls, token=token)
+            if address is None or isinstance(address, str)
+            else address
+        )
+        where = self._link.address
         self.address = where.target
-        self._metadata = where.metadata
         self._questions = Questions(timeout, policy_digest)
         self._connect_timeout = connect_timeout
         if where.tls is None:
@@ -55,21 +59,22 @@ class GuardClient:
         else:
             self._channel = grpc.secure_channel(where.target, where.tls.credentials(), options=where.options)
         self._stub = GuardServiceStub(self._channel)
-        self._is_ready = False
+        self._ready_run: int | None = None
         self._is_closed = False
 
     def ready(self) -> bool:
         """Wait until the channel is connected, at most the connect timeout; false when it is not."""
         if self._is_closed:
             return False
-        if not self._is_ready:
+        run = self._link.run
+        if self._ready_run != run:
             waiting = grpc.channel_ready_future(self._channel)
             try:
                 waiting.result(timeout=self._connect_timeout)
             except grpc.FutureTimeoutError:
                 waiting.cancel()
                 return False
-            self._is_ready = True
+            self._ready_run = run
         return True
 
     def validate(  # noqa: PLR0913 - one parameter per field of the request
@@ -168,12 +173,14 @@ class GuardClient:
         except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
             return deny(unbuilt(error))
         try:
+            if (absence := self._link.absence()) is not None:
+                return deny(unreachable(absence))
             if not self.ready():
                 return deny(unreachable(f"The guard at {self.address} cannot be reached."))
             call = getattr(self._stub, question.method)
-            response = call(question.request, timeout=question.seconds, metadata=self._metadata)
+            response = call(question.request, timeout=question.seconds, metadata=self._link.address.metadata)
             return question.read(response)
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
             if is_unavailable(error):
-                self._is_ready = False
+                self._ready_run = None
             return deny(failed(error))
