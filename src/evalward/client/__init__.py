@@ -5,6 +5,7 @@ from evalward.client.aio import AsyncGuardClient
 from evalward.client.call import CallDecision, JudgedField
 from evalward.client.decision import Decision
 from evalward.client.evaluation import EvaluationReply
+from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
 from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient
 
@@ -12,11 +13,15 @@ __all__ = [
     "AsyncGuardClient",
     "CallDecision",
     "Decision",
+    "EvalDenied",
     "EvaluationReply",
     "GuardClient",
     "JudgedField",
+    "SinkFailed",
     "SpawnError",
     "SpawnedGuard",
     "Tls",
+    "guarded",
+    "is_guarded",
     "spawn",
 ]
