@@ -260,7 +260,7 @@ def test_a_full_disk_stops_allows_and_keeps_blocks(
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
-        (["--listen", "0.0.0.0:0"], 2, "loopback"),
+        (["--listen", "0.0.0.0:0"], 3, "loopback"),
         (["--listen", "nonsense"], 2, "HOST:PORT"),
         (["--allow-eval=moon"], 2, "renderer"),
         (["--policy", "missing.yaml"], 3, "POLICY_INVALID"),

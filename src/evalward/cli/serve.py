@@ -26,6 +26,7 @@ from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
+from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
 
@@ -148,6 +149,13 @@ def run(  # noqa: PLR0913 - one parameter per option
             help="Build the sandbox's engine after the start, or with the first run.",
         ),
     ] = DEFAULTS.warm_sandbox,
+    parent: Annotated[
+        bool,
+        typer.Option(
+            "--parent",
+            help="End when standard input ends; its first line is the token that every call must carry.",
+        ),
+    ] = False,
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
@@ -157,6 +165,7 @@ def run(  # noqa: PLR0913 - one parameter per option
       evalward serve --listen unix:/run/evalward/evalward.sock --policy policy.yaml --audit-log audit.jsonl
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     addresses = [_address(text) for text in listen or [DEFAULT_LISTEN]]
+    token = _token(audit_log) if parent else None
     targets = _targets(allow_eval)
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
@@ -184,6 +193,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 provenance=provenance(effective),
                 audit_log=AuditLog.open(log_path),
                 settings=settings,
+                token=token,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
@@ -191,6 +201,8 @@ def run(  # noqa: PLR0913 - one parameter per option
             gc.freeze()
             _announce(bound, log_path)
             server.warm_up()
+            if parent:
+                when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
             signal.sigwait(SIGNALS)
             server.stop()
     except CodedError as error:
@@ -206,6 +218,15 @@ def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> 
     if certificate is None and key is None and client_ca is None:
         return None
     raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")
+
+
+def _token(audit_log: Path | None) -> str:
+    if audit_log == Path("-"):
+        raise typer.BadParameter("--parent keeps stdout for the ready line; log to a file.")
+    try:
+        return read_token(sys.stdin.buffer)
+    except NoTokenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
 
 
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:

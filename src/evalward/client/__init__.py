@@ -1,7 +1,27 @@
 """Callers' side of ``evalward.v1``: ask the guard, and take everything but a proven ALLOW for a denial."""
 
+from evalward.client.address import Tls
+from evalward.client.aio import AsyncGuardClient
+from evalward.client.call import CallDecision, JudgedField
 from evalward.client.decision import Decision
 from evalward.client.evaluation import EvaluationReply
+from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
+from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient
 
-__all__ = ["Decision", "EvaluationReply", "GuardClient"]
+__all__ = [
+    "AsyncGuardClient",
+    "CallDecision",
+    "Decision",
+    "EvalDenied",
+    "EvaluationReply",
+    "GuardClient",
+    "JudgedField",
+    "SinkFailed",
+    "SpawnError",
+    "SpawnedGuard",
+    "Tls",
+    "guarded",
+    "is_guarded",
+    "spawn",
+]

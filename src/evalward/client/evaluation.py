@@ -46,23 +46,11 @@ class EvaluationReply:
         )
 
 
-def evaluate_request(  # noqa: PLR0913 - one parameter per field of the request
-    code: bytes,
-    *,
-    arg_json: bytes | None,
-    shape: str | None,
-    profile: str | None,
-    limits: Mapping[str, int] | None,
-    seed: int | None,
+def evaluate_request(
+    code: bytes, *, arg_json: bytes | None, limits: Mapping[str, int] | None, seed: int | None
 ) -> pb.EvaluateRequest:
     """Return the request; raise TypeError or ValueError for what it cannot carry."""
-    if not isinstance(code, bytes):
-        raise TypeError("a payload is bytes: what is judged is what runs")
     request = pb.EvaluateRequest(code=code, argument_json=arg_json or b"", seed=seed)
-    if shape is not None:
-        request.shape = pb.Shape.Value(f"SHAPE_{shape!s}".upper())
-    if profile is not None:
-        request.profile = pb.Profile.Value(f"PROFILE_{profile!s}".upper())
     if limits:
         request.limits.CopyFrom(pb.EvaluateLimits(**limits))
     return request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evalward.client.decision import Decision, Unproven, read_envelope
 from evalward.v1 import evalward_pb2 as pb
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
+
+Asked: TypeAlias = pb.ValidateRequest | pb.EvaluateRequest | pb.ValidateCallRequest
 
 
 def decision_from(
@@ -46,7 +48,7 @@ def decision_from(
 
 
 def check_binding(
-    request: pb.ValidateRequest | pb.EvaluateRequest,
+    request: Asked,
     binding: pb.VerdictBinding,
     envelope: dict[str, Any],
     *,
@@ -59,18 +61,21 @@ def check_binding(
 
 
 def _mismatches(
-    request: pb.ValidateRequest | pb.EvaluateRequest,
+    request: Asked,
     binding: pb.VerdictBinding,
     envelope: dict[str, Any],
     target: pb.Target.ValueType,
     policy_digest: str | None,
 ) -> Iterator[str]:
     """Name every field in which a verdict differs from the question."""
-    if binding.code_hash != hashlib.sha256(request.code).hexdigest():
+    is_call = isinstance(request, pb.ValidateCallRequest)
+    sent = request.arguments_json if isinstance(request, pb.ValidateCallRequest) else request.code
+    if binding.code_hash != hashlib.sha256(sent).hexdigest():
         yield "payload"
-    if binding.target != target or target == pb.TARGET_UNSPECIFIED:
+    # A call declares neither target nor shape: the server's manifest does.
+    if binding.target != target or (target == pb.TARGET_UNSPECIFIED and not is_call):
         yield "target"
-    if request.HasField("shape") and (not binding.HasField("shape") or binding.shape != request.shape):
+    if not isinstance(request, pb.ValidateCallRequest) and not _has_shape(request, binding):
         yield "shape"
     if request.HasField("profile") and binding.profile != request.profile:
         yield "profile"
@@ -86,3 +91,9 @@ def _mismatches(
         yield "policy"
     if policy_digest is not None and binding.policy_digest != policy_digest:
         yield "policy"
+
+
+def _has_shape(request: pb.ValidateRequest | pb.EvaluateRequest, binding: pb.VerdictBinding) -> bool:
+    if not request.HasField("shape"):
+        return True
+    return binding.HasField("shape") and binding.shape == request.shape

@@ -41,6 +41,7 @@ from evalward.server.ledger import Ledger
 from evalward.server.listen import Listener
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.tls import TlsFiles, server_credentials
+from evalward.server.token import TokenGate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -84,7 +85,13 @@ class Settings:
     insecure_remote: bool = False
 
 
-def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = False) -> grpc.Server:
+def bounded_server(
+    settings: Settings,
+    payload_bytes: int,
+    *,
+    evaluates: bool = False,
+    gate: TokenGate | None = None,
+) -> grpc.Server:
     """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``.
 
     One that ``evaluates`` has room for the arguments, and threads for the runs.
@@ -95,6 +102,7 @@ def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = 
         payload_bytes += ARGUMENT_BYTES
     return grpc.server(
         ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
+        interceptors=[] if gate is None else [gate],
         maximum_concurrent_rpcs=BACKSTOP,
         options=[
             ("grpc.max_receive_message_length", MESSAGE_FACTOR * payload_bytes + MESSAGE_EXTRA_BYTES),
@@ -105,7 +113,10 @@ def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = 
 
 
 class Server:
-    """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once."""
+    """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once.
+
+    With a ``token`` every call of the service must carry it.
+    """
 
     def __init__(  # noqa: PLR0913 - its parts
         self,
@@ -116,6 +127,7 @@ class Server:
         audit_log: AuditSink,
         settings: Settings,
         runner: Runner | None = None,
+        token: str | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
@@ -143,7 +155,12 @@ class Server:
             experimental_non_blocking=True,
             experimental_thread_pool=self._watches,
         )
-        self._grpc = bounded_server(settings, policy.limits.payload_bytes, evaluates=self._evaluates)
+        self._grpc = bounded_server(
+            settings,
+            policy.limits.payload_bytes,
+            evaluates=self._evaluates,
+            gate=None if token is None else TokenGate(token, provenance),
+        )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
         if settings.reflection:

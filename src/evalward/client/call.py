@@ -1,0 +1,144 @@
+"""A verdict on a tool call counts only if every field that will run is among those that were judged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.proof import check_binding
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class JudgedField(NamedTuple):
+    """A source field that was judged: its RFC 6901 JSON Pointer, and the SHA-256 of its UTF-8 bytes."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallDecision(Decision):
+    """The guard's answer about a tool call. Go on if and only if ``allowed`` is true.
+
+    ``judged`` are the source fields that were judged, none for a tool that evaluates nothing.
+    """
+
+    judged: tuple[JudgedField, ...] = ()
+
+    @classmethod
+    def denied(cls, denial: Decision) -> CallDecision:
+        """Return ``denial`` as the answer about a call."""
+        return cls(
+            allowed=False,
+            code=denial.code,
+            envelope=denial.envelope,
+            code_hash=denial.code_hash,
+            decision_id=denial.decision_id,
+        )
+
+
+def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the caller insists on
+    request: pb.ValidateCallRequest,
+    response: pb.ValidateCallResponse,
+    *,
+    runs: Collection[str],
+    target: pb.Target.ValueType | None,
+    shape: pb.Shape.ValueType | None,
+    policy_digest: str | None,
+) -> CallDecision:
+    """Return the decision in ``response``; raise Unproven when it does not hold for ``request``.
+
+    ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target`` and ``shape`` where
+    and how; None: whatever the server's manifest says.
+    """
+    outcome = response.WhichOneof("outcome")
+    if outcome is None:
+        raise Unproven("the reply has no outcome")
+    allowed = outcome == "allowed"
+    envelope = read_envelope(response.envelope, ok=allowed)
+    code = None if allowed else str(envelope["code"])
+    if not allowed and response.error.code != code:
+        raise Unproven("the envelope contradicts the outcome")
+    binding = response.binding
+    judged = tuple(JudgedField(field.path, field.sha256) for field in response.fields)
+    asked = target if target is not None and allowed else binding.target
+    check_binding(request, binding, envelope, target=asked, policy_digest=policy_digest)
+    if response.tool != request.tool:
+        raise Unproven("the verdict is about another tool")
+    if allowed:
+        if judged and binding.target == pb.TARGET_UNSPECIFIED:
+            raise Unproven("the verdict does not say for which target the fields were judged")
+        if shape is not None and (not binding.HasField("shape") or binding.shape != shape):
+            raise Unproven("the verdict is about another shape")
+        _check_fields(request.arguments_json, judged, runs)
+    return CallDecision(
+        allowed=allowed,
+        code=code,
+        envelope=envelope,
+        code_hash=binding.code_hash,
+        decision_id=binding.decision_id,
+        judged=judged,
+    )
+
+
+def _check_fields(arguments_json: bytes, judged: tuple[JudgedField, ...], runs: Collection[str]) -> None:
+    arguments = _parsed(arguments_json)
+    for field in judged:
+        text = _resolved(arguments, field.path)
+        try:
+            sent = str.encode(text)
+        except UnicodeEncodeError:
+            raise Unproven("a judged field is not UTF-8") from None
+        if field.sha256 != hashlib.sha256(sent).hexdigest():
+            raise Unproven("a judged field is not what was sent")
+    if set(runs) - {field.path for field in judged}:
+        raise Unproven("a field that would run was not judged")
+
+
+def _resolved(arguments: Any, path: str) -> str:
+    """Return the text at ``path``; raise Unproven when there is none."""
+    value = arguments
+    tokens = path.split("/")
+    if tokens[0]:
+        raise Unproven("a judged field has no JSON Pointer")
+    for raw in tokens[1:]:
+        token = raw.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and token in value:
+            value = value[token]
+        elif isinstance(value, list) and _is_index(token) and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            raise Unproven("a judged field is not among the arguments")
+    if not isinstance(value, str):
+        raise Unproven("a judged field is not text")
+    return value
+
+
+def _is_index(token: str) -> bool:
+    digits = token.isascii() and token.isdigit()
+    return digits and (token == "0" or not token.startswith("0"))  # noqa: S105 - a token of a JSON Pointer
+
+
+def _parsed(arguments_json: bytes) -> Any:
+    # Two readers may take different values for a repeated key: only text that has one meaning was judged.
+    try:
+        return json.loads(arguments_json, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise Unproven("the arguments are not plain JSON") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a key is repeated")
+    return members
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

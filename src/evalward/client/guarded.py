@@ -1,0 +1,154 @@
+"""The enforcement point: a sink that runs the bytes that were judged, and nothing else (contract.md §7)."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, overload
+
+from evalward.client.aio import AsyncGuardClient
+from evalward.client.decision import Decision, denial
+from evalward.errors import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+
+    from evalward.client.sync import GuardClient
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MARK: Final = "__evalward_guarded__"
+
+
+class EvalDenied(Exception):  # noqa: N818 - a denial is an answer
+    """The payload may not run, and has not. ``envelope`` says why; the text names the code alone."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(
+            f"Evalward denied the payload ({decision.code}, decision {decision.decision_id or 'none'})"
+        )
+        self.decision = decision
+        self.envelope = decision.envelope
+
+
+class SinkFailed(Exception):  # noqa: N818 - the sink's failure, not the guard's
+    """The payload was allowed, and the sink raised ``failure``, whose text may quote it; this one's does not."""
+
+    def __init__(self, failure: Exception) -> None:
+        super().__init__(f"The sink raised {type(failure).__name__}")
+        self.failure = failure
+
+
+@overload
+def guarded(
+    eval_fn: Callable[Concatenate[str, P], Coroutine[Any, Any, R]],
+    guard: AsyncGuardClient,
+    *,
+    target: str,
+    shape: str,
+    bindings: Mapping[str, str] | None = None,
+    wrap: bool = False,
+) -> Callable[Concatenate[str | bytes, P], Coroutine[Any, Any, R]]: ...
+
+
+@overload
+def guarded(
+    eval_fn: Callable[Concatenate[str, P], R],
+    guard: GuardClient,
+    *,
+    target: str,
+    shape: str,
+    bindings: Mapping[str, str] | None = None,
+    wrap: bool = False,
+) -> Callable[Concatenate[str | bytes, P], R]: ...
+
+
+def guarded(  # noqa: PLR0913 - what a sink is
+    eval_fn: Callable[..., Any],
+    guard: GuardClient | AsyncGuardClient,
+    *,
+    target: str,
+    shape: str,
+    bindings: Mapping[str, str] | None = None,
+    wrap: bool = False,
+) -> Callable[..., Any]:
+    """Return ``eval_fn`` behind ``guard``: it is called with an allowed payload's own text, or not at all.
+
+    ``eval_fn(text, …)`` evaluates text in ``target``; ``shape`` is the wrapper that it puts around it, and
+    ``bindings`` what it binds. With ``wrap`` it evaluates programs as they are, and gets the payload inside
+    the wrapper of ``shape``. A coroutine function goes with an AsyncGuardClient, any other with a
+    GuardClient; another combination is a TypeError.
+
+    The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for whatever is not allowed and
+    SinkFailed for what ``eval_fn`` raises; neither's text holds payload. A sink that wants to report the
+    payload's own error returns it as data.
+    """
+    is_async = inspect.iscoroutinefunction(eval_fn)
+    if is_async is not isinstance(guard, AsyncGuardClient):
+        raise TypeError("a coroutine function needs an AsyncGuardClient, any other sink a GuardClient")
+    before, behind = _wrapper(shape) if wrap else ("", "")
+    ask = functools.partial(guard.validate, target=target, shape=shape, bindings=bindings)
+
+    def passed(payload: bytes, decision: Decision) -> str:
+        if decision.allowed is not True:
+            raise EvalDenied(decision)
+        try:
+            return f"{before}{payload.decode()}{behind}"
+        except UnicodeDecodeError:
+            refusal = denial(Code.EVAL_BAD_ENCODING, "The payload is not UTF-8.")
+        raise EvalDenied(refusal)
+
+    def sync_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
+        payload = _payload(code)
+        text = passed(payload, ask(payload))  # type: ignore[arg-type]  # a GuardClient answers at once
+        try:
+            return eval_fn(text, *args, **rest)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text may quote the payload
+            failure = error
+        # Outside of the handler: an exception raised in it would carry the first one's text in its context.
+        raise SinkFailed(failure)
+
+    async def async_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
+        payload = _payload(code)
+        text = passed(payload, await _awaited(ask(payload)))
+        try:
+            return await eval_fn(text, *args, **rest)
+        except Exception as error:  # noqa: BLE001 - whatever it is, its text may quote the payload
+            failure = error
+        raise SinkFailed(failure)
+
+    sink = async_sink if is_async else sync_sink
+    setattr(sink, MARK, True)
+    return sink
+
+
+def is_guarded(function: object) -> bool:
+    """Return whether ``function`` is a sink that ``guarded`` made."""
+    return getattr(function, MARK, False) is True
+
+
+async def _awaited(answer: Any) -> Decision:
+    decision: Awaitable[Decision] = answer
+    return await decision
+
+
+def _payload(code: str | bytes) -> bytes:
+    """Return a copy of ``code`` that nobody can change; raise EvalDenied when it is no text."""
+    try:
+        # The base classes' own methods: those of a subclass could give the guard and the sink different texts.
+        return str.encode(code) if isinstance(code, str) else bytes(memoryview(code))
+    except UnicodeEncodeError:
+        refusal = denial(Code.EVAL_BAD_ENCODING, "The payload has a lone surrogate, so it is no UTF-8.")
+    except TypeError:
+        refusal = denial(Code.INVALID_INPUT, f"A payload is text or bytes, not {type(code).__name__}.")
+    raise EvalDenied(refusal)
+
+
+def _wrapper(shape: str) -> tuple[str, str]:
+    # Imported here, since it brings the parser, which a caller that wraps by itself does not need.
+    from evalward.guard.target import Shape  # noqa: PLC0415
+    from evalward.guard.wrap import WRAPPERS  # noqa: PLC0415
+
+    wrapper = WRAPPERS[Shape(shape)]
+    return wrapper.prefix.decode(), wrapper.suffix.decode()
