@@ -71,7 +71,9 @@ function* mismatches(
   if (binding.code_hash !== createHash('sha256').update(request.code).digest('hex')) yield 'payload';
   if (binding.target !== target) yield 'target';
   if (request.shape !== undefined && binding.shape !== request.shape) yield 'shape';
-  if (request.profile !== undefined && binding.profile !== request.profile) yield 'profile';
+  // What refuses the request before a profile is chosen names none; only an ALLOW has to.
+  const unjudged = !envelope.ok && binding.profile === undefined;
+  if (request.profile !== undefined && binding.profile !== request.profile && !unjudged) yield 'profile';
   if (binding.request_id !== request.request_id) yield 'request';
   if (!binding.decision_id || envelope._meta.decision_id !== binding.decision_id) yield 'decision';
   if (!DIGEST.test(binding.policy_digest ?? '')) yield 'policy';

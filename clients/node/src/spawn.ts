@@ -101,7 +101,7 @@ export class SpawnedGuard implements Judge {
       command,
       [...leading, 'serve', '--parent', '--listen', '127.0.0.1:0', ...targets, ...flags],
       // Standard output of an MCP server is the protocol's, so the child's is read here and never passed on.
-      { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, EVALWARD_TOKEN: this.#token } },
+      { stdio: ['pipe', 'pipe', 'inherit'] },
     );
     this.#child = child;
     const begun = performance.now();
@@ -110,27 +110,41 @@ export class SpawnedGuard implements Judge {
     child.unref();
     for (const stream of [child.stdin, child.stdout]) unref(stream);
     child.stdin.on('error', () => {}); // a child that is gone is seen by its 'close'
+    // Through the pipe, so that it stands in no command line, environment or file.
+    child.stdin.write(`${this.#token}\n`);
     createInterface({ input: child.stdout }).once('line', (line) => this.#announced(child, line));
     child.once('error', () => this.#ended(child, begun)); // it never ran, and 'close' may not come
     child.once('close', () => this.#ended(child, begun));
   }
 
   #announced(child: ChildProcess, line: string): void {
-    const address = addressIn(line);
-    if (address === undefined || child !== this.#child || this.#isClosed) {
+    const guard = child === this.#child && !this.#isClosed ? this.#clientOf(line) : undefined;
+    if (guard === undefined) {
       child.kill('SIGKILL');
       return;
     }
     clearTimeout(this.#timer);
-    const { connectTimeoutMs, timeoutMs, policyDigest } = this.#options;
-    this.#guard = new Guard({
-      address,
-      token: this.#token,
-      ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(policyDigest !== undefined && { policyDigest }),
-    });
+    this.#guard = guard;
     this.#wake();
+  }
+
+  /** Return a client for the server that wrote `line`; undefined when that is no ready line. */
+  #clientOf(line: string): Guard | undefined {
+    const { connectTimeoutMs, timeoutMs, policyDigest } = this.#options;
+    try {
+      const ready: unknown = JSON.parse(line);
+      const listen = isRecord(ready) && ready.type === 'ready' ? ready.listen : undefined;
+      if (!Array.isArray(listen) || typeof listen[0] !== 'string') return undefined;
+      return new Guard({
+        address: listen[0],
+        token: this.#token,
+        ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
+        ...(timeoutMs !== undefined && { timeoutMs }),
+        ...(policyDigest !== undefined && { policyDigest }),
+      });
+    } catch {
+      return undefined;
+    }
   }
 
   #ended(child: ChildProcess, begun: number): void {
@@ -167,17 +181,6 @@ export class SpawnedGuard implements Judge {
 
   #wake(): void {
     for (const done of [...this.#waiting]) done();
-  }
-}
-
-/** Return the first address of a ready line; undefined when it is none. */
-function addressIn(line: string): string | undefined {
-  try {
-    const ready: unknown = JSON.parse(line);
-    const listen = isRecord(ready) && ready.type === 'ready' ? ready.listen : undefined;
-    return Array.isArray(listen) && typeof listen[0] === 'string' ? listen[0] : undefined;
-  } catch {
-    return undefined;
   }
 }
 
