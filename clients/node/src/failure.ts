@@ -14,9 +14,9 @@ const CODES: { readonly [number: number]: Code } = {
   [status.PERMISSION_DENIED]: 'PERMISSION_DENIED',
 };
 
-/** Return the denial of a guard that cannot be reached at `address`. */
-export function unreachable(address: string): DeniedDecision {
-  return away(`The guard at ${address} cannot be reached.`, 'UNAVAILABLE');
+/** Return the denial of a guard that is not there, `message` saying which. */
+export function unreachable(message: string): DeniedDecision {
+  return away(message, 'UNAVAILABLE');
 }
 
 /** Return the denial that `failure`, of any kind, is. */

@@ -1,6 +1,6 @@
 /** The client, which fails closed: no answer, and no lack of one, allows by default. */
 
-import type { Decision } from './decision.js';
+import type { Decision, DeniedDecision } from './decision.js';
 import { type Evaluation, evaluationFrom, failedBy } from './evaluation.js';
 import { denialOf, unreachable } from './failure.js';
 import { decisionFrom } from './proof.js';
@@ -50,7 +50,7 @@ export class Guard implements Judge {
   async check(code: string, options: CheckOptions): Promise<Decision> {
     try {
       const request = validateRequest(code, options);
-      if (!(await this.ready())) return unreachable(this.address);
+      if (!(await this.ready())) return this.#away();
       const reply = await this.#transport.call<ValidateResponse>('Validate', request, this.#budget(request.code));
       return decisionFrom(request, reply, this.#policyDigest);
     } catch (failure) {
@@ -62,7 +62,7 @@ export class Guard implements Judge {
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     try {
       const request = evaluateRequest(code, options);
-      if (!(await this.ready())) return failedBy(unreachable(this.address));
+      if (!(await this.ready())) return failedBy(this.#away());
       const deadline = this.#budget(request.code) + (request.limits?.deadline_ms ?? RUN_MS);
       const reply = await this.#transport.call<EvaluateResponse>('Evaluate', request, deadline);
       return evaluationFrom(request, reply, this.#policyDigest);
@@ -74,6 +74,10 @@ export class Guard implements Judge {
   /** Close the channel; every later call is a denial. */
   close(): void {
     this.#transport.close();
+  }
+
+  #away(): DeniedDecision {
+    return unreachable(`The guard at ${this.address} cannot be reached.`);
   }
 
   #budget(code: Buffer): number {

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn as start } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { Decision } from './decision.js';
+import type { Decision, DeniedDecision } from './decision.js';
 import { isRecord } from './envelope.js';
 import { type Evaluation, failedBy } from './evaluation.js';
 import { unreachable } from './failure.js';
@@ -42,6 +42,7 @@ export class SpawnedGuard implements Judge {
   #child: ChildProcess | undefined;
   #guard: Guard | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #state = 'has not started yet';
   #pauseMs = FIRST_PAUSE_MS;
   #isClosed = false;
 
@@ -58,7 +59,7 @@ export class SpawnedGuard implements Judge {
     return this.#child?.pid;
   }
 
-  /** Wait until the server answers; false when it does not within `withinMs`, by default the start's own limit. */
+  /** Wait until the server answers; false when its start fails, or takes longer than `withinMs`. */
   async ready(withinMs = START_MS): Promise<boolean> {
     const guard = await this.#serving(withinMs);
     return guard !== undefined && (await guard.ready());
@@ -66,17 +67,18 @@ export class SpawnedGuard implements Judge {
 
   async check(code: string, options: CheckOptions): Promise<Decision> {
     const guard = await this.#serving(this.#connectMs);
-    return guard === undefined ? unreachable('a child process') : guard.check(code, options);
+    return guard === undefined ? this.#away() : guard.check(code, options);
   }
 
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const guard = await this.#serving(this.#connectMs);
-    return guard === undefined ? failedBy(unreachable('a child process')) : guard.evaluate(code, options);
+    return guard === undefined ? failedBy(this.#away()) : guard.evaluate(code, options);
   }
 
   /** End the server: it drains when its standard input closes, and is killed if it does not end in time. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#state = 'was closed';
     clearTimeout(this.#timer);
     this.#forget();
     this.#wake();
@@ -91,6 +93,10 @@ export class SpawnedGuard implements Judge {
       child.once('close', ended).once('error', ended);
       child.stdin?.end();
     });
+  }
+
+  #away(): DeniedDecision {
+    return unreachable(`The guard's process ${this.#state}.`);
   }
 
   #start(): void {
@@ -113,8 +119,8 @@ export class SpawnedGuard implements Judge {
     // Through the pipe, so that it stands in no command line, environment or file.
     child.stdin.write(`${this.#token}\n`);
     createInterface({ input: child.stdout }).once('line', (line) => this.#announced(child, line));
-    child.once('error', () => this.#ended(child, begun)); // it never ran, and 'close' may not come
-    child.once('close', () => this.#ended(child, begun));
+    child.once('error', ({ code }: NodeJS.ErrnoException) => this.#ended(child, begun, `cannot be started (${code})`));
+    child.once('close', (code, signal) => this.#ended(child, begun, `ended with ${signal ?? `exit code ${code}`}`));
   }
 
   #announced(child: ChildProcess, line: string): void {
@@ -147,10 +153,12 @@ export class SpawnedGuard implements Judge {
     }
   }
 
-  #ended(child: ChildProcess, begun: number): void {
-    if (child !== this.#child) return;
+  #ended(child: ChildProcess, begun: number, state: string): void {
+    if (child !== this.#child) return; // an 'error' comes before its 'close', if that comes at all
     this.#child = undefined;
+    if (!this.#isClosed) this.#state = state;
     this.#forget();
+    this.#wake(); // whoever waits for a server that cannot start is told at once
     clearTimeout(this.#timer);
     if (this.#isClosed) return;
     if (performance.now() - begun > STEADY_MS) this.#pauseMs = FIRST_PAUSE_MS;
