@@ -1,0 +1,119 @@
+/** The envelope of every answer, and the denials that the client gives itself. */
+
+import { CODES } from './generated/codes.js';
+
+/** A code of the registry that this version knows; a newer service may send others. */
+export type Code = keyof typeof CODES;
+
+/** What produced a verdict; digests are lower-case hex, `unknown` where no service was heard. */
+export interface Provenance {
+  readonly service_version: string;
+  readonly policy_digest: string;
+  readonly ruleset_digest: string;
+  readonly grammar_version: string;
+}
+
+/** `_meta` of an envelope; `elapsed_ms` is in milliseconds. */
+export interface Meta {
+  readonly estimated_tokens: number;
+  readonly elapsed_ms: number;
+  readonly decision_id: string;
+  readonly audited: boolean;
+  readonly provenance: Provenance;
+  readonly would_block: readonly unknown[];
+  readonly session_id?: string;
+}
+
+/** The answer about something that was permitted. */
+export interface SuccessEnvelope {
+  readonly ok: true;
+  readonly _meta: Meta;
+  readonly [field: string]: unknown;
+}
+
+/** The answer about something that was not: what happened, and what to do next. */
+export interface ErrorEnvelope {
+  readonly ok: false;
+  readonly error: string;
+  readonly code: string;
+  readonly number: number;
+  readonly domain: string;
+  readonly category: string;
+  readonly cause: 'caller' | 'system';
+  readonly hint: string;
+  readonly recovery_hints: readonly string[];
+  readonly next_actions?: readonly string[];
+  readonly similar_refs?: readonly string[];
+  readonly details?: Readonly<Record<string, unknown>>;
+  readonly retryable: boolean;
+  readonly http: number;
+  readonly _meta: Meta;
+  readonly [field: string]: unknown;
+}
+
+export type Envelope = SuccessEnvelope | ErrorEnvelope;
+
+/** A reply that cannot be taken for a verdict on what was asked; the message says why, without payload. */
+export class Unproven extends Error {}
+
+const UNKNOWN: Provenance = {
+  service_version: 'unknown',
+  policy_digest: 'unknown',
+  ruleset_digest: 'unknown',
+  grammar_version: 'unknown',
+};
+
+/** Return the envelope of a denial that the client itself gives; `hint` defaults to that of the code's row. */
+export function denialEnvelope(
+  code: Code,
+  message: string,
+  extra: { hint?: string; details?: Readonly<Record<string, unknown>> } = {},
+): ErrorEnvelope {
+  const { number, domain, category, cause, hint, recovery_hints, next_actions, retryable, http } = CODES[code];
+  const body = {
+    ok: false as const,
+    error: message,
+    code,
+    number,
+    domain,
+    category,
+    cause: cause as ErrorEnvelope['cause'],
+    hint: extra.hint ?? hint,
+    recovery_hints,
+    ...(next_actions.length > 0 && { next_actions }),
+    ...(extra.details && { details: extra.details }),
+    retryable,
+    http,
+  };
+  const meta: Meta = {
+    // As the service counts: a quarter of the body's characters, rounded up.
+    estimated_tokens: Math.ceil([...JSON.stringify(body)].length / 4),
+    elapsed_ms: 0,
+    decision_id: '',
+    audited: false,
+    provenance: UNKNOWN,
+    would_block: [],
+  };
+  return { ...body, _meta: meta };
+}
+
+/** Return the envelope in `bytes`; throw Unproven unless it is one whose `ok` is as it must be. */
+export function readEnvelope(bytes: Uint8Array | undefined, ok: true): SuccessEnvelope;
+export function readEnvelope(bytes: Uint8Array | undefined, ok: false): ErrorEnvelope;
+export function readEnvelope(bytes: Uint8Array | undefined, ok: boolean): Envelope;
+export function readEnvelope(bytes: Uint8Array | undefined, ok: boolean): Envelope {
+  let envelope: unknown;
+  try {
+    envelope = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new Unproven('the envelope is not JSON');
+  }
+  if (!isRecord(envelope) || envelope.ok !== ok) throw new Unproven('the envelope contradicts the outcome');
+  if (!isRecord(envelope._meta)) throw new Unproven('the envelope has no _meta');
+  if (!ok && typeof envelope.code !== 'string') throw new Unproven('the envelope has no code');
+  return envelope as unknown as Envelope;
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,98 @@
+"""The Node package: its own tests, and that what it copied from here is still what stands here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from evalward.cli.app import app
+from evalward.client.decision import denial
+from evalward.errors import Code
+from evalward.guard.wrap import WRAPPERS
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "clients" / "node"
+NPM = shutil.which("npm")
+
+needs_npm = pytest.mark.skipif(NPM is None, reason="npm is not installed")
+needs_package = pytest.mark.skipif(
+    not (PACKAGE / "dist").is_dir() or not (PACKAGE / "node_modules").is_dir(),
+    reason="npm ci and npm run build were not run in clients/node",
+)
+
+
+def npm_test(folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the tests of one npm package with this environment's ``evalward`` in front."""
+    assert NPM is not None
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        [NPM, "test"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@needs_npm
+@needs_package
+def test_the_package_passes_its_own_tests() -> None:
+    done = npm_test(PACKAGE)
+
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+def test_the_codes_of_the_package_are_the_registry() -> None:
+    printed = CliRunner().invoke(app, ["codes", "--json"]).stdout
+
+    assert json.loads((PACKAGE / "codes.json").read_text("utf-8")) == json.loads(printed)
+
+
+def test_the_shapes_of_the_package_are_the_wrappers_of_the_guard() -> None:
+    shapes = json.loads((PACKAGE / "test" / "data" / "shapes.json").read_text("utf-8"))
+
+    ours = {shape: wrapper.prefix + b"f // x" + wrapper.suffix for shape, wrapper in WRAPPERS.items()}
+    assert {shape: text.encode() for shape, text in shapes.items()} == ours
+
+
+@needs_npm
+@needs_package
+def test_a_denial_of_the_package_is_the_python_clients_denial() -> None:
+    script = """
+        import { denial } from './dist/esm/decision.js';
+        const { envelope } = denial('SHUTTING_DOWN', 'away', { hint: 'wait', details: { grpc_status: 'X' } });
+        console.log(JSON.stringify(envelope));
+    """
+
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], cwd=PACKAGE, capture_output=True, text=True, check=True
+    )
+
+    expected = denial(Code.SHUTTING_DOWN, "away", hint="wait", grpc_status="X").envelope
+    assert json.loads(done.stdout) == expected
+
+
+def test_no_lockfile_and_no_npmrc_names_a_registry() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "*package-lock.json", "*.npmrc"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    named = [
+        name for name in listed.stdout.split() if '"resolved": "http' in (ROOT / name).read_text("utf-8")
+    ]
+    assert named == []
+    npmrcs = [name for name in listed.stdout.split() if name.endswith(".npmrc")]
+    assert npmrcs
+    assert [name for name in npmrcs if "://" in (ROOT / name).read_text("utf-8")] == []
