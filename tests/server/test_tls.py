@@ -137,7 +137,7 @@ def test_new_files_are_taken_and_broken_ones_are_not(
 def refused_start(tmp_path: Path, *options: str) -> tuple[int, str]:
     """Run ``evalward serve`` to its end."""
     command = [
-        Path(sys.executable).with_name("evalward"),
+        str(Path(sys.executable).with_name("evalward")),
         "serve",
         "--audit-log",
         str(tmp_path / "audit.jsonl"),
