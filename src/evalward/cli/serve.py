@@ -121,6 +121,15 @@ def run(  # noqa: PLR0913 - one parameter per option
             envvar="EVALWARD_EVALUATION_QUEUE", min=0, max=1024, help="Runs that may wait for a core."
         ),
     ] = DEFAULTS.evaluation_queue,
+    verdict_cache: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_VERDICT_CACHE",
+            min=0,
+            max=1_000_000,
+            help="Verdicts to remember, within 16 MiB; 0: none.",
+        ),
+    ] = DEFAULTS.verdict_cache,
     warm_sandbox: Annotated[
         bool,
         typer.Option(
@@ -148,6 +157,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,
         evaluation_queue=evaluation_queue,
+        verdict_cache=verdict_cache,
         warm_sandbox=warm_sandbox,
     )
     try:

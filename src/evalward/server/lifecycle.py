@@ -32,12 +32,14 @@ from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
 from evalward.guard.target import Target
+from evalward.server.caching import CachingExecutor
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.late import LateEvaluator
 from evalward.server.ledger import Ledger
 from evalward.server.listen import Listener
 from evalward.server.service import SERVICE_NAME, GuardService
+from evalward.verdict_cache import DEFAULT_ENTRIES, VerdictCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
     from evalward.server.evaluation import Runner
+    from evalward.server.executor import Executor
     from evalward.server.listen import TcpAddress, UnixAddress
 
 LOG = logging.getLogger("evalward.server")
@@ -66,7 +69,7 @@ class Settings:
 
     ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
     wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
-    or with the first run.
+    or with the first run. ``verdict_cache`` is how many verdicts are remembered (0: none).
     """
 
     max_concurrent: int = 2
@@ -76,6 +79,7 @@ class Settings:
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
     warm_sandbox: bool = True
+    verdict_cache: int = DEFAULT_ENTRIES
 
 
 def bounded_server(settings: Settings, payload_bytes: int, *, evaluates: bool = False) -> grpc.Server:
@@ -114,11 +118,7 @@ class Server:
         self._audit_log = audit_log
         self._settings = settings
         self._provenance = provenance
-        self._executor = InProcessExecutor(
-            judge,
-            max_concurrent=settings.max_concurrent,
-            queue=settings.queue,
-        )
+        self._executor = _executor(judge, settings)
         ledger = Ledger(audit_log, provenance)
         decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
@@ -193,6 +193,13 @@ class Server:
             version=self._provenance.service_version,
             weakened=self._weakened if kind is Kind.START else (),
         )
+
+
+def _executor(judge: Callable[..., Verdict], settings: Settings) -> Executor:
+    inner = InProcessExecutor(judge, max_concurrent=settings.max_concurrent, queue=settings.queue)
+    if not settings.verdict_cache:
+        return inner
+    return CachingExecutor(inner, VerdictCache(settings.verdict_cache))
 
 
 def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
