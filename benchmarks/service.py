@@ -156,6 +156,7 @@ def service() -> Iterator[tuple[int, str]]:
     """Run the real service; give its pid and address."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ["--listen", "127.0.0.1:0", "--allow-eval=renderer", "--audit-log", f"{folder}/audit.jsonl"]
+        flags += ["--verdict-cache", "0"]
         with subprocess.Popen(
             [EVALWARD, "serve", *flags], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:

@@ -1,6 +1,7 @@
 """validate() against a bare tree-sitter parse and against the seed guard on acorn in Node.
 
-Same payloads, alternating in every round, Node warm, no verdict cache. A time is the best of three short
+Same payloads, alternating in every round, Node warm, no verdict cache but in the column "repeated", where the
+payload is one that the cache holds. A time is the best of three short
 slices, which leaves out what other processes took; a ratio is taken within a round, and the median over the
 rounds is what counts: it survives a machine whose speed changes while this runs.
 
@@ -26,7 +27,7 @@ from acorn_guard import AcornGuard, AcornUnavailableError
 from payload_sets import SIZES, TARGETS, all_payloads
 from tree_sitter import Language, Parser
 
-from evalward import Policy, Target, validate
+from evalward import Policy, Target, VerdictCache, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -86,20 +87,24 @@ def measure_payload(payload: Payload, *, rounds: int, node: AcornGuard | None) -
     code, target = payload.code, Target(payload.target)
     verdict = validate(code, target=target, policy=policy)
     guard = timer(lambda: validate(code, target=target, policy=policy))
+    cache = VerdictCache()
+    repeated = timer(lambda: validate(code, target=target, policy=policy, cache=cache))
     parse = timer(lambda: parser.parse(code))
     seed = timer_of(node, code) if node else None
-    samples = [(guard(), parse(), seed() if seed else None) for _ in range(rounds)]
+    samples = [(guard(), parse(), seed() if seed else None, repeated()) for _ in range(rounds)]
     return {
         "load": payload.load,
         "style": payload.style,
         "size": payload.size,
         "bytes": len(code),
         "code": verdict.code,
-        "validate_us": microseconds(g for g, _, _ in samples),
-        "parse_us": microseconds(p for _, p, _ in samples),
-        "acorn_us": microseconds(n for _, _, n in samples),
-        "validate_over_parse": ratio((g, p) for g, p, _ in samples),
-        "validate_over_acorn": ratio((g, n) for g, _, n in samples),
+        "validate_us": microseconds(g for g, _, _, _ in samples),
+        "parse_us": microseconds(p for _, p, _, _ in samples),
+        "acorn_us": microseconds(n for _, _, n, _ in samples),
+        "repeated_us": microseconds(r for _, _, _, r in samples),
+        "validate_over_parse": ratio((g, p) for g, p, _, _ in samples),
+        "validate_over_acorn": ratio((g, n) for g, _, n, _ in samples),
+        "validate_over_repeated": ratio((g, r) for g, _, _, r in samples),
     }
 
 
@@ -147,7 +152,7 @@ def ratio(pairs: Iterable[tuple[float, float | None]]) -> float | None:
 def median_ratios(rows: Iterable[dict[str, Any]]) -> dict[str, float | None]:
     """Return the median over payloads of each ratio."""
     kept = list(rows)
-    keys = ("validate_over_parse", "validate_over_acorn")
+    keys = ("validate_over_parse", "validate_over_acorn", "validate_over_repeated")
     known = {key: [row[key] for row in kept if row[key] is not None] for key in keys}
     return {key: round(median(values), 3) if values else None for key, values in known.items()}
 
@@ -167,10 +172,12 @@ def environment(*, acorn: bool) -> dict[str, Any]:
 
 def print_table(result: dict[str, Any]) -> None:
     """Print the figures as a Markdown table."""
-    print("| payload | size | validate() µs | parse µs | acorn µs | ÷ parse | ÷ acorn | verdict |")
-    print("|---|---|--:|--:|--:|--:|--:|---|")
+    print(
+        "| payload | size | validate() µs | parse µs | acorn µs | repeated µs | ÷ parse | ÷ acorn | verdict |"
+    )
+    print("|---|---|--:|--:|--:|--:|--:|--:|---|")
     for row in result["payloads"]:
-        cells = [row[key] for key in ("validate_us", "parse_us", "acorn_us")]
+        cells = [row[key] for key in ("validate_us", "parse_us", "acorn_us", "repeated_us")]
         ratios = [row[key] for key in ("validate_over_parse", "validate_over_acorn")]
         times = " | ".join("-" if cell is None else f"{cell:,.1f}" for cell in cells)
         against = " | ".join("-" if cell is None else f"{cell:.2f}" for cell in ratios)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import TraceStep as TraceStep
     from evalward.guard.verdict import Verdict as Verdict
     from evalward.policy import Policy as Policy
+    from evalward.verdict_cache import VerdictCache as VerdictCache
 
 _HOME = {
     "Code": "evalward.errors.registry",
@@ -32,6 +33,7 @@ _HOME = {
     "Target": "evalward.guard.target",
     "TraceStep": "evalward.guard.verdict",
     "Verdict": "evalward.guard.verdict",
+    "VerdictCache": "evalward.verdict_cache",
     "validate": "evalward.api",
 }
 

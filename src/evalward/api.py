@@ -2,13 +2,18 @@
 
 What it lacks against the service: no audit record is written, nothing is bound to a decision id, and parsing
 holds the GIL, so that a long payload stalls the other threads of the calling process.
+
+No verdict is remembered unless the caller says so with a ``VerdictCache``: a library keeps no memory of other
+people's payloads behind its caller's back, and who owns the object decides how much it may hold, who shares it and
+when it ends.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evalward.guard import judge
 from evalward.guard.target import Shape, Target, parse_target
 from evalward.policy import Policy, judge_under
 
@@ -16,21 +21,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.verdict import Verdict
+    from evalward.verdict_cache import VerdictCache
 
 
-def validate(
+def validate(  # noqa: PLR0913 - what a verdict follows from
     code: bytes,
     *,
     target: Target | str,
     shape: Shape | str | None = None,
     policy: Policy | None = None,
     bindings: Mapping[str, str] | None = None,
+    cache: VerdictCache | None = None,
 ) -> Verdict:
     """Return the verdict on ``code`` (UTF-8), were ``target`` to evaluate it in ``shape``.
 
     Without a shape the payload must be safe under every one that it may meet (guard.md §1). Without a policy
     no target is opted in and the answer is EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in.
-    ``bindings`` adds to what the policy says that the sink binds.
+    ``bindings`` adds to what the policy says that the sink binds. A ``cache`` answers what it was asked before
+    under equal rules; it may be shared by policies, targets and threads.
 
     Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the
     caller decides on the encoding. Raises ValueError for a target or shape that does not exist. A denial, for
@@ -40,11 +48,17 @@ def validate(
         raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")
     realm = target if isinstance(target, Target) else parse_target(target)
     in_force = policy or _default_policy()
+    form = None if shape is None else Shape(shape)
     return judge_under(
-        in_force, code, target=realm, shape=None if shape is None else Shape(shape), bindings=bindings
+        in_force,
+        code,
+        target=realm,
+        shape=form,
+        bindings=bindings,
+        judge=judge if cache is None else cache.judge,
     )
 
 
-@cache
+@lru_cache(maxsize=1)
 def _default_policy() -> Policy:
     return Policy.default()

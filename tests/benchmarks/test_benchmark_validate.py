@@ -16,7 +16,8 @@ BENCHMARKS = ROOT / "benchmarks"
 ACORN = BENCHMARKS / "seed_guard_acorn"
 ROW = {
     *("load", "style", "size", "bytes", "code"),
-    *("validate_us", "parse_us", "acorn_us", "validate_over_parse", "validate_over_acorn"),
+    *("validate_us", "parse_us", "acorn_us", "repeated_us"),
+    *("validate_over_parse", "validate_over_acorn", "validate_over_repeated"),
 }
 
 sys.path.insert(0, str(BENCHMARKS))
@@ -44,6 +45,7 @@ def test_json_has_the_promised_keys() -> None:
     assert {"environment", "rounds", "payloads", "median_ratios"} == set(result)
     assert [set(row) for row in result["payloads"]] == [ROW] * 4
     assert all(row["validate_us"] > 0 and row["validate_over_parse"] > 0 for row in result["payloads"])
+    assert all(row["repeated_us"] > 0 and row["validate_over_repeated"] > 1 for row in result["payloads"])
     assert result["environment"]["verdict_cache"] is False
 
 

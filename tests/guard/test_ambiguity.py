@@ -25,3 +25,16 @@ def test_its_benign_twin_passes_the_front_end(case: dict[str, Any]) -> None:
 @over("accepted")
 def test_code_that_only_looks_ambiguous_passes_the_front_end(case: dict[str, Any]) -> None:
     assert not isinstance(front_end(case["code"]), Rejection)
+
+
+@over("ambiguities")
+def test_the_same_place_is_named_every_time(case: dict[str, Any]) -> None:
+    # A query's nodes come ordered by their addresses: what is kept moves them about.
+    kept = [verdict(case["code"], shape=case.get("shape")) for _ in range(20)]
+    assert len({each.location for each in kept}) == 1
+
+
+@over("accepted")
+def test_what_passes_passes_every_time(case: dict[str, Any]) -> None:
+    kept = [front_end(case["code"]) for _ in range(20)]
+    assert not any(isinstance(each, Rejection) for each in kept)

@@ -142,6 +142,15 @@ def run(  # noqa: PLR0913 - one parameter per option
             help="Serve beyond loopback without TLS: something else must protect the network.",
         ),
     ] = False,
+    verdict_cache: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_VERDICT_CACHE",
+            min=0,
+            max=1_000_000,
+            help="Verdicts to remember, within 16 MiB; 0: none.",
+        ),
+    ] = DEFAULTS.verdict_cache,
     warm_sandbox: Annotated[
         bool,
         typer.Option(
@@ -177,6 +186,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,
         evaluation_queue=evaluation_queue,
+        verdict_cache=verdict_cache,
         warm_sandbox=warm_sandbox,
         tls=_tls(tls_cert, tls_key, client_ca),
         insecure_remote=insecure_remote,

@@ -95,14 +95,22 @@ def _wanted(*, escapes: bool, returns: bool, functions: bool, words: bool) -> fr
     return frozenset(number for number, task in enumerate(_TABLE) if task not in left_out)
 
 
-# One flat loop is the point: a call per node costs more than the node.
-def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
-    program: ParsedProgram, limits: Limits, *, spans: bool = False
-) -> Survey | Rejection:
+def survey(program: ParsedProgram, limits: Limits, *, spans: bool = False) -> Survey | Rejection:
     """Look at ``program``; return what was seen, or why it is rejected (spans are payload offsets).
 
     With ``spans`` the survey carries the opaque spans.
     """
+    seen = _survey(program, limits, spans=spans, ordered=False)
+    if isinstance(seen, Rejection):
+        # A query gives its nodes in another order each time; which of several faults is named must not follow it.
+        return _survey(program, limits, spans=spans, ordered=True)
+    return seen
+
+
+# One flat loop is the point: a call per node costs more than the node.
+def _survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
+    program: ParsedProgram, limits: Limits, *, spans: bool, ordered: bool
+) -> Survey | Rejection:
     source, root = program.source, program.tree.root_node
     nodes, allowed = root.descendant_count, node_limit(limits)
     if nodes > allowed:
@@ -118,7 +126,10 @@ def survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
     )
     dynamic = computed = with_ = escaped = arrows = False
     table = _TABLE
-    for node in landmarks(root, wanted):
+    marks = landmarks(root, wanted)
+    if ordered:
+        marks.sort(key=lambda node: (node.start_byte, -node.end_byte, node.kind_id))
+    for node in marks:
         task = table[node.kind_id]
         if task == _STATEMENT:
             start = node.start_byte

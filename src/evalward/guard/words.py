@@ -36,6 +36,8 @@ _GENERATORS = kinds("generator_function_declaration", "generator_function")
 _PARAMETERS = kind("formal_parameters")
 _FIELD = kind("field_definition")
 _STATIC_BLOCK = kind("class_static_block")
+# The value of a field may be a function of the same span, which lies inside.
+_OF_CLASS, _OF_FUNCTION = range(2)
 # Behind the name `await` and a line break a script begins a new statement with these.
 _STATEMENT_STARTS = (b"{", b"function", b"class", b"async", b"let")
 
@@ -47,7 +49,7 @@ class Words:
     program: ParsedProgram
     present: dict[bytes, int]
     keywords: dict[bytes, int] = field(default_factory=lambda: dict.fromkeys(_NAMES, 0))
-    regions: list[tuple[int, int, bool, bool]] = field(default_factory=list)
+    regions: list[tuple[int, int, int, bool, bool]] = field(default_factory=list)
     uses: list[tuple[int, Node, bool]] = field(default_factory=list)
 
     @property
@@ -61,10 +63,10 @@ class Words:
         start, end = node.start_byte, node.end_byte
         if own == _FIELD:
             if any(child.kind_id == _EQUALS for child in children):
-                self.regions.append((children[-1].start_byte, end, False, False))
+                self.regions.append((children[-1].start_byte, -end, _OF_CLASS, False, False))
             return
         if own == _STATIC_BLOCK:
-            self.regions.append((start, end, False, False))
+            self.regions.append((start, -end, _OF_CLASS, False, False))
             return
         is_async = is_generator = False
         for child in children:
@@ -76,7 +78,7 @@ class Words:
                 if own != _ARROW:
                     start = child.start_byte  # a computed name belongs to what is around the method
                 break
-        self.regions.append((start, end, is_async, is_generator or own in _GENERATORS))
+        self.regions.append((start, -end, _OF_FUNCTION, is_async, is_generator or own in _GENERATORS))
 
     def use(self, node: Node, *, awaits: bool) -> None:
         """Note an await or yield expression."""
@@ -104,21 +106,21 @@ class Words:
         return _BRACKET_NEXT.match(source, name.end_byte) is not None
 
     def _misplaced(self) -> Node | None:
-        self.regions.sort(key=lambda region: (region[0], -region[1]))  # stable: an outer one comes first
+        self.regions.sort()  # an outer one comes first
         self.uses.sort(key=lambda use: use[0])
-        open_regions: list[tuple[int, int, bool, bool]] = []
+        open_regions: list[tuple[int, int, int, bool, bool]] = []
         upcoming = 0
         for start, node, awaits in self.uses:
             while upcoming < len(self.regions) and self.regions[upcoming][0] <= start:
                 open_regions.append(self.regions[upcoming])
                 upcoming += 1
-            while open_regions and open_regions[-1][1] <= start:
+            while open_regions and -open_regions[-1][1] <= start:
                 open_regions.pop()
             region = open_regions[-1] if open_regions else None
             if awaits:
-                permitted = region[2] if region else self._top_level_await(node)
+                permitted = region[3] if region else self._top_level_await(node)
             else:
-                permitted = bool(region and region[3]) and not self._broken(node, b"yield")
+                permitted = bool(region and region[4]) and not self._broken(node, b"yield")
             if not permitted:
                 return node
         return None

@@ -10,13 +10,15 @@ from evalward.guard.admission import content_hash
 from evalward.policy.enforcement import settled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import date
 
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
     from evalward.policy.enforcement import PolicyException
     from evalward.policy.model import Policy
+
+    Judge = Callable[..., Verdict]
 
 
 def utc_day() -> date:
@@ -33,15 +35,16 @@ def exception_of(
     return policy.exception_for(content_hash(code), target, tool=tool, today=today)
 
 
-def judge_under(
+def judge_under(  # noqa: PLR0913 - the payload, its frame, and who judges
     policy: Policy,
     code: bytes,
     *,
     target: Target,
     shape: Shape | None,
     bindings: Mapping[str, str] | None = None,
+    judge: Judge = judge,
 ) -> Verdict:
-    """Return the verdict that ``policy`` gives on ``code`` today."""
+    """Return the verdict that ``policy`` gives on ``code`` today; ``judge`` is the guard, or what remembers it."""
     today = utc_day()
     exception = exception_of(policy, code, target, tool=None, today=today)
     rules = policy.rules_for(target, bindings=bindings, exception=exception)

@@ -34,6 +34,7 @@ from evalward.audit import AuditRecord, AuditUnavailable, Kind
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
+from evalward.server.caching import CachingExecutor
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.late import LateEvaluator
@@ -42,6 +43,7 @@ from evalward.server.listen import Listener
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.tls import TlsFiles, server_credentials
 from evalward.server.token import TokenGate
+from evalward.verdict_cache import DEFAULT_ENTRIES, VerdictCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
     from evalward.server.evaluation import Runner
+    from evalward.server.executor import Executor
     from evalward.server.listen import TcpAddress, UnixAddress
 
 LOG = logging.getLogger("evalward.server")
@@ -70,8 +73,8 @@ class Settings:
 
     ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
     wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
-    or with the first run. ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do
-    without.
+    or with the first run. ``verdict_cache`` is how many verdicts are remembered (0: none). ``tls`` holds for
+    every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
     """
 
     max_concurrent: int = 2
@@ -83,6 +86,7 @@ class Settings:
     warm_sandbox: bool = True
     tls: TlsFiles | None = None
     insecure_remote: bool = False
+    verdict_cache: int = DEFAULT_ENTRIES
 
 
 def bounded_server(
@@ -132,11 +136,7 @@ class Server:
         self._audit_log = audit_log
         self._settings = settings
         self._provenance = provenance
-        self._executor = InProcessExecutor(
-            judge,
-            max_concurrent=settings.max_concurrent,
-            queue=settings.queue,
-        )
+        self._executor = _executor(judge, settings)
         ledger = Ledger(audit_log, provenance)
         decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
@@ -220,6 +220,13 @@ class Server:
             version=self._provenance.service_version,
             weakened=self._weakened if kind is Kind.START else (),
         )
+
+
+def _executor(judge: Callable[..., Verdict], settings: Settings) -> Executor:
+    inner = InProcessExecutor(judge, max_concurrent=settings.max_concurrent, queue=settings.queue)
+    if not settings.verdict_cache:
+        return inner
+    return CachingExecutor(inner, VerdictCache(settings.verdict_cache))
 
 
 def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:

@@ -1,0 +1,37 @@
+"""An executor that answers what it answered before: a repeated payload waits for no place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalward.guard.verdict import Verdict
+    from evalward.server.executor import Executor, Job
+    from evalward.verdict_cache import VerdictCache
+
+
+class CachingExecutor:
+    """Hands on to ``executor`` what ``verdicts`` does not hold. A job that raises leaves nothing behind."""
+
+    def __init__(self, executor: Executor, verdicts: VerdictCache) -> None:
+        self._executor = executor
+        self._verdicts = verdicts
+
+    def submit(self, job: Job, *, patience: float | None) -> Verdict:
+        """Return the verdict on ``job``, or raise Overloaded."""
+        key = self._verdicts.key(
+            job.payload,
+            target=job.target,
+            shape=job.shape,
+            rules=job.rules,
+            shape_from_text=job.shape_from_text,
+        )
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._executor.submit(job, patience=patience)
+            self._verdicts.put(key, verdict)
+        return verdict
+
+    def close(self) -> None:
+        """Let go of what the executor behind this one holds."""
+        self._executor.close()
