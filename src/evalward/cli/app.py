@@ -23,6 +23,7 @@ class _Commands(LazyGroup):
         "explain": "evalward.cli.explain:explain",
         "corpus": "evalward.cli.corpus:app",
         "eval": "evalward.cli.eval:eval_command",
+        "audit": "evalward.cli.audit:app",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
     }
