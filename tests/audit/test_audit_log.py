@@ -15,6 +15,11 @@ from evalward.audit import AuditLog, AuditSink, AuditUnavailable, NullAuditLog
 
 
 @pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
 def log(path: Path) -> Iterator[AuditLog]:
     with AuditLog.open(path) as opened:
         yield opened

@@ -20,6 +20,16 @@ from evalward.errors import Code
 
 
 @pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
+def key() -> AuditKey:
+    return AuditKey(bytes(range(32)))
+
+
+@pytest.fixture
 def log(path: Path) -> Iterator[AuditLog]:
     with AuditLog.open(path) as opened:
         yield opened
@@ -326,9 +336,16 @@ def test_records_after_a_failed_sync_are_not_acknowledged(
 
 def test_each_record_is_synced_before_it_is_acknowledged(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
-    write, sync = os.write, os.fdatasync
-    monkeypatch.setattr(os, "write", lambda fd, data: (calls.append("write"), write(fd, data))[1])
-    monkeypatch.setattr(os, "fdatasync", lambda fd: (calls.append("sync"), sync(fd))[1])
+
+    def noted(name: str, real: Callable[..., int | None]) -> Callable[..., int | None]:
+        def call(*args: object) -> int | None:
+            calls.append(name)
+            return real(*args)
+
+        return call
+
+    monkeypatch.setattr(os, "write", noted("write", os.write))
+    monkeypatch.setattr(os, "fdatasync", noted("sync", os.fdatasync))
     with AuditLog.open(path, durability=Durability.DISK) as log:
         log.append(ALLOW)
         calls.append("acknowledged")

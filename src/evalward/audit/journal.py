@@ -91,7 +91,7 @@ class Journal:
         if self._sink.path is None or self._sink.is_in_place():
             return
         self._replace_file(self._sink.path)
-        self._recovered([_rotate(Reason.REOPENED)])
+        self._recovered([self._rotation_record(Reason.REOPENED)])
 
     def close(self) -> None:
         """Release the sink."""
@@ -175,7 +175,7 @@ class Journal:
             self._no_rotation_before = time.monotonic() + _RETRY_ROTATION_SECONDS
             return []
         self._take(FileSink.open(path), path)
-        return [_rotate(reason)]
+        return [self._rotation_record(reason)]
 
     def _due(self) -> Reason | None:
         size, seconds = self._rotation.max_bytes, self._rotation.max_seconds
@@ -187,6 +187,6 @@ class Journal:
             return Reason.AGE
         return None
 
-
-def _rotate(reason: Reason) -> tuple[Kind, str]:
-    return Kind.ROTATE, members(AuditRecord(kind=Kind.ROTATE, reason=reason))
+    def _rotation_record(self, reason: Reason) -> tuple[Kind, str]:
+        key_id = None if self._key is None else self._key.id
+        return Kind.ROTATE, members(AuditRecord(kind=Kind.ROTATE, reason=reason, key_id=key_id))

@@ -129,6 +129,10 @@ class _Verification:
             raise self._bad_mac(number, row, line)
         if self._pieces:
             self._account_for_pieces(line)
+        elif line.record.get("kind") == Kind.TORN:
+            raise _FaultError(
+                Fault.REMOVED, row.place, "the unfinished line that this record closes is missing"
+            )
         if self._head is None or self._begins_chain(line):
             if self._head is not None:
                 self._findings.chains.append(self._head)
