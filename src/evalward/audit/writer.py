@@ -145,15 +145,15 @@ class Writer:
         batch: list[Entry] = []
         try:
             entry = self._waiting.get(timeout=self._pause())
-            while True:
-                if entry is not None:
-                    batch.append(entry)
-                if len(batch) == MAX_BATCH:
-                    break
-                entry = self._waiting.get_nowait()
         except Empty:
-            pass
-        if not any(entry.abandoned for entry in batch):
+            return batch
+        if entry is not None:
+            batch.append(entry)
+        while not self._waiting.empty() and len(batch) < MAX_BATCH:
+            entry = self._waiting.get_nowait()
+            if entry is not None:
+                batch.append(entry)
+        if not any([entry.abandoned for entry in batch]):  # noqa: C419 - a generator costs more than the list
             return batch
         with self._lock:
             live = [entry for entry in batch if not entry.abandoned]
@@ -176,11 +176,10 @@ class Writer:
             self._must_reopen = False
             journal.reopen()
         tallies = self._due_tallies()
-        texts = [
-            (Kind.REFUSED, members(AuditRecord(kind=Kind.REFUSED, code=code, count=count)))
-            for code, count in tallies.items()
-        ]
-        texts += [(entry.kind, entry.text) for entry in batch]
+        texts = [(entry.kind, entry.text) for entry in batch]
+        if tallies:
+            refused = (AuditRecord(kind=Kind.REFUSED, code=code, count=tallies[code]) for code in tallies)
+            texts[:0] = [(record.kind, members(record)) for record in refused]
         if not texts:
             return
         try:
@@ -188,7 +187,8 @@ class Writer:
         except AuditUnavailable:
             self._put_back(tallies)
             raise
-        self._put_back(dict([*tallies.items()][whole:]))
+        if whole < len(tallies):
+            self._put_back(dict([*tallies.items()][whole:]))
         recorded = max(0, whole - len(tallies))
         try:
             journal.sync()
@@ -237,8 +237,10 @@ class Writer:
                 entry.done.release()
 
     def _due_tallies(self) -> dict[Code, int]:
+        if not self._tallies:
+            return {}
         with self._lock:
-            if not self._tallies or not (self._is_closed or time.monotonic() >= self._tally_due):
+            if not (self._is_closed or time.monotonic() >= self._tally_due):
                 return {}
             due, self._tallies = self._tallies, {}
             return due
