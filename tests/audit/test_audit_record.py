@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalward.audit import AuditRecord, Kind, Outcome, decision_record
-from evalward.audit.record import encode
+from evalward.audit.chain import GENESIS, Head, link, members
 from evalward.errors import Code, Provenance
 from evalward.guard.labels import CONSTRUCT_LABELS
 from evalward.guard.target import Profile, Shape, Target
@@ -25,7 +25,14 @@ MARKERS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", min_si
 
 
 def line_of(record: AuditRecord) -> Any:
-    data = encode(record, seq=7, boot_id="0" * 32, nanoseconds=1_700_000_000_123_456_789)
+    before = Head("c" * 32, 6, GENESIS)
+    data, _ = link(
+        before,
+        members(record),
+        boot_id="0" * 32,
+        key=None,
+        nanoseconds=1_700_000_000_123_456_789,
+    )
     assert data.endswith(b"\n")
     assert data.count(b"\n") == 1
     return json.loads(data)
@@ -42,10 +49,13 @@ def test_allow_record_has_every_known_field() -> None:
         request_id="r/1",
         tool="electron_eval_main",
     )
-    assert line_of(record) == {
-        "v": 1,
+    line = line_of(record)
+    assert len(line.pop("mac")) == 64
+    assert line == {
+        "v": 2,
         "seq": 7,
         "ts": "2023-11-14T22:13:20.123456Z",
+        "chain": "c" * 32,
         "boot_id": "0" * 32,
         "kind": "decision",
         "decision_id": "d-1",
@@ -55,8 +65,10 @@ def test_allow_record_has_every_known_field() -> None:
         "target": "main",
         "shape": "script",
         "profile": "strict",
+        "enforcement": "enforce",
         "outcome": "allow",
         "shadow": ["with"],
+        "hash_alg": "sha256",
         "code_hash": HASH,
         "code_length": 12,
         "policy_digest": "a" * 64,
@@ -64,6 +76,7 @@ def test_allow_record_has_every_known_field() -> None:
         "grammar": "tree-sitter-javascript 0.25.0",
         "version": "0.1.0",
         "elapsed_us": 250,
+        "prev": GENESIS,
     }
 
 
@@ -131,7 +144,7 @@ def test_every_field_is_tried_with_a_refused_value() -> None:
     assert {field for field, _ in REFUSED} == names
 
 
-@pytest.mark.parametrize("kind", [Kind.START, Kind.STOP, Kind.TORN])
+@pytest.mark.parametrize("kind", sorted({*Kind} - {Kind.DECISION, Kind.EVALUATION}))
 def test_only_decisions_and_evaluations_have_an_outcome(kind: Kind) -> None:
     with pytest.raises(ValueError, match="outcome"):
         AuditRecord(kind=kind, outcome=Outcome.ALLOW)

@@ -25,11 +25,14 @@ def main() -> None:
         try:
             Path(place).write_bytes(b"")
         except OSError as refusal:
-            assert refusal.errno in (errno.EROFS, errno.EACCES), refusal
+            seen = refusal.errno
         else:
-            raise AssertionError(f"{place} could be written")
+            seen = None
+        assert seen in (errno.EROFS, errno.EACCES), f"{place}: {seen}"
     begin = time.monotonic()
-    with subprocess.Popen([EVALWARD, "serve", "--allow-eval=renderer,sandbox"], stdout=subprocess.PIPE) as server:
+    with subprocess.Popen(
+        [EVALWARD, "serve", "--allow-eval=renderer,sandbox"], stdout=subprocess.PIPE
+    ) as server:
         assert server.stdout is not None
         ready = json.loads(server.stdout.readline())
         started_ms = (time.monotonic() - begin) * 1000
@@ -48,7 +51,8 @@ def main() -> None:
     kinds = [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert kinds == ["start", "decision", "decision", "decision", "evaluation", "stop"], kinds
     assert log.stat().st_mode & 0o777 == 0o600
-    print(f"image smoke test: ready in {started_ms:.0f} ms, {int(resident) // 1024} MB resident with the sandbox, all as expected")
+    figures = f"ready in {started_ms:.0f} ms, {int(resident) // 1024} MB resident with the sandbox"
+    print(f"image smoke test: {figures}, all as expected")  # noqa: T201 - what the script is for
 
 
 main()

@@ -34,7 +34,10 @@ def test_shadow_mode_allows_and_says_what_it_would_deny(start: Start, ask: Ask) 
     started = json.loads(running.log.read_text().splitlines()[0])
     assert started["weakened"] == ["enforcement-audit=renderer"]
     (record,) = running.records()
-    assert (record["outcome"], record["shadow"]) == ("allow", ["process.exit"])
+    assert (record["outcome"], record["enforcement"]) == ("allow", "audit")
+    assert record["shadow"] == ["process.exit"]
+    running.stub.Validate(ask(b"eval(x)"))
+    assert running.records()[1]["keyword"] == "eval("
 
 
 def test_an_exception_lets_one_payload_through(start: Start, ask: Ask) -> None:
@@ -46,7 +49,8 @@ def test_an_exception_lets_one_payload_through(start: Start, ask: Ask) -> None:
         "owner": "security",
         "expires": date(2099, 1, 1),
     }
-    running = start(judge, policy=parse_policy(document(exceptions=[vetted]), source="test"))
+    policy = parse_policy(document(exceptions=[vetted]), source="test")
+    running = start(judge, policy=policy)
 
     let_through = running.stub.Validate(ask(CODE))
     other = running.stub.Validate(ask(CODE + b";"))
@@ -54,3 +58,6 @@ def test_an_exception_lets_one_payload_through(start: Start, ask: Ask) -> None:
     assert let_through.WhichOneof("outcome") == "allowed"
     assert list(let_through.allowed.would_block) == ["process.exit"]
     assert other.error.code == "EVAL_BLOCKED_CONSTRUCT"
+    used, denied = running.records()
+    assert (used["exception_id"], used["shadow"]) == (policy.exceptions[0].id, ["process.exit"])
+    assert "exception_id" not in denied

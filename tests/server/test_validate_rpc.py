@@ -145,7 +145,7 @@ def test_a_failure_inside_is_internal_without_a_trace_of_the_payload(
 
 def test_without_an_audit_record_nothing_is_allowed_and_blocks_say_so(start: Start, ask: Ask) -> None:
     running = start()
-    running.log.unlink()
+    running.log.chmod(0o400)
 
     blocked = running.stub.Validate(ask(b"block"))
     with pytest.raises(grpc.RpcError) as failure:

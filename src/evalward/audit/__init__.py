@@ -1,17 +1,33 @@
 """The audit log: who was told what about which payload, without any of the payload."""
 
-from evalward.audit.log import STDOUT, AuditLog, AuditSink, AuditUnavailable, NullAuditLog
-from evalward.audit.record import SCHEMA_VERSION, AuditRecord, Kind, Outcome, decision_record
+from evalward.audit.fingerprint import Fingerprint
+from evalward.audit.journal import Rotation
+from evalward.audit.key import AuditKey, load_key
+from evalward.audit.log import STDOUT, AuditLog, AuditSink, NullAuditLog
+from evalward.audit.record import (
+    SCHEMA_VERSION,
+    AuditRecord,
+    Durability,
+    Kind,
+    Outcome,
+    decision_record,
+)
+from evalward.audit.sink import AuditUnavailable
 
 __all__ = [
     "SCHEMA_VERSION",
     "STDOUT",
+    "AuditKey",
     "AuditLog",
     "AuditRecord",
     "AuditSink",
     "AuditUnavailable",
+    "Durability",
+    "Fingerprint",
     "Kind",
     "NullAuditLog",
     "Outcome",
+    "Rotation",
     "decision_record",
+    "load_key",
 ]

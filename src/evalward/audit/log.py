@@ -1,32 +1,38 @@
-"""The audit log: JSON Lines, appended with one write a record (service.md, Audit log)."""
+"""The audit log as the service sees it: a record is appended and kept, or AUDIT_UNAVAILABLE says that it is not."""
 
 from __future__ import annotations
 
 import os
-import stat
-import threading
 import time
-import uuid
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
 
-from evalward.audit.record import AuditRecord, Kind, encode
-from evalward.errors import Code, CodedError
+from evalward.audit.fingerprint import SHA256, Fingerprint, fingerprint
+from evalward.audit.journal import Journal, Rotation
+from evalward.audit.record import Durability, Integrity
+from evalward.audit.sink import FileSink, StreamSink, failure_of
+from evalward.audit.writer import Entry, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-STDOUT = "-"
-_FILE_MODE = 0o600
-_OPEN_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_TAIL_BLOCK = 64 * 1024
+    from evalward.audit.chain import Head
+    from evalward.audit.key import AuditKey
+    from evalward.audit.record import AuditRecord, Reason
+    from evalward.audit.sink import AuditUnavailable, Sink
+    from evalward.errors import Code
+
+STDOUT: Final = "-"
+PATIENCE_SECONDS: Final = 1.0
 
 
-class AuditUnavailable(CodedError):  # noqa: N818 - named for its code
-    """A record did not reach the log, so no ALLOW may be given on it (AUDIT_UNAVAILABLE)."""
+class Terms(NamedTuple):
+    """What a log promises, for its START record; ``reset`` says why it does not go on with an older chain."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(Code.AUDIT_UNAVAILABLE, f"The audit log cannot be written: {reason}.")
+    integrity: Integrity
+    key_id: str | None
+    durability: Durability
+    reset: Reason | None
 
 
 class AuditSink(Protocol):
@@ -34,84 +40,174 @@ class AuditSink(Protocol):
 
     audits: ClassVar[bool]
 
-    def append(self, record: AuditRecord) -> None:
-        """Take one record; when this returns the record has reached the sink. Raise AuditUnavailable."""
+    @property
+    def terms(self) -> Terms | None:
+        """What a START record says of the log; None: there is none."""
+        ...
+
+    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
+        """Take one record; when this returns the record has reached the sink. Raise AuditUnavailable.
+
+        ``patience`` is how many seconds the caller can wait, where that is less than the sink's own limit.
+        """
+        ...
+
+    def tally(self, code: Code) -> None:
+        """Count a refusal that gets no record of its own."""
+        ...
+
+    def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
+        """Return how records name ``payload``, whose SHA-256 is ``sha256`` in hexadecimal."""
+        ...
+
+    def watch(self, on_health: Callable[[bool], None]) -> None:
+        """Call ``on_health`` with False when the sink fails and True when it is back, from any thread."""
+        ...
+
+    def reopen(self) -> None:
+        """Go on in the file that has the log's name now, where the old one was renamed."""
+        ...
 
     def close(self) -> None:
         """Release the sink; a second call does nothing."""
+        ...
 
 
 class NullAuditLog:
     """The explicit choice to keep no log; every envelope then says ``audited: false``."""
 
     audits: ClassVar[bool] = False
+    terms: Terms | None = None
 
-    def append(self, record: AuditRecord) -> None:
+    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
         """Take a record and keep nothing of it."""
+
+    def tally(self, code: Code) -> None:
+        """Count nothing."""
+
+    def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:  # noqa: ARG002 - as any sink's
+        """Return the plain digest."""
+        return Fingerprint(SHA256, sha256)
+
+    def watch(self, on_health: Callable[[bool], None]) -> None:
+        """Do nothing: what keeps nothing cannot fail."""
+
+    def reopen(self) -> None:
+        """Do nothing: there is no file."""
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
 
 
 class AuditLog:
-    """An append-only log on one descriptor; safe to share between threads.
+    """A chained, append-only log; safe to share between threads.
 
-    The record has survived the death of the process when ``append`` returns (durability ``process``).
-    ``seq`` counts from 1 within ``boot_id`` and has no gaps: a record that failed gives its number back.
+    When ``append`` returns, the record survives what ``durability`` says. A record that failed gives its
+    number back.
     """
 
     audits: ClassVar[bool] = True
 
-    def __init__(self, descriptor: int, *, path: str | None, clock: Callable[[], int] = time.time_ns) -> None:
-        """Take over ``descriptor``; ``path`` is where it must stay reachable, None for a stream."""
-        self.boot_id = uuid.uuid4().hex
-        self._descriptor: int | None = descriptor
-        self._path = path
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._seq = 0
-        self._torn_bytes = 0
-        status = os.fstat(descriptor)
-        self._identity = (status.st_dev, status.st_ino)
+    def __init__(  # noqa: PLR0913 - one parameter per setting
+        self,
+        sink: Sink,
+        *,
+        key: AuditKey | None = None,
+        durability: Durability = Durability.PROCESS,
+        rotation: Rotation | None = None,
+        fnv1a32: bool = False,
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Go on with the chain that ``sink`` ends with, or begin one; raise AuditUnavailable.
+
+        ``patience`` is how many seconds a record may take before it counts as lost.
+        """
+        self._key = key
+        self._fnv1a32 = fnv1a32
+        self._patience = patience
+        self._journal = Journal(
+            sink, key=key, durability=durability, rotation=rotation or Rotation(), clock=clock
+        )
+        self._writer = Writer(self._journal)
+        self.terms: Terms | None = Terms(
+            Integrity.PLAIN if key is None else Integrity.KEYED,
+            None if key is None else key.id,
+            durability,
+            self._journal.reset,
+        )
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, clock: Callable[[], int] = time.time_ns) -> AuditLog:
+    def open(  # noqa: PLR0913 - one parameter per setting
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        key: AuditKey | None = None,
+        durability: Durability = Durability.PROCESS,
+        rotation: Rotation | None = None,
+        fnv1a32: bool = False,
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> AuditLog:
         """Open the log at ``path`` (``-``: stdout), create it with mode 0600 if it does not exist.
 
-        An unfinished last line is closed and recorded. Raise AuditUnavailable for a symbolic link, for
-        anything but a regular file, and for a file that cannot be opened, made private or written.
+        An unfinished last line is closed and recorded; a file that this chain cannot go on in is set aside.
+        Raise AuditUnavailable for a file that ``FileSink.open`` refuses, and for one that cannot be written.
         """
-        if os.fspath(path) == STDOUT:
-            return cls(_private_stdout(), path=None, clock=clock)
-        full = os.path.abspath(path)  # noqa: PTH100 - resolve() would follow the symbolic link
+        sink = _sink_at(os.fspath(path))
         try:
-            descriptor = os.open(full, _OPEN_FLAGS, _FILE_MODE)
-        except OSError as error:
-            raise AuditUnavailable(_reason(error)) from None
-        try:
-            _make_private(descriptor)
-            log = cls(descriptor, path=full, clock=clock)
-            log._recover(_unfinished_bytes(descriptor))
-        except OSError as error:
-            os.close(descriptor)
-            raise AuditUnavailable(_reason(error)) from None
-        except AuditUnavailable:
-            os.close(descriptor)
+            return cls(
+                sink,
+                key=key,
+                durability=durability,
+                rotation=rotation,
+                fnv1a32=fnv1a32,
+                patience=patience,
+                clock=clock,
+            )
+        except BaseException:
+            sink.close()
             raise
-        return log
 
-    def append(self, record: AuditRecord) -> None:
-        """Write ``record`` as one line with one ``write``; raise AuditUnavailable unless all is there."""
-        with self._lock:
-            self._recover(self._torn_bytes)
-            self._write(record)
+    @property
+    def boot_id(self) -> str:
+        """The id of this process in its records."""
+        return self._journal.boot_id
+
+    @property
+    def head(self) -> Head:
+        """The last record of the chain."""
+        return self._journal.head
+
+    @property
+    def failure(self) -> AuditUnavailable | None:
+        """What is wrong with the sink now; None: nothing."""
+        return self._writer.failure
+
+    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
+        """Write ``record`` as one line; raise AuditUnavailable unless all of it is there in time."""
+        limit = self._patience if patience is None else max(0.0, min(patience, self._patience))
+        self._writer.submit(Entry(record), limit)
+
+    def tally(self, code: Code) -> None:
+        """Count a refusal with ``code``; each second's counts become one record a code."""
+        self._writer.tally(code)
+
+    def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
+        """Return how records name ``payload``: keyed where the log has a key."""
+        return fingerprint(sha256, payload, key=self._key, fnv1a32=self._fnv1a32)
+
+    def watch(self, on_health: Callable[[bool], None]) -> None:
+        """Call ``on_health`` from now on."""
+        self._writer.on_health = on_health
+
+    def reopen(self) -> None:
+        """Have the next record written to the file that has the log's name then."""
+        self._writer.reopen()
 
     def close(self) -> None:
-        """Close the descriptor; later records raise AuditUnavailable."""
-        with self._lock:
-            descriptor, self._descriptor = self._descriptor, None
-            if descriptor is not None:
-                os.close(descriptor)
+        """Write what still waits and close the sink; later records raise AuditUnavailable."""
+        self._writer.close()
 
     def __enter__(self) -> Self:
         return self
@@ -121,64 +217,15 @@ class AuditLog:
     ) -> None:
         self.close()
 
-    def _recover(self, torn_bytes: int) -> None:
-        """Close an unfinished line, so that the next record is not lost in it."""
-        if torn_bytes:
-            self._torn_bytes = torn_bytes
-            self._write(AuditRecord(kind=Kind.TORN, torn_bytes=torn_bytes), before=b"\n")
 
-    def _write(self, record: AuditRecord, before: bytes = b"") -> None:
-        if self._descriptor is None:
-            raise AuditUnavailable("it is closed")
-        line = before + encode(record, seq=self._seq + 1, boot_id=self.boot_id, nanoseconds=self._clock())
-        try:
-            self._check_identity()
-            written = os.write(self._descriptor, line)
-        except OSError as error:
-            raise AuditUnavailable(_reason(error)) from None
-        if written < len(line):
-            if written >= len(before):
-                self._torn_bytes = written - len(before)
-            raise AuditUnavailable(f"only {written} of {len(line)} bytes were written")
-        self._torn_bytes = 0
-        self._seq += 1
-
-    def _check_identity(self) -> None:
-        """Refuse a log that was deleted or replaced: nobody could read the records that it takes."""
-        if self._path is None:
-            return
-        status = os.lstat(self._path)
-        if (status.st_dev, status.st_ino) != self._identity:
-            raise AuditUnavailable("the file was replaced by another")
+def _sink_at(path: str) -> Sink:
+    if path == STDOUT:
+        return StreamSink(_private_stdout())
+    return FileSink.open(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a symbolic link
 
 
 def _private_stdout() -> int:
     try:
         return os.dup(1)
     except OSError as error:
-        raise AuditUnavailable(_reason(error)) from None
-
-
-def _make_private(descriptor: int) -> None:
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise AuditUnavailable("it is not a regular file")
-    if stat.S_IMODE(status.st_mode) != _FILE_MODE:
-        os.fchmod(descriptor, _FILE_MODE)
-
-
-def _unfinished_bytes(descriptor: int) -> int:
-    """Return how many bytes follow the last newline of the file."""
-    end = os.fstat(descriptor).st_size
-    position = end
-    while position > 0:
-        start = max(0, position - _TAIL_BLOCK)
-        newline = os.pread(descriptor, position - start, start).rfind(b"\n")
-        if newline >= 0:
-            return end - (start + newline + 1)
-        position = start
-    return end
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()
+        raise failure_of(error) from None

@@ -6,48 +6,57 @@ supplies, which must match a strict pattern.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evalward.errors import Code
 from evalward.guard.labels import catalogue_label
-from evalward.guard.rules import SEED_KEYWORDS
+from evalward.guard.rules import SEED_KEYWORDS, Enforcement
 from evalward.guard.target import Profile, Shape, Target
 
 if TYPE_CHECKING:
+    from evalward.audit.fingerprint import Fingerprint
     from evalward.errors import Provenance
     from evalward.guard.verdict import Finding, Verdict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
-_PATTERNS = {
+PATTERNS = {
     name: re.compile(pattern)
     for pattern, names in {
         r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("session", "request_id", "tool", "decision_id"),
-        r"[0-9a-f]{64}": ("code_hash", "policy_digest"),
+        r"[0-9a-f]{32}": ("trace_id",),
+        r"(cert|token|uid):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
+        r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
+        r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}": ("exception_id",),
+        r"[0-9a-f]{64}": ("code_hash", "policy_digest", "manifest_digest", "torn_hash"),
+        r"sha256|hmac-sha256:[0-9a-f]{16}": ("hash_alg",),
+        r"[0-9a-f]{8}": ("fnv1a32",),
+        r"[0-9a-f]{16}": ("key_id",),
         r"[0-9a-f]{12,64}": ("ruleset",),
         r"[a-z][a-z-]{0,63} [0-9]+(\.[0-9]+){1,3}": ("grammar",),
         r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}": ("version",),
     }.items()
     for name in names
 }
-_KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[a-z0-9-]{1,63})?")
-_COUNTS = (
+KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[a-z0-9-]{1,63})?")
+COUNTS = (
     "code_length",
     "elapsed_us",
-    "torn_bytes",
     "argument_bytes",
     "result_bytes",
     "console_bytes",
     "fuel",
     "memory_bytes",
+    "torn_bytes",
+    "unrecorded",
+    "unacknowledged",
+    "gap_us",
+    "count",
 )
 
 
@@ -56,9 +65,14 @@ class Kind(StrEnum):
 
     DECISION = "decision"
     EVALUATION = "evaluation"  # what became of a payload that a decision with the same id allowed
+    REFUSED = "refused"  # how often a code refused requests that get no record each, within one second
     START = "start"
     STOP = "stop"
+    POLICY_LOAD = "policy_load"
+    POLICY_REJECT = "policy_reject"
+    ROTATE = "rotate"  # the first record of a file that goes on with the chain of another
     TORN = "torn"  # the log ended inside a line, which was closed
+    GAP = "gap"  # the sink failed for a while; blocks were answered without a record
 
 
 class Outcome(StrEnum):
@@ -71,57 +85,100 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
+class Integrity(StrEnum):
+    """What the chain proves: without a key, whoever edits a record can recompute every digest after it."""
+
+    KEYED = "tamper-evident"
+    PLAIN = "integrity only, not tamper-evident"
+
+
+class Durability(StrEnum):
+    """What a record that was taken survives: the death of the process, or the loss of power."""
+
+    PROCESS = "process"
+    DISK = "disk"
+
+
+class Reason(StrEnum):
+    """Why there is a GAP or a ROTATE record, or why a START record begins a new chain beside an old one."""
+
+    FULL = "full"
+    DELETED = "deleted"
+    REPLACED = "replaced"
+    READ_ONLY = "read-only"
+    STUCK = "stuck"
+    FAILED = "failed"  # any other error of the sink
+    SIZE = "size"
+    AGE = "age"
+    REOPENED = "reopened"
+    OTHER_KEY = "other-key"  # the old log is of another key, of none, or of another schema
+    UNVERIFIED = "unverified"  # the old log's last line is not what this service wrote
+
+
 _OUTCOMES = {
     Kind.DECISION: frozenset({Outcome.ALLOW, Outcome.DENY, Outcome.ERROR}),
     Kind.EVALUATION: frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.ERROR}),
 }
 
 
-_ENUMS = {
+ENUMS: dict[str, type[StrEnum]] = {
     "kind": Kind,
     "target": Target,
     "shape": Shape,
     "profile": Profile,
+    "enforcement": Enforcement,
     "outcome": Outcome,
     "code": Code,
+    "integrity": Integrity,
+    "durability": Durability,
+    "reason": Reason,
 }
 
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 # One call for all fields of a kind: a service pays for this with each request.
-_enums_of = attrgetter(*_ENUMS)
-_texts_of = attrgetter(*_PATTERNS)
-_counts_of = attrgetter(*_COUNTS)
-_ENUM_TYPES = tuple(_ENUMS.values())
-_FITS = tuple(pattern.fullmatch for pattern in _PATTERNS.values())
+_enums_of = attrgetter(*ENUMS)
+_texts_of = attrgetter(*PATTERNS)
+_counts_of = attrgetter(*COUNTS)
+_ENUM_TYPES = tuple(ENUMS.values())
+_FITS = tuple(pattern.fullmatch for pattern in PATTERNS.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
 
-    ``weakened`` names the weakened controls of a start record; ``torn_bytes`` is the length of the
-    unfinished line that a TORN record closes. ``argument_bytes`` to ``memory_bytes`` are the sizes of an
-    evaluation, ``fuel`` its instructions. Any value outside of its field's pattern or catalogue raises
-    ValueError, and the message names the field, never the value.
+    ``code_hash`` is the payload's digest under ``hash_alg``. ``argument_bytes`` to ``memory_bytes`` are the
+    sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened controls of a START
+    record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN record closes.
+    Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are in the log
+    although their caller was told otherwise, ``gap_us`` is how long it lasted. ``count`` is of a REFUSED
+    record. Any value outside of its field's pattern or catalogue raises ValueError, and the message names
+    the field, never the value.
     """
 
     kind: Kind
     decision_id: str | None = None
+    trace_id: str | None = None
+    principal: str | None = None
     session: str | None = None
     request_id: str | None = None
     tool: str | None = None
+    field_path: str | None = None
     target: Target | None = None
     shape: Shape | None = None
     profile: Profile | None = None
+    enforcement: Enforcement | None = None
     outcome: Outcome | None = None
     code: Code | None = None
     construct: str | None = None
     keyword: str | None = None
     shadow: tuple[str, ...] = ()
+    exception_id: str | None = None
+    hash_alg: str | None = None
     code_hash: str | None = None
+    fnv1a32: str | None = None
     code_length: int | None = None
     policy_digest: str | None = None
+    manifest_digest: str | None = None
     ruleset: str | None = None
     grammar: str | None = None
     version: str | None = None
@@ -132,7 +189,16 @@ class AuditRecord:
     fuel: int | None = None
     memory_bytes: int | None = None
     weakened: tuple[str, ...] = ()
+    integrity: Integrity | None = None
+    key_id: str | None = None
+    durability: Durability | None = None
+    reason: Reason | None = None
     torn_bytes: int | None = None
+    torn_hash: str | None = None
+    unrecorded: int | None = None
+    unacknowledged: int | None = None
+    gap_us: int | None = None
+    count: int | None = None
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -141,20 +207,20 @@ class AuditRecord:
         labels = self.shadow if self.construct is None else (self.construct, *self.shadow)
         if labels and any(catalogue_label(label) != label for label in labels):
             raise ValueError("construct is not a label of the catalogue")
-        if self.weakened and not all(_WEAKENED.fullmatch(name) for name in self.weakened):
-            raise ValueError(f"weakened does not match {_WEAKENED.pattern}")
+        if self.weakened and not all(WEAKENED.fullmatch(name) for name in self.weakened):
+            raise ValueError(f"weakened does not match {WEAKENED.pattern}")
         if self.outcome not in _OUTCOMES.get(self.kind, {None}):
             raise ValueError(f"outcome is not one of those of a {self.kind} record")
 
 
 def _check_shapes(record: AuditRecord) -> None:
-    for value, name, enum in zip(_enums_of(record), _ENUMS, _ENUM_TYPES):  # noqa: B905 - equal by construction
+    for value, name, enum in zip(_enums_of(record), ENUMS, _ENUM_TYPES):  # noqa: B905 - equal by construction
         if value is not None and not isinstance(value, enum):
             raise ValueError(f"{name} is not one of {enum.__name__}")
-    for value, name, fits in zip(_texts_of(record), _PATTERNS, _FITS):  # noqa: B905 - the same
+    for value, name, fits in zip(_texts_of(record), PATTERNS, _FITS):  # noqa: B905 - the same
         if value is not None and not (isinstance(value, str) and fits(value)):
-            raise ValueError(f"{name} does not match {_PATTERNS[name].pattern}")
-    for value, name in zip(_counts_of(record), _COUNTS):  # noqa: B905 - the same
+            raise ValueError(f"{name} does not match {PATTERNS[name].pattern}")
+    for value, name in zip(_counts_of(record), COUNTS):  # noqa: B905 - the same
         if value is not None and not (type(value) is int and value >= 0):
             raise ValueError(f"{name} is not a count")
 
@@ -168,8 +234,12 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     session: str | None = None,
     request_id: str | None = None,
     tool: str | None = None,
+    fingerprint: Fingerprint | None = None,
 ) -> AuditRecord:
-    """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused."""
+    """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused.
+
+    Without a ``fingerprint`` the payload's SHA-256 is recorded.
+    """
     return AuditRecord(
         kind=Kind.DECISION,
         decision_id=decision_id,
@@ -179,12 +249,16 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         target=verdict.target,
         shape=verdict.shape,
         profile=verdict.profile,
+        enforcement=verdict.enforcement,
+        exception_id=verdict.exception_id,
         outcome=Outcome.ALLOW if verdict.allowed else Outcome.DENY,
         code=verdict.code,
         construct=None if verdict.construct is None else catalogue_label(verdict.construct),
-        keyword=verdict.keyword,
+        keyword=verdict.keyword if verdict.withheld is None else verdict.withheld.keyword,
         shadow=_labels(verdict.shadow),
-        code_hash=verdict.code_hash,
+        hash_alg="sha256" if fingerprint is None else fingerprint.hash_alg,
+        code_hash=verdict.code_hash if fingerprint is None else fingerprint.code_hash,
+        fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
         code_length=verdict.code_length,
         policy_digest=provenance.policy_digest,
         ruleset=provenance.ruleset_digest,
@@ -194,35 +268,9 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     )
 
 
-def encode(record: AuditRecord, *, seq: int, boot_id: str, nanoseconds: int) -> bytes:
-    """Return the record as one JSON line, newline included.
-
-    ``seq`` counts the records of one ``boot_id`` from 1; ``nanoseconds`` since the epoch become ``ts`` in
-    UTC (RFC 3339, microseconds).
-    """
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    fields = zip(AuditRecord.__slots__, _fields_of(record))  # noqa: B905 - equal by construction
-    line: dict[str, Any] = {
-        "v": SCHEMA_VERSION,
-        "seq": seq,
-        "ts": f"{_date_and_time(seconds)}.{rest // 1_000:06d}Z",
-        "boot_id": boot_id,
-        **{name: value for name, value in fields if value is not None and value != ()},
-    }
-    return _ENCODER.encode(line).encode("ascii") + b"\n"
-
-
-_fields_of = attrgetter(*AuditRecord.__slots__)
-
-
-@lru_cache(maxsize=2)
-def _date_and_time(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
-
-
 def _labels(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     return tuple(sorted({catalogue_label(finding.construct) for finding in findings})) if findings else ()
 
 
 def _is_keyword_id(text: str) -> bool:
-    return text in SEED_KEYWORDS or _KEYWORD_ID.fullmatch(text) is not None
+    return text in SEED_KEYWORDS or KEYWORD_ID.fullmatch(text) is not None

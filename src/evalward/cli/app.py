@@ -24,6 +24,7 @@ class _Commands(LazyGroup):
         "policy": "evalward.cli.policy:app",
         "corpus": "evalward.cli.corpus:app",
         "eval": "evalward.cli.eval:eval_command",
+        "audit": "evalward.cli.audit:app",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
     }

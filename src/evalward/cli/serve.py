@@ -18,7 +18,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from evalward.audit import SCHEMA_VERSION, AuditLog
+from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
+from evalward.cli.audit_place import default_audit_log
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
 from evalward.guard import judge
@@ -33,7 +34,10 @@ from evalward.server.tls import TlsFiles
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
 DEFAULTS = Settings()
-SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
+SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+# The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
+# long as another thread parses.
+SWITCH_SECONDS = 0.0005
 
 
 class BareAllowEval(TyperCommand):
@@ -42,12 +46,6 @@ class BareAllowEval(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Spell out the bare flag, then parse."""
         return super().parse_args(ctx, ["--allow-eval=all" if arg == "--allow-eval" else arg for arg in args])
-
-
-def _default_audit_log() -> Path:
-    """Return the log's place in the XDG base directory for state."""
-    home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "evalward" / "audit.jsonl"
 
 
 def _targets(value: str) -> frozenset[Target]:
@@ -92,9 +90,45 @@ def run(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(
             envvar="EVALWARD_AUDIT_LOG",
-            help="The audit log. [default: evalward/audit.jsonl in XDG_STATE_HOME or ~/.local/state]",
+            help="The audit log; - is stdout. [default: evalward/audit.jsonl in XDG_STATE_HOME or ~/.local/state]",
         ),
     ] = None,
+    audit_key: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="EVALWARD_AUDIT_KEY",
+            help="A private file of 32 bytes or more: makes the audit log tamper-evident.",
+        ),
+    ] = None,
+    audit_durability: Annotated[
+        Durability,
+        typer.Option(
+            envvar="EVALWARD_AUDIT_DURABILITY",
+            help="What a record survives before its reply: the process's death, or the loss of power.",
+        ),
+    ] = Durability.PROCESS,
+    audit_rotate_bytes: Annotated[
+        int | None,
+        typer.Option(envvar="EVALWARD_AUDIT_ROTATE_BYTES", min=1, help="Begin a new file past this size."),
+    ] = None,
+    audit_rotate_hours: Annotated[
+        float | None,
+        typer.Option(envvar="EVALWARD_AUDIT_ROTATE_HOURS", min=0, help="Begin a new file past this age."),
+    ] = None,
+    audit_fnv1a32: Annotated[
+        bool,
+        typer.Option(
+            "--audit-fnv1a32",
+            envvar="EVALWARD_AUDIT_FNV1A32",
+            help="Add each payload's FNV-1a to its record.",
+        ),
+    ] = False,
+    audit_timeout_ms: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_AUDIT_TIMEOUT_MS", min=1, max=60_000, help="How long a record may take."
+        ),
+    ] = 1_000,
     reflection: Annotated[
         bool, typer.Option("--reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection.")
     ] = DEFAULTS.reflection,
@@ -168,6 +202,8 @@ def run(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
+    SIGHUP goes on in the file that has the audit log's name then, where the old one was renamed.
+
     \b
     Examples:
       evalward serve --allow-eval=renderer
@@ -179,6 +215,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+    sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
         queue=queue,
@@ -193,7 +230,8 @@ def run(  # noqa: PLR0913 - one parameter per option
     )
     try:
         effective = _policy(policy, targets)
-        log_path = audit_log or _default_audit_log()
+        key = None if audit_key is None else load_key(audit_key)
+        log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _signals_held():
@@ -201,7 +239,16 @@ def run(  # noqa: PLR0913 - one parameter per option
                 judge,
                 policy=effective,
                 provenance=provenance(effective),
-                audit_log=AuditLog.open(log_path),
+                audit_log=AuditLog.open(
+                    log_path,
+                    key=key,
+                    durability=audit_durability,
+                    rotation=Rotation(
+                        audit_rotate_bytes, None if audit_rotate_hours is None else audit_rotate_hours * 3600
+                    ),
+                    fnv1a32=audit_fnv1a32,
+                    patience=audit_timeout_ms / 1000,
+                ),
                 settings=settings,
                 token=token,
             )
@@ -213,7 +260,8 @@ def run(  # noqa: PLR0913 - one parameter per option
             server.warm_up()
             if parent:
                 when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
-            signal.sigwait(SIGNALS)
+            while signal.sigwait(SIGNALS) == signal.SIGHUP:
+                server.reopen_audit_log()
             server.stop()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
@@ -263,8 +311,10 @@ def _announce(bound: list[str], log_path: Path) -> None:
         "version": version("evalward"),
         "pid": os.getpid(),
     }
-    sys.stdout.write(json.dumps(ready, separators=(",", ":")) + "\n")
-    sys.stdout.flush()
+    # With the audit log on stdout, stdout has records and nothing else.
+    stream = sys.stderr if str(log_path) == STDOUT else sys.stdout
+    stream.write(json.dumps(ready, separators=(",", ":")) + "\n")
+    stream.flush()
 
 
 def _fail(message: str) -> None:

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 class Case:
     """The parts of one request that every step needs.
 
-    ``stage`` is the record that is due next: a decision, or, once the payload was allowed, an evaluation.
+    ``stage`` is the record that is due next: a decision, or, once the payload was allowed, an evaluation;
+    ``patience`` the caller's time in seconds when the request came (None: no end).
     """
 
-    __slots__ = ("decision_id", "reading", "stage", "started")
+    __slots__ = ("decision_id", "patience", "reading", "stage", "started")
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, patience: float | None = None) -> None:
         self.started = time.perf_counter()
+        self.patience = patience
         self.decision_id = os.urandom(16).hex()
         self.reading = reading
         self.stage = Kind.DECISION
@@ -39,3 +41,8 @@ class Case:
     def left_of(self, seconds: float | None) -> float | None:
         """Return how much is left of the ``seconds`` that the caller gave at the start; None: no end."""
         return None if seconds is None else seconds - (time.perf_counter() - self.started)
+
+    @property
+    def left(self) -> float | None:
+        """How much is left of the caller's time in seconds; None: no end."""
+        return self.left_of(self.patience)

@@ -75,7 +75,7 @@ class Decider:
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        case = Case(Reading(wire))
+        case = Case(Reading(wire), remaining)
         return self.answer(case, lambda: self._decided(case, remaining, stopping=stopping))
 
     def answer(self, case: Case, step: Callable[[], Answer]) -> Answer:

@@ -80,7 +80,7 @@ class Evaluator:
     def evaluate(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> Answer:
         """Answer the serialised EvaluateRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = EvaluateReading(wire)
-        case = Case(reading)
+        case = Case(reading, remaining)
         return self._decider.answer(
             case, lambda: self._evaluated(case, reading, remaining, stopping=stopping)
         )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("evalward.server")
 
+# The part of the caller's remaining time that a record may take, so that a refusal still arrives in time.
+PATIENCE_SHARE = 0.8
+
 
 class Ledger:
     """Records of one service in one audit log; each says whether it was really kept."""
@@ -33,6 +36,7 @@ class Ledger:
         """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
         received = case.reading.received
         audited = self._append(
+            case,
             decision_record(
                 verdict,
                 decision_id=case.decision_id,
@@ -40,7 +44,8 @@ class Ledger:
                 elapsed_us=case.elapsed_us,
                 session=received.session_id or None,
                 request_id=received.request_id or None,
-            )
+                fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
+            ),
         )
         if verdict.allowed and not audited:
             raise CodedError(
@@ -60,7 +65,9 @@ class Ledger:
         outcome = Outcome.COMPLETED
         if code is not None:
             outcome = Outcome.ERROR if REGISTRY[code].is_infrastructure else Outcome.FAILED
+        fingerprint = self._audit_log.fingerprint(verdict.code_hash, case.reading.received.code)
         audited = self._append(
+            case,
             AuditRecord(
                 kind=Kind.EVALUATION,
                 decision_id=case.decision_id,
@@ -69,9 +76,12 @@ class Ledger:
                 target=verdict.target,
                 shape=evaluation.shape,
                 profile=verdict.profile,
+                enforcement=verdict.enforcement,
                 outcome=outcome,
                 code=code,
-                code_hash=verdict.code_hash,
+                hash_alg=fingerprint.hash_alg,
+                code_hash=fingerprint.code_hash,
+                fnv1a32=fingerprint.fnv1a32,
                 code_length=verdict.code_length,
                 policy_digest=self._provenance.policy_digest,
                 ruleset=self._provenance.ruleset_digest,
@@ -83,7 +93,7 @@ class Ledger:
                 console_bytes=sum(len(line.text.encode()) for line in evaluation.console),
                 fuel=evaluation.fuel,
                 memory_bytes=evaluation.memory,
-            )
+            ),
         )
         if code is None and not audited:
             raise CodedError(
@@ -99,10 +109,13 @@ class Ledger:
             return False
         # A flood of refusals for want of room must not fill the disk; behind an ALLOW, each has its record.
         if code is Code.OVERLOADED and case.stage is Kind.DECISION:
+            self._audit_log.tally(code)
             return False
         refused = Outcome.DENY if case.stage is Kind.DECISION else Outcome.FAILED
         received = case.reading.received
+        fingerprint = self._audit_log.fingerprint(code_hash, received.code)
         return self._append(
+            case,
             AuditRecord(
                 kind=case.stage,
                 decision_id=case.decision_id,
@@ -112,19 +125,22 @@ class Ledger:
                 shape=received.shape,
                 outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
                 code=code,
-                code_hash=code_hash,
+                hash_alg=fingerprint.hash_alg,
+                code_hash=fingerprint.code_hash,
+                fnv1a32=fingerprint.fnv1a32,
                 code_length=len(received.code),
                 policy_digest=self._provenance.policy_digest,
                 ruleset=self._provenance.ruleset_digest,
                 grammar=self._provenance.grammar_version,
                 version=self._provenance.service_version,
                 elapsed_us=case.elapsed_us,
-            )
+            ),
         )
 
-    def _append(self, record: AuditRecord) -> bool:
+    def _append(self, case: Case, record: AuditRecord) -> bool:
+        left = case.left
         try:
-            self._audit_log.append(record)
+            self._audit_log.append(record, patience=None if left is None else left * PATIENCE_SHARE)
         except AuditUnavailable as failure:
             LOG.error("%s", failure)  # noqa: TRY400 - the cause is in the text
             return False

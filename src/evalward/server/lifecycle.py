@@ -172,6 +172,7 @@ class Server:
             insecure_remote=settings.insecure_remote,
         )
         self._weakened = _weakened(policy, settings)
+        audit_log.watch(self._follow_sink)
 
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
         """Bind and serve; return the real addresses. Raise ListenError, or AuditUnavailable."""
@@ -181,9 +182,13 @@ class Server:
         except Exception:
             self._listener.close()
             raise
-        self._grpc.start()
         self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        self._grpc.start()
         return bound
+
+    def reopen_audit_log(self) -> None:
+        """Go on in the file that has the log's name now, where the old one was renamed."""
+        self._audit_log.reopen()
 
     def warm_up(self) -> None:
         """Begin to build the sandbox's engine, if it is wanted: after the start, which must not wait for it."""
@@ -211,9 +216,18 @@ class Server:
         for name in (health.OVERALL_HEALTH, SERVICE_NAME):
             self._health.set(name, status)
 
+    def _follow_sink(self, is_healthy: bool) -> None:  # noqa: FBT001 - the signature is the log's
+        status = health_pb2.HealthCheckResponse
+        self._set_health(status.SERVING if is_healthy else status.NOT_SERVING)
+
     def _lifecycle_record(self, kind: Kind) -> AuditRecord:
+        terms = self._audit_log.terms if kind is Kind.START else None
         return AuditRecord(
             kind=kind,
+            integrity=None if terms is None else terms.integrity,
+            key_id=None if terms is None else terms.key_id,
+            durability=None if terms is None else terms.durability,
+            reason=None if terms is None else terms.reset,
             policy_digest=self._provenance.policy_digest,
             ruleset=self._provenance.ruleset_digest,
             grammar=self._provenance.grammar_version,

@@ -1,0 +1,40 @@
+"""How a record names a payload without holding it: SHA-256, keyed where a key is given, and FNV-1a beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from evalward.audit.key import AuditKey
+
+SHA256: Final = "sha256"
+_FNV_OFFSET: Final = 0x811C9DC5
+_FNV_PRIME: Final = 0x01000193
+
+
+class Fingerprint(NamedTuple):
+    """The digests of one payload as a record carries them, each in lowercase hexadecimal."""
+
+    hash_alg: str
+    code_hash: str
+    fnv1a32: str | None = None
+
+
+def fingerprint(sha256: str, payload: bytes, *, key: AuditKey | None, fnv1a32: bool = False) -> Fingerprint:
+    """Return the fingerprint of ``payload``, whose SHA-256 is ``sha256`` in hexadecimal.
+
+    Under a key it is the HMAC-SHA-256 of that digest: short payloads are guessable, so that their bare digest
+    in a log would tell them (service.md, Audit log).
+    """
+    short = fnv1a(payload) if fnv1a32 else None
+    if key is None:
+        return Fingerprint(SHA256, sha256, short)
+    return Fingerprint(f"hmac-sha256:{key.id}", key.payload_hash(bytes.fromhex(sha256)), short)
+
+
+def fnv1a(data: bytes) -> str:
+    """Return the 32-bit FNV-1a hash of ``data`` as 8 hex digits ; it correlates, it proves nothing."""
+    value = _FNV_OFFSET
+    for byte in data:
+        value = (value ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+    return f"{value:08x}"

@@ -1,0 +1,254 @@
+"""The real server while its audit log fails in every way: no ALLOW, blocks still answered, health follows, recovery."""
+
+import fcntl
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from evalward.audit.read import read_files
+from evalward.audit.verify import verify
+from evalward.v1 import evalward_pb2 as pb
+from evalward.v1.evalward_pb2_grpc import GuardServiceStub
+
+EVALWARD = Path(sys.executable).with_name("evalward")
+ALLOWED = b"document.title"
+BLOCKED = b"process['exit'](0)"
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+Serve = Callable[..., Any]
+
+
+def request(code: bytes) -> pb.ValidateRequest:
+    return pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER)
+
+
+class Watched:
+    """A server under test: its verdicts, and its health as a Watch stream tells it."""
+
+    def __init__(self, address: str) -> None:
+        self._channel = grpc.insecure_channel(address)
+        self._stub = GuardServiceStub(self._channel)
+        self._health = health_pb2_grpc.HealthStub(self._channel).Watch(
+            health_pb2.HealthCheckRequest(), timeout=60
+        )
+        self.wait_for(SERVING)
+
+    def wait_for(self, status: int) -> None:
+        """Return when health has ``status``; gRPC's own deadline ends the wait if it never has."""
+        for said in self._health:
+            if said.status == status:
+                return
+
+    def allows(self) -> bool:
+        """Whether an ordinary payload is allowed; anything but AUDIT_UNAVAILABLE instead is an error."""
+        try:
+            answer = self._stub.Validate(request(ALLOWED), timeout=20)
+        except grpc.RpcError as failure:
+            if (failure.details() or "").startswith("AUDIT_UNAVAILABLE"):
+                return False
+            raise
+        assert json.loads(answer.envelope)["_meta"]["audited"] is True
+        return True
+
+    def audits_block(self) -> bool:
+        """Whether the block that it gives is recorded."""
+        answer = self._stub.Validate(request(BLOCKED), timeout=20)
+        assert answer.error.code == "EVAL_BLOCKED_CONSTRUCT"
+        return bool(json.loads(answer.envelope)["_meta"]["audited"])
+
+    def close(self) -> None:
+        self._health.cancel()
+        self._channel.close()
+
+
+@pytest.fixture
+def watch() -> Iterator[Callable[[str], Watched]]:
+    made: list[Watched] = []
+
+    def begin(address: str) -> Watched:
+        made.append(Watched(address))
+        return made[-1]
+
+    yield begin
+    for each in made:
+        each.close()
+
+
+def limit_size(pid: int, size: int) -> None:
+    """Let the files of a process grow no further: to it that is a disk without room."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
+
+
+def fill(process: Any) -> Callable[[], None]:
+    limit_size(process.popen.pid, process.log.stat().st_size + 100)
+    return lambda: limit_size(process.popen.pid, resource.RLIM_INFINITY)
+
+
+def delete(process: Any) -> Callable[[], None]:
+    process.log.unlink()
+    process.log.mkdir()  # so that no new file can take its place yet
+    healed: Callable[[], None] = process.log.rmdir
+    return healed
+
+
+def replace(process: Any) -> Callable[[], None]:
+    process.log.rename(process.log.with_name("aside"))
+    process.log.symlink_to("elsewhere")
+    healed: Callable[[], None] = process.log.unlink
+    return healed
+
+
+def make_read_only(process: Any) -> Callable[[], None]:
+    process.log.chmod(0o400)
+    return lambda: process.log.chmod(0o600)
+
+
+@pytest.mark.parametrize(
+    ("harm", "reasons"),
+    [
+        (fill, {"full"}),
+        (delete, {"deleted", "replaced", "failed"}),
+        (replace, {"replaced", "failed"}),
+        (make_read_only, {"read-only"}),
+    ],
+)
+def test_no_allow_without_a_record_and_recovery_by_itself(
+    harm: Callable[[Any], Callable[[], None]],
+    reasons: set[str],
+    serve: Serve,
+    watch: Callable[[str], Watched],
+) -> None:
+    process = serve("--listen", "127.0.0.1:0", "--allow-eval")
+    server = watch(process.listen[0])
+    assert server.allows()
+    assert server.audits_block()
+
+    heal = harm(process)
+    assert not server.allows()
+    server.wait_for(NOT_SERVING)
+    assert not server.audits_block()
+    assert not server.allows()
+    heal()
+    server.wait_for(SERVING)
+    assert server.allows()
+    assert server.audits_block()
+
+    gap = next(json.loads(line) for line in process.log.read_bytes().splitlines() if b'"gap"' in line)
+    assert gap["unrecorded"] == 3
+    assert gap["reason"] in reasons
+    code, _ = process.terminate()
+    assert code == 0
+    if harm in {fill, make_read_only}:
+        assert verify(read_files([process.log])).fault is None
+
+
+def fill_up(path: Path) -> None:
+    """Write to a file until its file system is full."""
+    with path.open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(b"#" * 1024)
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a mount namespace")
+def test_a_file_system_without_room_stops_allows_until_there_is_some(
+    tmp_path: Path, watch: Callable[[str], Watched]
+) -> None:
+    """A file system of 64 KB, which the server alone sees, and which another file fills."""
+    (tmp_path / "small").mkdir()
+    script = 'mount -t tmpfs -o size=64k none "$1/small" && shift && exec "$@"'
+    command = [str(EVALWARD), "serve", "--listen", "127.0.0.1:0", "--allow-eval"]
+    command += ["--audit-log", str(tmp_path / "small" / "audit.jsonl")]
+    with subprocess.Popen(
+        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", tmp_path, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line:
+            pytest.skip("this machine gives no mount namespace to a user")
+        try:
+            inside = Path(f"/proc/{process.pid}/root{tmp_path}/small")
+            server = watch(json.loads(line)["listen"][0])
+            assert server.allows()
+            fill_up(inside / "ballast")
+            # The page of the log's last record still has room for some.
+            while server.allows():
+                pass
+            server.wait_for(NOT_SERVING)
+            assert not server.audits_block()
+            (inside / "ballast").unlink()
+            server.wait_for(SERVING)
+            assert server.allows()
+            found = verify(read_files([inside / "audit.jsonl"]))
+            assert (found.fault, found.gaps) == (None, 1)
+        finally:
+            process.terminate()
+
+
+def test_a_reader_that_does_not_read_stops_allows_until_it_does(
+    tmp_path: Path, watch: Callable[[str], Watched]
+) -> None:
+    """The log is on stdout, and nobody empties that pipe: the write itself hangs."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    flags = ["--listen", "127.0.0.1:0", "--allow-eval", "--audit-log", "-", "--audit-timeout-ms", "500"]
+    with subprocess.Popen(
+        [EVALWARD, "serve", *flags], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as process:
+        os.close(writer)
+        try:
+            assert process.stderr is not None
+            server = watch(
+                json.loads(next(line for line in process.stderr if line.startswith("{")))["listen"][0]
+            )
+            allowed = 0
+            while server.allows():
+                allowed += 1
+            assert allowed > 1
+            server.wait_for(NOT_SERVING)
+            assert not server.audits_block()
+            assert not server.allows()
+
+            os.set_blocking(reader, False)
+            data = drained(reader)
+            server.wait_for(SERVING)
+            assert server.allows()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=30) == 0
+            data += drained(reader)
+        finally:
+            process.kill()
+            os.close(reader)
+    found = verify([("stdout", data)])
+    assert (found.fault, found.gaps) == (None, 1)
+    kinds = [json.loads(line)["kind"] for line in data.splitlines()]
+    assert (kinds[0], kinds[-1]) == ("start", "stop")
+
+
+def drained(descriptor: int) -> bytes:
+    """Return what is in the pipe now."""
+    data = b""
+    while True:
+        try:
+            more = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return data
+        if not more:
+            return data
+        data += more
