@@ -179,20 +179,33 @@ class Calls(Iteration):
                 self.settle(target, value, start, end)
             return V_UNDEFINED
         if target.kind == "proxy":
-            return self._call_proxy(target, args, rest, start, end)
+            return self.call_proxy(target, this, args, rest, start, end)
         if target.unit is None or target.kind == "class":
             return BOTTOM
         return self.enter(target, this, args, rest)
 
-    def _call_proxy(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    def call_proxy(
+        self,
+        target: HeapObject,
+        this: Value,
+        args: Sequence[Value],
+        rest: Value,
+        start: int,
+        end: int,
+        trap: str = "apply",
     ) -> Value:
+        """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
         self.leak(everything, Flow.ARGUMENT, start, end)
-        made = self.call(target.elements, V_UNDEFINED, args, start, end, rest)
-        return join(join(V_U1, made), target.elements)  # a trap's result is among the elements
+        given = self.allocate("array", start, "trapped")
+        self.inexact(given)
+        self.put_element(given, join(everything, V_UNDEFINED))
+        trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
+        made = join(self.trapped(target, trap, trapped_args, start, end), V_U1)
+        made = join(made, self.call(target.elements, this, args, start, end, rest))
+        return join(made, target.elements)  # a trap's result is among the elements
 
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
         """Join arguments into a payload function and return what it gives."""
@@ -257,6 +270,7 @@ class Calls(Iteration):
         if unit.generator:
             made = self.allocate("generator", unit.start, "generator")
             made.unit = unit
+            self.put_prototype(made, self.get(of(target), "prototype", unit.start, unit.start))
             self.put_element(made, self.read(unit.yielded))
             self.put(made, "@@returned", self.read(unit.result))
             return of(made)
@@ -288,6 +302,6 @@ class Calls(Iteration):
             if wraps:
                 for instance in made:
                     if isinstance(instance, HeapObject) and native is not None:
-                        self.put(instance, "@@primitive", native(self, call))
+                        natives.objects.wrap(self, instance, native(self, call))
             return made
         return self.materialize(entry.result, call.start)

@@ -190,7 +190,10 @@ class Catalogued(Operators):
     def prototype_object(self, function: HeapObject) -> HeapObject:
         """Return the ``prototype`` object of a payload function."""
         made = self.allocate("object", function.start, "prototype")
-        made.properties.setdefault("constructor", of(function))
+        if function.unit is not None and function.unit.generator:
+            made.prototype = of(known("Iterator.prototype"))
+        else:
+            made.properties.setdefault("constructor", of(function))
         return made
 
     def prototype_of(self, atom: Atom) -> Value:

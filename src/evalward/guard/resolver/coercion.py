@@ -217,9 +217,7 @@ class Coercion(Judgement):
             if index:
                 pieces.append(of(separator))
             cleaned = frozenset(
-                "" if atom is target or atom is UNDEFINED or atom is NULL else atom
-                for atom in item
-                if atom is not target
+                "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
             pieces.append(self.strings(cleaned, start, end))
         return self.concatenated(pieces)

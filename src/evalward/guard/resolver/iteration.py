@@ -9,6 +9,7 @@ from evalward.guard.resolver.inlining import Inlining
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     ANY_STRING,
+    ANY_SYMBOL,
     BOTTOM,
     V_U1,
     V_UNDEFINED,
@@ -84,6 +85,18 @@ class Iteration(Inlining):
         if not isinstance(atom, HeapObject):
             return self.get_element(atom, start)
         atom.readers.add(self.unit)
+        if atom.kind == "proxy":
+            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            given = self.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
+            made = self.call(given, of(atom), (), start, end)
+            if self._nesting >= _MAX_NESTING:
+                return V_U1
+            self._nesting += 1
+            try:
+                through = join(self.iterated(inner, None, start, end), self.iterated(made, None, start, end))
+            finally:
+                self._nesting -= 1
+            return join(join(through, atom.contents()), V_U1)
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
             self.use(iterator, Flow.CALLBACK, start, end)

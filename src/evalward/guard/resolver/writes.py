@@ -10,6 +10,7 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.sinks import Sinks
 from evalward.guard.resolver.values import (
     ANY_STRING,
+    BOTTOM,
     SELECTED,
     SELECTED_PROTOTYPE,
     V_U1,
@@ -155,6 +156,26 @@ class Writes(Sinks):
                 return
             parent = above[0]
 
+    def set_through_super(
+        self, above: Value, this: Value, key: Value, value: Value, start: int, end: int
+    ) -> None:
+        """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
+        resolved = self.key(key, start, end)
+        for atom in this:
+            if not isinstance(atom, HeapObject):
+                self.set_computed(of(atom), key, value, start, end)
+                continue
+            for name in resolved.names:
+                for parent in above:
+                    self._inherited_setter(parent, atom, name, value, start, end)
+                self.put(atom, name, value)
+            if resolved.unknown or resolved.numeric:
+                for parent in above:
+                    if isinstance(parent, HeapObject):
+                        for setter in parent.setters.values():
+                            self.call(setter, of(atom), (value,), start, end)
+                self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
+
     def _set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
         entry = self.catalogue.get(atom.path)
         if name == "prepareStackTrace":
@@ -252,6 +273,10 @@ class Writes(Sinks):
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 continue
+            if atom.kind == "proxy":
+                inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+                self.define(inner, key, descriptor, start, end)
+                self.trapped(atom, "defineProperty", (key, descriptor), start, end)
             if resolved.unknown or resolved.numeric:
                 self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self.leak(callables | setters, Flow.PROPERTY, start, end)

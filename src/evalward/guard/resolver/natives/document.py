@@ -10,6 +10,7 @@ from evalward.guard.resolver.sinks import INJECTION
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
+    BOTTOM,
     DATA,
     TEXT,
     UNDEFINED,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _TEXTUAL = {ANY_STRING, TEXT, ACTIVE, DATA}
 _ELEMENT = of(known("Element"))
+_DISPATCHED = "dispatched events"
 
 
 def _url(run: Calls, call: Call) -> Value:
@@ -91,7 +93,9 @@ def _create_element(run: Calls, call: Call) -> Value:
 def _listener(run: Calls, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    event = run.instance("Event.prototype", call.start)
+    made = run.instance("Event.prototype", call.start)
+    run.patches.readers.add(run.unit)
+    event = join(made, run.patches.properties.get(_DISPATCHED, BOTTOM))
     for atom in event:
         if isinstance(atom, HeapObject):
             current = (
@@ -113,6 +117,26 @@ def _listener(run: Calls, call: Call) -> Value:
             )
             run.escape_object(atom)
     return V_UNDEFINED
+
+
+def _event(run: Calls, call: Call) -> Value:
+    """Make an event, which carries what its options hold: ``detail``, ``data`` and the rest."""
+    made = run.instance("Event.prototype", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            for source in call.arg(1):
+                if isinstance(source, HeapObject):
+                    source.readers.add(run.unit)
+                    for name, value in source.properties.items():
+                        run.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
+    return made
+
+
+def _dispatch(run: Calls, call: Call) -> Value:
+    """``dispatchEvent``: every listener of the payload may get this event."""
+    run.put(run.patches, _DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return V_BOOLEAN
 
 
 def _navigate(run: Calls, call: Call) -> Value:
@@ -196,6 +220,9 @@ TRANSFER: dict[str, Transfer] = {
     "Element.setAttributeNS": _set_attribute,
     "Element.addEventListener": _listener,
     "addEventListener": _listener,
+    "EventClass": _event,
+    "Element.dispatchEvent": _dispatch,
+    "dispatchEvent": _dispatch,
     "Observer": _observer,
     "location.assign": _navigate,
     "location.replace": _navigate,

@@ -113,6 +113,8 @@ class Makers(Members):
                         target.uncertain.add(name) if name not in target.properties else None
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
+                    if name not in target.properties:
+                        target.uncertain.add(name)
                     self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
                     self.put_or_add(target, str(index), item)

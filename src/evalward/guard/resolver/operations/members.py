@@ -64,7 +64,12 @@ class Members(Names):
         super_unit = self.lowered.supers.get(instruction[2])
         owner = self.values[instruction[2]] if super_unit is None else self.read(super_unit.this)
         key, value = instruction[3], self.values[instruction[4]]
-        if type(key) is str:
+        if super_unit is not None:
+            names = of(key) if type(key) is str else self.values[key]
+            self.set_through_super(
+                self.values[instruction[2]], owner, names, value, instruction[5], instruction[6]
+            )
+        elif type(key) is str:
             self.set(owner, key, value, instruction[5], instruction[6])
         else:
             self.set_computed(owner, self.values[key], value, instruction[5], instruction[6])
