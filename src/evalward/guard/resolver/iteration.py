@@ -8,9 +8,9 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.inlining import Inlining
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
+    CHARACTER,
     V_U1,
     V_UNDEFINED,
     Known,
@@ -81,7 +81,7 @@ class Iteration(Inlining):
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(ANY_STRING)  # noqa: PLR2004 - a small set
+            return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
         if not isinstance(atom, HeapObject):
             return self.get_element(atom, start)
         atom.readers.add(self.unit)

@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
     DATA,
+    DECODED,
     STRING_UNKNOWNS,
     TEXT,
     Value,
@@ -20,6 +21,9 @@ from evalward.guard.resolver.values import (
 
 _SCRIPT_URL = re.compile(
     r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
+)
+_URL_ATTRIBUTES = frozenset(
+    {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
 )
 INJECTION = "dom-script-injection"
 
@@ -40,6 +44,8 @@ class Sinks(UnknownKeys):
             case "html" | "script":
                 if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                elif certain and DECODED in value:
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
                 elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
             case "attribute":
@@ -50,6 +56,8 @@ class Sinks(UnknownKeys):
                     self.report("navigation", 4, start, end, None, "the page is left")
                 if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
+                elif certain and DECODED in value:
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
@@ -64,7 +72,8 @@ class Sinks(UnknownKeys):
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
-        self.sink("url", value, start, end)
+        telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
+        self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)
         for atom in name:
             if type(atom) is str:
@@ -73,7 +82,7 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
+            elif atom is TEXT or atom is DATA or atom is DECODED or (self.strict and atom is ANY_STRING):
                 self.report(
                     "dynamic-key",
                     1,

@@ -201,7 +201,7 @@ class Writes(Sinks):
             if register is not None:
                 self.write(register, value)
         if name in _ATTRIBUTE_VALUES:
-            self.sink("url", value, start, end)
+            self.sink("url", value, start, end, certain=False)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
         if kind is not None:
             self.sink(kind, value, start, end)

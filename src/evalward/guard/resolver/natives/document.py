@@ -9,9 +9,10 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.sinks import INJECTION
 from evalward.guard.resolver.values import (
     ACTIVE,
-    ANY_STRING,
     BOTTOM,
     DATA,
+    DECODED,
+    STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
     V_BOOLEAN,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
-_TEXTUAL = {ANY_STRING, TEXT, ACTIVE, DATA}
+_TEXTUAL = STRING_UNKNOWNS | {DATA}
+_OUTSIDE = {TEXT, DATA, DECODED}
 _ELEMENT = of(known("Element"))
 _DISPATCHED = "dispatched events"
 
@@ -83,7 +85,7 @@ def _create_element(run: Calls, call: Call) -> Value:
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
-        elif atom is TEXT or atom is DATA or run.strict:
+        elif atom in _OUTSIDE or run.strict:
             run.report(
                 INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
             )

@@ -175,6 +175,7 @@ class Members(Names):
                 continue
             entry = self.catalogue.get(atom.path)
             outside = resolved.tainted or any(is_tainted(value) for value in args)
+            outside = outside or resolved.decoded
             if entry.sinks or (entry.unresolved == "playwright" and (outside or self.strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
                 self.report("dynamic-key", 1, start, end, atom, note)

@@ -1,0 +1,86 @@
+"""Strings that are not known: what is still known of them when they are put together or taken apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.spelling import is_elsewhere, may_hold, may_spell
+from evalward.guard.resolver.values import (
+    ACTIVE,
+    CHARACTER,
+    DECODED,
+    PREFIXED,
+    TEXT,
+    V_STRING,
+    Value,
+    is_active,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SPELT = frozenset({DECODED, CHARACTER, PREFIXED})
+_MAX_GLUED = 4_096
+
+
+def unresolved_text(pieces: Sequence[Value]) -> Value:
+    """Return the concatenation of values that are not all known."""
+    if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
+        return of(ACTIVE)
+    if any(TEXT in piece for piece in pieces):
+        return of(TEXT)
+    pieces = [piece for piece in pieces if piece != _EMPTY]
+    if len(pieces) == 1:
+        return pieces[0] & (_SPELT | V_STRING) or V_STRING
+    decoded = sum(bool(piece & _SPELT) for piece in pieces)
+    constants = [atom for piece in pieces for atom in piece if type(atom) is str]
+    lone = decoded == 1 and all(not piece & {DECODED, PREFIXED} for piece in pieces)
+    if not (decoded and not lone) and not may_spell(constants):
+        return V_STRING
+    head = [atom for atom in pieces[0] if type(atom) is str]
+    if head and len(head) == len(pieces[0]) and all(is_elsewhere(text) for text in head):
+        return of(PREFIXED)
+    return of(PREFIXED) if pieces[0] == of(PREFIXED) else of(DECODED)
+
+
+_EMPTY = of("")
+
+
+def _is_active_together(pieces: Sequence[Value]) -> bool:
+    """Whether constant pieces are active markup, one by one or all together: what stands between may be empty."""
+    glued = ""
+    for piece in pieces:
+        constants = [atom for atom in piece if type(atom) is str]
+        if any(is_active(text) for text in constants):
+            return True
+        if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
+            glued += constants[0]
+    return is_active(glued)
+
+
+def part_of(value: Value) -> Value:
+    """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
+    if TEXT in value:
+        return of(TEXT)
+    if value & {DECODED, PREFIXED}:
+        return of(DECODED)
+    if CHARACTER in value:
+        return of(CHARACTER)
+    constants = [atom for atom in value if type(atom) is str]
+    if may_hold(constants):
+        return of(DECODED)
+    return of(CHARACTER) if constants else V_STRING
+
+
+def character_of(value: Value) -> Value:
+    """Return one unknown character of strings: the payload's own, unless they come from outside."""
+    if TEXT in value:
+        return of(TEXT)
+    own = any(type(atom) is str or atom in _SPELT for atom in value)
+    return of(CHARACTER) if own else V_STRING
+
+
+def decoding_of(value: Value) -> Value:
+    """Return what decoding a string gives that is not known."""
+    return of(TEXT) if TEXT in value else of(DECODED)
