@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.operations.names import Names
+from evalward.guard.resolver.operations.decoded import DecodedCalls
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
     DATA,
+    DECODED,
     U0,
     U1,
     V_DATA,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
-class Members(Names):
+class Members(DecodedCalls):
     """Instructions that read, write and call members."""
 
     def op_get(self, instruction: Instruction) -> Value:
@@ -146,6 +147,8 @@ class Members(Names):
             if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
                 function = self.relabelled(function)
             result = join(result, self.call(function, this, args, start, end, rest))
+        if type(key) is int and DECODED in self.values[key]:
+            result = join(result, self.call_decoded(owner, (*args, rest), start, end))
         if key == "constructor":
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
             self.origin(BUILT, None, "`constructor` is called", start, end)
