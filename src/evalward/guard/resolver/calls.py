@@ -76,7 +76,7 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
 
 @dataclass(slots=True)
 class Call:
-    """One call of a built-in function: ``rest`` joins arguments whose position is not known."""
+    """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
 
     path: str
     this: Value
@@ -88,8 +88,7 @@ class Call:
 
     def arg(self, index: int) -> Value:
         """Return an argument, undefined when it is absent."""
-        value = self.args[index] if index < len(self.args) else BOTTOM
-        return join(value, self.rest) or V_UNDEFINED
+        return self.args[index] if index < len(self.args) else self.rest or V_UNDEFINED
 
     def all(self, first: int = 0) -> Value:
         """Return the join of the arguments from one on."""
@@ -180,6 +179,9 @@ class Calls(Iteration):
             return V_UNDEFINED
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)
+        if target.kind == "native":
+            target.readers.add(self.unit)
+            return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
         return self.enter(target, this, args, rest)
@@ -223,14 +225,14 @@ class Calls(Iteration):
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
                 self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
-            value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
-            self.write(register, join(value, rest))
+            value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
+            self.write(register, value)
         if unit.rest >= 0:
             self._fill(self.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
         if unit.uses_arguments and not unit.arrow:
             holder = self.arguments_of(unit)
             for index, value in enumerate(args):
-                self.put_item(holder, index, join(value, rest))
+                self.put_item(holder, index, value)
             if rest:
                 self.put_element(holder, rest)
         if not unit.arrow:

@@ -25,6 +25,10 @@ _SCRIPT_URL = re.compile(
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
 )
+ATTRIBUTE_VALUES = frozenset(
+    {"value", "nodeValue", "textContent", "baseVal"}
+)  # of an attribute node, if it is one
+_SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 INJECTION = "dom-script-injection"
 
 
@@ -51,6 +55,11 @@ class Sinks(UnknownKeys):
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+            case "scheme":
+                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and DECODED in value):
+                    self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+            case "value":
+                self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
                     self.report("navigation", 4, start, end, None, "the page is left")

@@ -23,6 +23,7 @@ _LISTED = """
     action protocol
 """
 _NAMES = tuple(_LISTED.split())  # in lower case
+_KEYS = tuple(name for name in _NAMES if not name.startswith("data:"))
 _MIN_BEGINNING = 2
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
@@ -37,15 +38,18 @@ def is_elsewhere(prefix: str) -> bool:
 def begins_name(texts: Iterable[str]) -> bool:
     """Whether one of the texts is a name or the beginning of one."""
     return any(
-        len(text) >= _MIN_BEGINNING and any(name.startswith(text.lower()) for name in _NAMES)
-        for text in texts
+        len(text) >= _MIN_BEGINNING and any(name.startswith(text.lower()) for name in _KEYS) for text in texts
     )
 
 
 def may_spell(pieces: Iterable[str]) -> bool:
     """Whether pieces that are put together look like a name taken apart: one begins it, or they are letters."""
     found = list(pieces)
-    if begins_name(found):
+    if any(
+        len(piece) >= _MIN_BEGINNING
+        and any(name != piece.lower() and name.startswith(piece.lower()) for name in _KEYS)
+        for piece in found
+    ):
         return True
     return max(map(len, found), default=0) <= _MAX_PIECE and _letters(found) >= _MIN_LETTERS
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SPELT = frozenset({DECODED, CHARACTER, PREFIXED})
 _MAX_GLUED = 4_096
+_MIN_SCHEME = 2
 
 
 def unresolved_text(pieces: Sequence[Value]) -> Value:
@@ -29,7 +30,7 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
     if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
         return of(ACTIVE)
     if any(TEXT in piece for piece in pieces):
-        return of(TEXT)
+        return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
     pieces = [piece for piece in pieces if piece != _EMPTY]
     if len(pieces) == 1:
         return pieces[0] & (_SPELT | V_STRING) or V_STRING
@@ -45,6 +46,14 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
 
 
 _EMPTY = of("")
+
+
+def _begins_script(head: Value) -> bool:
+    """Whether a text begins as the scheme of a script does: what follows may be empty, or complete it."""
+    return any(
+        type(text) is str and len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
+        for text in head
+    )
 
 
 def _is_active_together(pieces: Sequence[Value]) -> bool:

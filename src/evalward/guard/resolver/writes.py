@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import Sinks
+from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
 from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
@@ -52,9 +52,6 @@ _SHARED_NAMES = frozenset(
     }
     | {"bind", "exec", "test", "shell", "env", "cwd", "argv0", "NODE_OPTIONS"}
 )
-_ATTRIBUTE_VALUES = frozenset(
-    {"value", "nodeValue", "textContent", "baseVal"}
-)  # of an attribute node, if it is one
 
 
 class Writes(Sinks):
@@ -98,7 +95,7 @@ class Writes(Sinks):
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
-            kind = "url" if name in _ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
+            kind = "value" if name in ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
             if kind is not None:
                 self.sink(kind, value, start, end, certain=False)
             if name.startswith("on"):
@@ -200,8 +197,8 @@ class Writes(Sinks):
             register = self.lowered.global_registers.get(name)
             if register is not None:
                 self.write(register, value)
-        if name in _ATTRIBUTE_VALUES:
-            self.sink("url", value, start, end, certain=False)
+        if name in ATTRIBUTE_VALUES:
+            self.sink("value", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
         if kind is not None:
             self.sink(kind, value, start, end)
@@ -212,6 +209,8 @@ class Writes(Sinks):
             self.put(
                 self.patches, f"{atom.path}.{name}", value
             )  # read back wherever the payload reads the member
+        if member is not None and member.result == "text":
+            self.put(self.patches, f"{atom.path}.{name}", self.strings(value, start, end))
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:

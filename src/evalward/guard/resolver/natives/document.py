@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
-_OUTSIDE = {TEXT, DATA, DECODED}
+_OUTSIDE = {TEXT, DECODED}
+_SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 _ELEMENT = of(known("Element"))
 _DISPATCHED = "dispatched events"
 
@@ -48,6 +50,27 @@ def _url(run: Calls, call: Call) -> Value:
                 run.put(atom, "protocol", of(ACTIVE))
                 run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
     return made
+
+
+def _blob(run: Calls, call: Call) -> Value:
+    """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
+    made = run.instance("Response.prototype", call.start)
+    for part in run.iterated(call.arg(0), None, call.start, call.end):
+        for text in run.strings(of(part), call.start, call.end):
+            if text is ACTIVE or text is DECODED or (type(text) is str and _SCRIPTED.search(text)):
+                for atom in made:
+                    if isinstance(atom, HeapObject):
+                        run.put(atom, "@@markup", of(DECODED if text is DECODED else ACTIVE))
+    return made
+
+
+def _object_url(run: Calls, call: Call) -> Value:
+    result = V_STRING
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            atom.readers.add(run.unit)
+            result = join(result, atom.properties.get("@@markup", BOTTOM))
+    return result
 
 
 def _open(run: Calls, call: Call) -> Value:
@@ -81,7 +104,7 @@ def _set_attribute(run: Calls, call: Call) -> Value:
 
 
 def _create_element(run: Calls, call: Call) -> Value:
-    for atom in call.arg(1 if call.path.endswith("NS") else 0):
+    for atom in run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
@@ -231,12 +254,17 @@ TRANSFER: dict[str, Transfer] = {
     "open": _open,
     "document.open": _open,
     "URL": _url,
+    "URL.createObjectURL": _object_url,
+    "Blob": _blob,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
-    **{f"setter {kind}": _setter for kind in ("html", "script", "url", "handler", "navigate")},
+    **{
+        f"setter {kind}": _setter
+        for kind in ("html", "script", "url", "value", "scheme", "handler", "navigate")
+    },
     "DOMParser.prototype.parseFromString": _parse_markup,
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
 }

@@ -8,6 +8,7 @@ from evalward.guard.resolver.catalogued import PROTOTYPES
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.functions import list_arguments
+from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES
 from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
@@ -85,9 +86,14 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
     getters: Value = BOTTOM
     for atom in owner:
         if isinstance(atom, HeapObject):
-            for accessor in (*atom.getters.values(), *atom.setters.values()):
-                getters = join(getters, accessor)
-    run.put(made, "get", join(getters, V_U1))
+            for getter in (*atom.getters.values(), *atom.setters.values()):
+                getters = join(getters, getter)
+    getter = run.allocate("native", call.start, f"{tag} get")
+    run.put_element(getter, value)  # of a built-in accessor: what it gives
+    run.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
+    for name in ("writable", "enumerable", "configurable"):
+        run.put(made, name, V_BOOLEAN)
+    made.uncertain.update(made.properties)  # data or an accessor: four of the six
     run.put(made, "set", join(join(getters, V_U1), _setters(run, call, owner, key)))
     result = of(made)
     for atom in owner:
@@ -97,13 +103,19 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
     return result
 
 
+def _is_catalogued(owner: Value) -> bool:
+    return any(type(atom) is Known for atom in owner)
+
+
 def _setters(run: Calls, call: Call, owner: Value, key: Value) -> Value:
     """Return the setters behind the sinks of a catalogued object: calling one is a write."""
     resolved = run.key(key, call.start, call.end)
     result: Value = BOTTOM
     for atom in owner:
         if type(atom) is Known:
-            for name, kind in run.catalogue.get(atom.path).sinks.items():
+            sinks = run.catalogue.get(atom.path).sinks
+            valued = dict.fromkeys(ATTRIBUTE_VALUES, "value") if sinks else {}
+            for name, kind in (sinks | valued).items():
                 if resolved.unknown or name in resolved.names:
                     result = join(result, of(known(f"setter {kind}")))
     return result
