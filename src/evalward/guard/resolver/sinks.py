@@ -35,10 +35,13 @@ INJECTION = "dom-script-injection"
 class Sinks(UnknownKeys):
     """Judgement of what is written into a sink."""
 
-    def sink(self, kind: str, value: Value, start: int, end: int, *, certain: bool = True) -> None:
+    def sink(
+        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+    ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document.
 
         Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind != "handler":
             value = self.strings(value, start, end)
@@ -72,12 +75,12 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
                     self.use(value, Flow.CALLBACK, start, end)
-                    self.call_handler(value, start)
+                    self.call_handler(value, start, this)
 
-    def call_handler(self, value: Value, start: int) -> None:
-        """Call an event handler with an event."""
+    def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
+        """Call an event handler with an event; ``this`` is what it was set on, BOTTOM for the window."""
         functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
-        self.call(functions, BOTTOM, (self.materialize("new:Event.prototype", start),), start, start)
+        self.call(functions, this, (self.materialize("new:Event.prototype", start),), start, start)
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""

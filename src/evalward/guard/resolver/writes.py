@@ -39,14 +39,11 @@ _SHARED_NAMES = frozenset(
     }
     | {
         "set",
-        "value",
         "writable",
         "configurable",
         "enumerable",
         "next",
-        "done",
         "length",
-        "name",
         "call",
         "apply",
     }
@@ -99,7 +96,7 @@ class Writes(Sinks):
             if kind is not None:
                 self.sink(kind, value, start, end, certain=False)
             if name.startswith("on"):
-                self.call_handler(value, start)
+                self.call_handler(value, start, of(atom))
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
@@ -200,11 +197,12 @@ class Writes(Sinks):
         if name in ATTRIBUTE_VALUES:
             self.sink("value", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
+        this = BOTTOM if atom.path == "globalThis" else of(atom)
         if kind is not None:
-            self.sink(kind, value, start, end)
+            self.sink(kind, value, start, end, this=this)
         elif name.startswith("on"):
             self.use(value, Flow.CALLBACK, start, end)
-            self.call_handler(value, start)
+            self.call_handler(value, start, this)
         elif self.catalogue.is_standard(atom.path, name):
             self.put(
                 self.patches, f"{atom.path}.{name}", value

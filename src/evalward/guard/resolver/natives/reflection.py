@@ -86,8 +86,8 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
     getters: Value = BOTTOM
     for atom in owner:
         if isinstance(atom, HeapObject):
-            for getter in (*atom.getters.values(), *atom.setters.values()):
-                getters = join(getters, getter)
+            for accessor in (*atom.getters.values(), *atom.setters.values()):
+                getters = join(getters, accessor)
     getter = run.allocate("native", call.start, f"{tag} get")
     run.put_element(getter, value)  # of a built-in accessor: what it gives
     run.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
