@@ -290,8 +290,6 @@ class Calls(Iteration):
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
         self.guarded = self.guarded or atom.path in _KEY_CHECKS
-        if call.constructing and atom.path == "electron.BrowserWindow":
-            self.report("electron", 0, call.start, call.end, atom, "a window is made")
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:

@@ -18,8 +18,10 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     DATA,
     DECODED,
+    ELSEWHERE,
     MAX_STRING_LENGTH,
     NULL,
+    PREFIXED,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
     TEXT,
@@ -40,6 +42,7 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
 MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
@@ -53,6 +56,7 @@ class Key:
     unknown: bool = False
     tainted: bool = False
     decoded: bool = False
+    elsewhere: bool = False  # begins as no name does that leads anywhere
 
 
 class Coercion(Judgement):
@@ -63,7 +67,7 @@ class Coercion(Judgement):
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
         names: list[str] = []
-        numeric = unknown = tainted = decoded = False
+        numeric = unknown = tainted = decoded = elsewhere = False
         for atom in value:
             if type(atom) is str:
                 names.append(atom)
@@ -76,19 +80,22 @@ class Coercion(Judgement):
             elif isinstance(atom, HeapObject):
                 inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
                 names.extend(inner.names)
+                elsewhere = elsewhere or inner.elsewhere
                 numeric, unknown, tainted, decoded = (
                     numeric or inner.numeric,
                     unknown or inner.unknown,
                     tainted or inner.tainted,
                     decoded or inner.decoded,
                 )
+            elif atom in _ELSEWHERE and not self.strict:
+                numeric = elsewhere = True
             else:
                 unknown = True
                 tainted = tainted or atom is TEXT or atom is DATA
                 decoded = decoded or atom is DECODED
                 if type(atom) is Known and atom.label is not None:
                     self.use(of(atom), Flow.COERCE, start, end)
-        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded)
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, elsewhere)
 
     def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
         """Return ToPrimitive of one atom."""

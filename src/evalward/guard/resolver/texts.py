@@ -9,6 +9,7 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     CHARACTER,
     DECODED,
+    ELSEWHERE,
     PREFIXED,
     TEXT,
     V_STRING,
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SPELT = frozenset({DECODED, CHARACTER, PREFIXED})
+_BEGUN = frozenset({PREFIXED, ELSEWHERE})
+_PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
 _MAX_GLUED = 4_096
 _MIN_SCHEME = 2
 
@@ -32,17 +35,17 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
     if any(TEXT in piece for piece in pieces):
         return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
     pieces = [piece for piece in pieces if piece != _EMPTY]
+    if not pieces:
+        return _EMPTY
     if len(pieces) == 1:
-        return pieces[0] & (_SPELT | V_STRING) or V_STRING
+        return pieces[0] & _PLAIN or V_STRING
     decoded = sum(bool(piece & _SPELT) for piece in pieces)
     constants = [atom for piece in pieces for atom in piece if type(atom) is str]
     lone = decoded == 1 and all(not piece & {DECODED, PREFIXED} for piece in pieces)
-    if not (decoded and not lone) and not may_spell(constants):
-        return V_STRING
-    head = [atom for atom in pieces[0] if type(atom) is str]
-    if head and len(head) == len(pieces[0]) and all(is_elsewhere(text) for text in head):
-        return of(PREFIXED)
-    return of(PREFIXED) if pieces[0] == of(PREFIXED) else of(DECODED)
+    spelt = (decoded and not lone) or may_spell(constants)
+    if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
+        return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
+    return of(DECODED) if spelt else V_STRING
 
 
 _EMPTY = of("")

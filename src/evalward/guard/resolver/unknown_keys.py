@@ -61,7 +61,7 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
-            and resolved.names
+            and any(name != "undefined" for name in resolved.names)
             and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
@@ -70,12 +70,33 @@ class UnknownKeys(Properties):
             result = join(result, of(U0))
         if resolved.numeric:
             for atom in owner:
-                result = join(result, self.get_element(atom, start))
+                if resolved.elsewhere:
+                    result = join(result, self._get_elsewhere(atom, start, end))
+                else:
+                    result = join(result, self.get_element(atom, start))
         if resolved.unknown:
             for atom in owner:
                 result = join(result, self.get_unknown(atom, start, end))
                 if resolved.decoded and type(atom) is Known:
                     result = join(result, self._get_decoded(atom, start, end))
+        return result
+
+    def _get_elsewhere(self, atom: Atom, start: int, end: int) -> Value:
+        """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
+        if not isinstance(atom, HeapObject) or atom.kind == "proxy":
+            return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
+        result: Value = V_UNDEFINED
+        pending, seen = [atom], {atom}
+        while pending:
+            current = pending.pop()
+            current.readers.add(self.unit)
+            result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
+            for getter in current.getters.values():
+                result = join(result, self.call(getter, of(atom), (), start, end))
+            for parent in current.prototype:
+                if isinstance(parent, HeapObject) and parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
         return result
 
     def _get_decoded(self, atom: Known, start: int, end: int) -> Value:

@@ -103,6 +103,9 @@ TEXT = Unknown("TEXT", 2)
 DECODED = Unknown("DECODED", 2)  # a string that the payload puts together or decodes: it may spell any name
 CHARACTER = Unknown("CHARACTER", 2)  # one character of such a string
 PREFIXED = Unknown("PREFIXED", 2)  # such a string behind a beginning that no name of `spelling` has
+ELSEWHERE = Unknown(
+    "ELSEWHERE", 2
+)  # an unknown string behind such a beginning, that the payload did not decode
 ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
 SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
 SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
@@ -127,7 +130,7 @@ V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED, CHARACTER, PREFIXED})
+STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED, CHARACTER, PREFIXED, ELSEWHERE})
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
 NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
     SELECTED,

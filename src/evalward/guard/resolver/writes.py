@@ -72,7 +72,7 @@ class Writes(Sinks):
                     value,
                     start,
                     end,
-                    numeric=not resolved.unknown,
+                    numeric=not (resolved.unknown or (resolved.elsewhere and type(atom) is Known)),
                 )
 
     def _set_on(self, atom: Atom, name: str, value: Value, start: int, end: int) -> None:

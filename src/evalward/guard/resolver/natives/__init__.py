@@ -13,6 +13,7 @@ from evalward.guard.resolver.natives import (
     arrays,
     collections,
     document,
+    electron,
     encodings,
     functions,
     json_text,
@@ -48,4 +49,5 @@ TRANSFER: dict[str, Transfer] = {
     **collections.TRANSFER,
     **timers.TRANSFER,
     **document.TRANSFER,
+    **electron.TRANSFER,
 }

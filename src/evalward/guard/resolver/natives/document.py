@@ -214,6 +214,15 @@ def _evaluate(run: Calls, call: Call) -> Value:
     return of(made)
 
 
+def _set_content(run: Calls, call: Call) -> Value:
+    """``page.setContent``: markup with script in it is a script that the page runs."""
+    text = run.strings(call.arg(0), call.start, call.end)
+    active = text & {ACTIVE, DECODED} or any(type(atom) is str and is_active(atom) for atom in text)
+    if active or (run.strict and not all(type(atom) is str for atom in text)):
+        run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
+    return run.materialize("promise:undefined", call.start)
+
+
 def _observer(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     run.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
@@ -256,6 +265,7 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
+    "playwright.page.setContent": _set_content,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
