@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 
+_NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
 _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
@@ -61,7 +62,7 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
-            and any(name != "undefined" for name in resolved.names)
+            and any(not name.isdigit() and name not in _NOTHING for name in resolved.names)
             and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
