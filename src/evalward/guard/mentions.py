@@ -120,6 +120,8 @@ def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[
         mentioned -= _OF_ATTRIBUTE_NODES
     if not mentioned <= _HARMLESS.keys():
         return False
+    if b"open" in mentioned and b"document" in present:
+        return False  # a document opens a URL
     if not mentioned.isdisjoint(_SINKS) and not (
         present.isdisjoint(_KEYED_BY_TEXT) and present.isdisjoint(_ATTRIBUTE_NODES)
     ):

@@ -76,7 +76,7 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
 
 @dataclass(slots=True)
 class Call:
-    """One call of a built-in function: ``rest`` joins arguments whose position is not known."""
+    """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
 
     path: str
     this: Value
@@ -88,8 +88,7 @@ class Call:
 
     def arg(self, index: int) -> Value:
         """Return an argument, undefined when it is absent."""
-        value = self.args[index] if index < len(self.args) else BOTTOM
-        return join(value, self.rest) or V_UNDEFINED
+        return self.args[index] if index < len(self.args) else self.rest or V_UNDEFINED
 
     def all(self, first: int = 0) -> Value:
         """Return the join of the arguments from one on."""
@@ -179,20 +178,36 @@ class Calls(Iteration):
                 self.settle(target, value, start, end)
             return V_UNDEFINED
         if target.kind == "proxy":
-            return self._call_proxy(target, args, rest, start, end)
+            return self.call_proxy(target, this, args, rest, start, end)
+        if target.kind == "native":
+            target.readers.add(self.unit)
+            return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
         return self.enter(target, this, args, rest)
 
-    def _call_proxy(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
+    def call_proxy(
+        self,
+        target: HeapObject,
+        this: Value,
+        args: Sequence[Value],
+        rest: Value,
+        start: int,
+        end: int,
+        trap: str = "apply",
     ) -> Value:
+        """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
         self.leak(everything, Flow.ARGUMENT, start, end)
-        made = self.call(target.elements, V_UNDEFINED, args, start, end, rest)
-        return join(join(V_U1, made), target.elements)  # a trap's result is among the elements
+        given = self.allocate("array", start, "trapped")
+        self.inexact(given)
+        self.put_element(given, join(everything, V_UNDEFINED))
+        trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
+        made = join(self.trapped(target, trap, trapped_args, start, end), V_U1)
+        made = join(made, self.call(target.elements, this, args, start, end, rest))
+        return join(made, target.elements)  # a trap's result is among the elements
 
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
         """Join arguments into a payload function and return what it gives."""
@@ -210,14 +225,14 @@ class Calls(Iteration):
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
                 self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
-            value = args[index] if index < len(args) else (BOTTOM if rest else V_UNDEFINED)
-            self.write(register, join(value, rest))
+            value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
+            self.write(register, value)
         if unit.rest >= 0:
             self._fill(self.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
         if unit.uses_arguments and not unit.arrow:
             holder = self.arguments_of(unit)
             for index, value in enumerate(args):
-                self.put_item(holder, index, join(value, rest))
+                self.put_item(holder, index, value)
             if rest:
                 self.put_element(holder, rest)
         if not unit.arrow:
@@ -257,6 +272,7 @@ class Calls(Iteration):
         if unit.generator:
             made = self.allocate("generator", unit.start, "generator")
             made.unit = unit
+            self.put_prototype(made, self.get(of(target), "prototype", unit.start, unit.start))
             self.put_element(made, self.read(unit.yielded))
             self.put(made, "@@returned", self.read(unit.result))
             return of(made)
@@ -274,8 +290,6 @@ class Calls(Iteration):
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
         self.guarded = self.guarded or atom.path in _KEY_CHECKS
-        if call.constructing and atom.path == "electron.BrowserWindow":
-            self.report("electron", 0, call.start, call.end, atom, "a window is made")
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
@@ -288,6 +302,6 @@ class Calls(Iteration):
             if wraps:
                 for instance in made:
                     if isinstance(instance, HeapObject) and native is not None:
-                        self.put(instance, "@@primitive", native(self, call))
+                        natives.objects.wrap(self, instance, native(self, call))
             return made
         return self.materialize(entry.result, call.start)

@@ -68,6 +68,18 @@ INHERITED_ACCESSORS = frozenset(
 )
 
 
+# What TypeScript defines unless it is there, as in `var __awaiter = (this && this.__awaiter) || function …`.
+_COMPILER_HELPERS = frozenset(
+    [
+        *("__assign", "__asyncDelegator", "__asyncGenerator", "__asyncValues", "__await", "__awaiter"),
+        *("__classPrivateFieldGet", "__classPrivateFieldIn", "__classPrivateFieldSet", "__createBinding"),
+        *("__decorate", "__esDecorate", "__exportStar", "__extends", "__generator", "__importDefault"),
+        *("__importStar", "__makeTemplateObject", "__metadata", "__param", "__propKey", "__read", "__rest"),
+        *("__runInitializers", "__setFunctionName", "__spread", "__spreadArray", "__values"),
+    ]
+)
+
+
 class Catalogued(Operators):
     """Reads of catalogued objects."""
 
@@ -151,6 +163,8 @@ class Catalogued(Operators):
             stored = self.global_value(name)
             if stored:
                 return stored
+            if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
+                return BOTTOM
         inherited = BOTTOM
         if not entry.others.startswith("deny") or name in INHERITED:
             inherited = self.get_builtin(entry.prototype, name, start, end)
@@ -190,7 +204,10 @@ class Catalogued(Operators):
     def prototype_object(self, function: HeapObject) -> HeapObject:
         """Return the ``prototype`` object of a payload function."""
         made = self.allocate("object", function.start, "prototype")
-        made.properties.setdefault("constructor", of(function))
+        if function.unit is not None and function.unit.generator:
+            made.prototype = of(known("Iterator.prototype"))
+        else:
+            made.properties.setdefault("constructor", of(function))
         return made
 
     def prototype_of(self, atom: Atom) -> Value:

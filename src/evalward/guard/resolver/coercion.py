@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow, Judgement
+from evalward.guard.resolver.texts import unresolved_text
 from evalward.guard.resolver.values import (
-    ACTIVE,
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -17,8 +17,11 @@ from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
     DATA,
+    DECODED,
+    ELSEWHERE,
     MAX_STRING_LENGTH,
     NULL,
+    PREFIXED,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
     TEXT,
@@ -31,7 +34,6 @@ from evalward.guard.resolver.values import (
     Primitive,
     Unknown,
     Value,
-    is_active,
     join,
     number,
     of,
@@ -40,6 +42,7 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
 MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
@@ -52,6 +55,8 @@ class Key:
     numeric: bool = False
     unknown: bool = False
     tainted: bool = False
+    decoded: bool = False
+    elsewhere: bool = False  # begins as no name does that leads anywhere
 
 
 class Coercion(Judgement):
@@ -62,7 +67,7 @@ class Coercion(Judgement):
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
         names: list[str] = []
-        numeric = unknown = tainted = False
+        numeric = unknown = tainted = decoded = elsewhere = False
         for atom in value:
             if type(atom) is str:
                 names.append(atom)
@@ -75,17 +80,22 @@ class Coercion(Judgement):
             elif isinstance(atom, HeapObject):
                 inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
                 names.extend(inner.names)
-                numeric, unknown, tainted = (
+                elsewhere = elsewhere or inner.elsewhere
+                numeric, unknown, tainted, decoded = (
                     numeric or inner.numeric,
                     unknown or inner.unknown,
                     tainted or inner.tainted,
+                    decoded or inner.decoded,
                 )
+            elif atom in _ELSEWHERE and not self.strict:
+                numeric = elsewhere = True
             else:
                 unknown = True
                 tainted = tainted or atom is TEXT or atom is DATA
+                decoded = decoded or atom is DECODED
                 if type(atom) is Known and atom.label is not None:
                     self.use(of(atom), Flow.COERCE, start, end)
-        return Key(tuple(sorted(set(names))), numeric, unknown, tainted)
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, elsewhere)
 
     def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
         """Return ToPrimitive of one atom."""
@@ -206,20 +216,16 @@ class Coercion(Judgement):
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
         if not target.exact or target.escaped or self._nesting >= _MAX_NESTING:
-            for atom in target.contents():
-                if isinstance(atom, HeapObject) and atom is not target:
-                    self._nesting += 1
-                    self.primitive(atom, start, end, hint="string")
-                    self._nesting -= 1
-            return V_STRING
+            self._nesting += 1
+            contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
+            self._nesting -= 1
+            return unresolved_text((contents, contents)) if contents else V_STRING
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
             if index:
                 pieces.append(of(separator))
             cleaned = frozenset(
-                "" if atom is target or atom is UNDEFINED or atom is NULL else atom
-                for atom in item
-                if atom is not target
+                "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
             pieces.append(self.strings(cleaned, start, end))
         return self.concatenated(pieces)
@@ -232,7 +238,7 @@ class Coercion(Judgement):
                 result.add(atom)
             elif type(atom) is Primitive:
                 result.add(atom.text if atom.type != "symbol" else self._symbol_text(atom))
-            elif atom is TEXT or atom is ACTIVE:
+            elif atom in STRING_UNKNOWNS:
                 result.add(atom)
             elif atom in PRIMITIVE_UNKNOWNS:
                 result.add(ANY_STRING)
@@ -263,20 +269,12 @@ class Coercion(Judgement):
                 return BOTTOM
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
-                return self._unresolved_text(pieces)
+                return unresolved_text(pieces)
             results = [left + right for left in results for right in constants]
             self.spend(len(results))
             if sum(map(len, results)) > MAX_STRING_LENGTH:
-                return V_STRING
+                return unresolved_text(pieces)
         return frozenset(literals.join_surrogates(text) for text in results)
-
-    @staticmethod
-    def _unresolved_text(pieces: Sequence[Value]) -> Value:
-        """Return an unknown string that remembers whether a constant piece is active markup."""
-        for piece in pieces:
-            if ACTIVE in piece or any(type(a) is str and is_active(a) for a in piece):
-                return of(ACTIVE)
-        return of(TEXT) if any(TEXT in piece for piece in pieces) else V_STRING
 
     def numbers(self, value: Value, start: int, end: int) -> Value:
         """Return ToNumber: number constants, or the unknown number."""

@@ -61,7 +61,7 @@ class Constructions(Calls):
             function, bound = target.bound
             return self.construct(function, (*bound[1:], *args), start, end, rest)
         if target.kind == "proxy":
-            return self._call_proxy(target, args, rest, start, end)
+            return self.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
         if target.kind == "class":
             return self.instantiate(target, args, rest, start, end)
         if target.unit is None:

@@ -32,6 +32,7 @@ _PURE = frozenset(
         Op.JOIN,
         Op.TEMPLATE,
         Op.ARRAY,
+        Op.OBJECT,
         Op.REGEXP,
         Op.ITERATE,
         Op.RETURN,

@@ -119,7 +119,12 @@ class Interpreter(FlowOperations):
 
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
-        visible = [value for name, value in target.properties.items() if not name.startswith("@@#")]
+        hidden = {"callee"} if target.kind == "arguments" else set[str]()  # it is the payload's own function
+        visible = [
+            value
+            for name, value in target.properties.items()
+            if not name.startswith("@@#") and name not in hidden
+        ]
         for value in [*visible, target.elements, *target.items]:
             self.leak(value, Flow.RETURN, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):

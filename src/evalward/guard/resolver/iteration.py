@@ -8,8 +8,9 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.inlining import Inlining
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_STRING,
+    ANY_SYMBOL,
     BOTTOM,
+    CHARACTER,
     V_U1,
     V_UNDEFINED,
     Known,
@@ -80,10 +81,22 @@ class Iteration(Inlining):
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(ANY_STRING)  # noqa: PLR2004 - a small set
+            return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
         if not isinstance(atom, HeapObject):
             return self.get_element(atom, start)
         atom.readers.add(self.unit)
+        if atom.kind == "proxy":
+            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            given = self.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
+            made = self.call(given, of(atom), (), start, end)
+            if self._nesting >= _MAX_NESTING:
+                return V_U1
+            self._nesting += 1
+            try:
+                through = join(self.iterated(inner, None, start, end), self.iterated(made, None, start, end))
+            finally:
+                self._nesting -= 1
+            return join(join(through, atom.contents()), V_U1)
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
             self.use(iterator, Flow.CALLBACK, start, end)

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.coercion import Coercion
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.texts import unresolved_text
 from evalward.guard.resolver.values import (
-    ACTIVE,
     ANY_BIGINT,
-    ANY_NUMBER,
-    ANY_STRING,
     BOTTOM,
     FALSE,
     STRING_UNKNOWNS,
-    TEXT,
     TRUE,
     V_BOOLEAN,
     V_NUMBER,
@@ -140,7 +137,7 @@ class Operators(Coercion):
         left = self._primitives(left, start, end)
         right = self._primitives(right, start, end)
         if len(left) * len(right) > _MAX_PAIRS:
-            return of(TEXT, ANY_NUMBER) if TEXT in left or TEXT in right else of(ANY_STRING, ANY_NUMBER)
+            return join(unresolved_text((left, right)), V_NUMBER)
         result: Value = BOTTOM
         for one in left:
             for other in right:
@@ -165,8 +162,6 @@ class Operators(Coercion):
             return self.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
             return of(number(one.number + other.number))
-        if {one, other} & {TEXT, ACTIVE}:
-            return self.concatenated((of(one), of(other)))
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
             return self.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER

@@ -14,6 +14,7 @@ from evalward.guard.resolver.catalogued import (
 )
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.values import (
+    ANY_SYMBOL,
     BOTTOM,
     CONSTRUCTOR0,
     CONSTRUCTOR1,
@@ -42,9 +43,13 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
+_MAX_TRAPS = 6
+
 
 class Properties(Catalogued):
     """Reads of properties."""
+
+    _traps = 0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
@@ -171,6 +176,22 @@ class Properties(Catalogued):
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
+    def trapped(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none."""
+        if self._traps >= _MAX_TRAPS:
+            return of(U1)
+        inner = proxy.properties.get("@@target", BOTTOM)
+        result: Value = BOTTOM
+        self._traps += 1
+        try:
+            for atom in proxy.properties.get("@@handler", BOTTOM):
+                if isinstance(atom, HeapObject):
+                    function = self.get(of(atom), trap, start, end)
+                    result = join(result, self.call(function, of(atom), (inner, *args), start, end))
+        finally:
+            self._traps -= 1
+        return result
+
     def _is_intact(self, target: HeapObject, name: str, start: int, end: int) -> bool:
         """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
         if name.startswith("@@#"):
@@ -184,7 +205,8 @@ class Properties(Catalogued):
         certain = False
         if target.kind == "proxy" and "@@target" in target.properties:
             result = join(result, self.get(target.properties["@@target"], name, start, end))
-            return result, False
+            key = of(name) if not name.startswith("@@") else of(ANY_SYMBOL)
+            return join(result, self.trapped(target, "get", (key, this), start, end)), False
         if name in target.getters:
             result = join(result, self.call(target.getters[name], this, (), start, end))
             certain = True
@@ -203,6 +225,8 @@ class Properties(Catalogued):
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
                 return (join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED), True
+        elif name in target.getters:
+            pass  # an accessor of its own stands before what a function or class has by itself
         elif name == "name" and target.unit is not None and target.kind == "function":
             return (of(target.unit.name) if target.unit.name else V_STRING), True
         elif name == "name" and "@@name" in target.properties:

@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
     DATA,
+    DECODED,
     STRING_UNKNOWNS,
     TEXT,
     Value,
@@ -21,16 +22,26 @@ from evalward.guard.resolver.values import (
 _SCRIPT_URL = re.compile(
     r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
 )
+_URL_ATTRIBUTES = frozenset(
+    {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
+)
+ATTRIBUTE_VALUES = frozenset(
+    {"value", "nodeValue", "textContent", "baseVal"}
+)  # of an attribute node, if it is one
+_SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 INJECTION = "dom-script-injection"
 
 
 class Sinks(UnknownKeys):
     """Judgement of what is written into a sink."""
 
-    def sink(self, kind: str, value: Value, start: int, end: int, *, certain: bool = True) -> None:
+    def sink(
+        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+    ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document.
 
         Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind != "handler":
             value = self.strings(value, start, end)
@@ -40,31 +51,41 @@ class Sinks(UnknownKeys):
             case "html" | "script":
                 if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                elif certain and DECODED in value:
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
                 elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+            case "scheme":
+                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and DECODED in value):
+                    self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+            case "value":
+                self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
                     self.report("navigation", 4, start, end, None, "the page is left")
                 if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
+                elif certain and DECODED in value:
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
                     self.use(value, Flow.CALLBACK, start, end)
-                    self.call_handler(value, start)
+                    self.call_handler(value, start, this)
 
-    def call_handler(self, value: Value, start: int) -> None:
-        """Call an event handler with an event."""
+    def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
+        """Call an event handler with an event; ``this`` is what it was set on, BOTTOM for the window."""
         functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
-        self.call(functions, BOTTOM, (self.materialize("new:Event.prototype", start),), start, start)
+        self.call(functions, this, (self.materialize("new:Event.prototype", start),), start, start)
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
-        self.sink("url", value, start, end)
+        telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
+        self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)
         for atom in name:
             if type(atom) is str:
@@ -73,7 +94,7 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or (self.strict and atom is ANY_STRING):
+            elif atom is TEXT or atom is DATA or atom is DECODED or (self.strict and atom is ANY_STRING):
                 self.report(
                     "dynamic-key",
                     1,

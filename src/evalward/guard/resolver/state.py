@@ -169,7 +169,8 @@ class State:
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        key = (start, f"{kind}:{tag}", self.context if kind == "array" else 0)
+        apart = kind == "array" or (kind == "object" and not tag)  # each inlined call has its own
+        key = (start, f"{kind}:{tag}", self.context if apart else 0)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)

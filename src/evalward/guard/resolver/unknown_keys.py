@@ -9,6 +9,7 @@ from evalward.guard.resolver.catalogued import (
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.properties import Properties
+from evalward.guard.resolver.texts import character_of
 from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
@@ -22,7 +23,6 @@ from evalward.guard.resolver.values import (
     U0,
     U1,
     U2,
-    V_STRING,
     V_UNDEFINED,
     W0,
     Host,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 
+_NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
 _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
@@ -49,8 +50,11 @@ class UnknownKeys(Properties):
         """Return a read by a computed key."""
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
-        if resolved.unknown and resolved.tainted and not self._is_bare(owner):
-            result = of(SELECTED)
+        if resolved.unknown and not self._is_bare(owner):
+            if resolved.decoded:
+                result = of(SELECTED_PROTOTYPE)  # the payload hides the key: any write through it is meant
+            elif resolved.tainted:
+                result = of(SELECTED)
         for name in resolved.names:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
@@ -58,7 +62,7 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
-            and resolved.names
+            and any(not name.isdigit() and name not in _NOTHING for name in resolved.names)
             and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
@@ -67,10 +71,46 @@ class UnknownKeys(Properties):
             result = join(result, of(U0))
         if resolved.numeric:
             for atom in owner:
-                result = join(result, self.get_element(atom, start))
+                if resolved.elsewhere:
+                    result = join(result, self._get_elsewhere(atom, start, end))
+                else:
+                    result = join(result, self.get_element(atom, start))
         if resolved.unknown:
             for atom in owner:
                 result = join(result, self.get_unknown(atom, start, end))
+                if resolved.decoded and type(atom) is Known:
+                    result = join(result, self._get_decoded(atom, start, end))
+        return result
+
+    def _get_elsewhere(self, atom: Atom, start: int, end: int) -> Value:
+        """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
+        if not isinstance(atom, HeapObject) or atom.kind == "proxy":
+            return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
+        result: Value = V_UNDEFINED
+        pending, seen = [atom], {atom}
+        while pending:
+            current = pending.pop()
+            current.readers.add(self.unit)
+            result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
+            for getter in current.getters.values():
+                result = join(result, self.call(getter, of(atom), (), start, end))
+            for parent in current.prototype:
+                if isinstance(parent, HeapObject) and parent not in seen:
+                    seen.add(parent)
+                    pending.append(parent)
+        return result
+
+    def _get_decoded(self, atom: Known, start: int, end: int) -> Value:
+        """Return every member: the payload put the key together itself, and may mean any of them."""
+        entry = self.catalogue.get(atom.path)
+        if entry.unresolved in {"dynamic-key", "harmless"} or not entry.members:
+            return BOTTOM
+        result: Value = BOTTOM
+        for name, member in entry.members.items():
+            if member.label is not None:
+                self.report("dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`")
+            elif member.result.startswith(("@", "array:@", "new:")) and name != "constructor":
+                result = join(result, self.materialize(member.result, start))
         return result
 
     @staticmethod
@@ -93,7 +133,7 @@ class UnknownKeys(Properties):
         if type(atom) is Known:
             return self.materialize(self.catalogue.get(atom.path).element, start)
         if type(atom) is str or atom in STRING_UNKNOWNS:
-            return V_STRING if type(atom) is str else of(atom)
+            return character_of(of(atom))
         if isinstance(atom, Host):
             return of(host(f"{atom.path}.0"))
         if atom is SELECTED or atom is SELECTED_PROTOTYPE:

@@ -16,6 +16,8 @@ import html
 import re
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from evalward.guard.resolver.spelling import begins_name, is_accumulated
+
 if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
 
@@ -98,6 +100,12 @@ CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)  # `.constructor` of plain data: one m
 CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that may be callable
 ANY_STRING = Unknown("ANY_STRING", 2)
 TEXT = Unknown("TEXT", 2)
+DECODED = Unknown("DECODED", 2)  # a string that the payload puts together or decodes: it may spell any name
+CHARACTER = Unknown("CHARACTER", 2)  # one character of such a string
+PREFIXED = Unknown("PREFIXED", 2)  # such a string behind a beginning that no name of `spelling` has
+ELSEWHERE = Unknown(
+    "ELSEWHERE", 2
+)  # an unknown string behind such a beginning, that the payload did not decode
 ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
 SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
 SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
@@ -122,12 +130,14 @@ V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-PRIMITIVE_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL})
+STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED, CHARACTER, PREFIXED, ELSEWHERE})
+PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
 NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
     SELECTED,
     SELECTED_PROTOTYPE,
 }  # what only marks what stands beside it
-STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE})
+
+_ABSORBING = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED})  # what constants are dropped for
 
 _numbers: dict[str, Primitive] = {}
 _known: dict[tuple[str, str | None, bool], Known] = {}
@@ -247,6 +257,7 @@ def join(left: Value, right: Value) -> Value:
         or ANY_HOST in joined
         or ANY_STRING in joined
         or TEXT in joined
+        or DECODED in joined
         or ANY_NUMBER in joined
     ):
         return widened(joined)
@@ -256,12 +267,12 @@ def join(left: Value, right: Value) -> Value:
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
     strings = [a for a in value if type(a) is str]
-    if strings and (
-        force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value
-    ):
+    if strings and (force or len(strings) > MAX_STRINGS or value & _ABSORBING):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):
             value |= of(ACTIVE)
+        if begins_name(strings) or is_accumulated(strings):
+            value |= of(DECODED)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
     numbers = [a for a in value if type(a) is Primitive and a.type == "number"]

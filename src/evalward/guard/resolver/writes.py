@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import Sinks
+from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
 from evalward.guard.resolver.values import (
     ANY_STRING,
+    BOTTOM,
     SELECTED,
     SELECTED_PROTOTYPE,
     V_U1,
@@ -38,22 +39,16 @@ _SHARED_NAMES = frozenset(
     }
     | {
         "set",
-        "value",
         "writable",
         "configurable",
         "enumerable",
         "next",
-        "done",
         "length",
-        "name",
         "call",
         "apply",
     }
     | {"bind", "exec", "test", "shell", "env", "cwd", "argv0", "NODE_OPTIONS"}
 )
-_ATTRIBUTE_VALUES = frozenset(
-    {"value", "nodeValue", "textContent", "baseVal"}
-)  # of an attribute node, if it is one
 
 
 class Writes(Sinks):
@@ -77,7 +72,7 @@ class Writes(Sinks):
                     value,
                     start,
                     end,
-                    numeric=not resolved.unknown,
+                    numeric=not (resolved.unknown or (resolved.elsewhere and type(atom) is Known)),
                 )
 
     def _set_on(self, atom: Atom, name: str, value: Value, start: int, end: int) -> None:
@@ -97,11 +92,11 @@ class Writes(Sinks):
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
-            kind = "url" if name in _ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
+            kind = "value" if name in ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
             if kind is not None:
                 self.sink(kind, value, start, end, certain=False)
             if name.startswith("on"):
-                self.call_handler(value, start)
+                self.call_handler(value, start, of(atom))
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
@@ -155,6 +150,26 @@ class Writes(Sinks):
                 return
             parent = above[0]
 
+    def set_through_super(
+        self, above: Value, this: Value, key: Value, value: Value, start: int, end: int
+    ) -> None:
+        """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
+        resolved = self.key(key, start, end)
+        for atom in this:
+            if not isinstance(atom, HeapObject):
+                self.set_computed(of(atom), key, value, start, end)
+                continue
+            for name in resolved.names:
+                for parent in above:
+                    self._inherited_setter(parent, atom, name, value, start, end)
+                self.put(atom, name, value)
+            if resolved.unknown or resolved.numeric:
+                for parent in above:
+                    if isinstance(parent, HeapObject):
+                        for setter in parent.setters.values():
+                            self.call(setter, of(atom), (value,), start, end)
+                self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
+
     def _set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
         entry = self.catalogue.get(atom.path)
         if name == "prepareStackTrace":
@@ -179,18 +194,21 @@ class Writes(Sinks):
             register = self.lowered.global_registers.get(name)
             if register is not None:
                 self.write(register, value)
-        if name in _ATTRIBUTE_VALUES:
-            self.sink("url", value, start, end)
+        if name in ATTRIBUTE_VALUES:
+            self.sink("value", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)
+        this = BOTTOM if atom.path == "globalThis" else of(atom)
         if kind is not None:
-            self.sink(kind, value, start, end)
+            self.sink(kind, value, start, end, this=this)
         elif name.startswith("on"):
             self.use(value, Flow.CALLBACK, start, end)
-            self.call_handler(value, start)
+            self.call_handler(value, start, this)
         elif self.catalogue.is_standard(atom.path, name):
             self.put(
                 self.patches, f"{atom.path}.{name}", value
             )  # read back wherever the payload reads the member
+        if member is not None and member.result == "text":
+            self.put(self.patches, f"{atom.path}.{name}", self.strings(value, start, end))
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
@@ -252,6 +270,10 @@ class Writes(Sinks):
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 continue
+            if atom.kind == "proxy":
+                inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+                self.define(inner, key, descriptor, start, end)
+                self.trapped(atom, "defineProperty", (key, descriptor), start, end)
             if resolved.unknown or resolved.numeric:
                 self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self.leak(callables | setters, Flow.PROPERTY, start, end)

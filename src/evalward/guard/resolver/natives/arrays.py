@@ -225,7 +225,7 @@ def _from(run: Calls, call: Call) -> Value:
         items = [of(character) for character in texts[0][:MAX_ITEMS]]
     joined = elements(run, source, call)
     for atom in source:
-        if isinstance(atom, HeapObject):
+        if isinstance(atom, HeapObject) and atom.kind not in {"array", "arguments"}:
             joined = join(joined, atom.everything())
     if len(call.args) > 1:
         run.use(function, Flow.CALLBACK, call.start, call.end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
@@ -9,8 +10,10 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.sinks import INJECTION
 from evalward.guard.resolver.values import (
     ACTIVE,
-    ANY_STRING,
+    BOTTOM,
     DATA,
+    DECODED,
+    STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
     V_BOOLEAN,
@@ -30,8 +33,11 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
-_TEXTUAL = {ANY_STRING, TEXT, ACTIVE, DATA}
+_TEXTUAL = STRING_UNKNOWNS | {DATA}
+_OUTSIDE = {TEXT, DECODED}
+_SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 _ELEMENT = of(known("Element"))
+_DISPATCHED = "dispatched events"
 
 
 def _url(run: Calls, call: Call) -> Value:
@@ -44,6 +50,27 @@ def _url(run: Calls, call: Call) -> Value:
                 run.put(atom, "protocol", of(ACTIVE))
                 run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
     return made
+
+
+def _blob(run: Calls, call: Call) -> Value:
+    """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
+    made = run.instance("Response.prototype", call.start)
+    for part in run.iterated(call.arg(0), None, call.start, call.end):
+        for text in run.strings(of(part), call.start, call.end):
+            if text is ACTIVE or text is DECODED or (type(text) is str and _SCRIPTED.search(text)):
+                for atom in made:
+                    if isinstance(atom, HeapObject):
+                        run.put(atom, "@@markup", of(DECODED if text is DECODED else ACTIVE))
+    return made
+
+
+def _object_url(run: Calls, call: Call) -> Value:
+    result = V_STRING
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            atom.readers.add(run.unit)
+            result = join(result, atom.properties.get("@@markup", BOTTOM))
+    return result
 
 
 def _open(run: Calls, call: Call) -> Value:
@@ -77,11 +104,11 @@ def _set_attribute(run: Calls, call: Call) -> Value:
 
 
 def _create_element(run: Calls, call: Call) -> Value:
-    for atom in call.arg(1 if call.path.endswith("NS") else 0):
+    for atom in run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
-        elif atom is TEXT or atom is DATA or run.strict:
+        elif atom in _OUTSIDE or run.strict:
             run.report(
                 INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
             )
@@ -91,7 +118,9 @@ def _create_element(run: Calls, call: Call) -> Value:
 def _listener(run: Calls, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    event = run.instance("Event.prototype", call.start)
+    made = run.instance("Event.prototype", call.start)
+    run.patches.readers.add(run.unit)
+    event = join(made, run.patches.properties.get(_DISPATCHED, BOTTOM))
     for atom in event:
         if isinstance(atom, HeapObject):
             current = (
@@ -113,6 +142,26 @@ def _listener(run: Calls, call: Call) -> Value:
             )
             run.escape_object(atom)
     return V_UNDEFINED
+
+
+def _event(run: Calls, call: Call) -> Value:
+    """Make an event, which carries what its options hold: ``detail``, ``data`` and the rest."""
+    made = run.instance("Event.prototype", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            for source in call.arg(1):
+                if isinstance(source, HeapObject):
+                    source.readers.add(run.unit)
+                    for name, value in source.properties.items():
+                        run.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
+    return made
+
+
+def _dispatch(run: Calls, call: Call) -> Value:
+    """``dispatchEvent``: every listener of the payload may get this event."""
+    run.put(run.patches, _DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return V_BOOLEAN
 
 
 def _navigate(run: Calls, call: Call) -> Value:
@@ -165,6 +214,15 @@ def _evaluate(run: Calls, call: Call) -> Value:
     return of(made)
 
 
+def _set_content(run: Calls, call: Call) -> Value:
+    """``page.setContent``: markup with script in it is a script that the page runs."""
+    text = run.strings(call.arg(0), call.start, call.end)
+    active = text & {ACTIVE, DECODED} or any(type(atom) is str and is_active(atom) for atom in text)
+    if active or (run.strict and not all(type(atom) is str for atom in text)):
+        run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
+    return run.materialize("promise:undefined", call.start)
+
+
 def _observer(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     run.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
@@ -196,18 +254,27 @@ TRANSFER: dict[str, Transfer] = {
     "Element.setAttributeNS": _set_attribute,
     "Element.addEventListener": _listener,
     "addEventListener": _listener,
+    "EventClass": _event,
+    "Element.dispatchEvent": _dispatch,
+    "dispatchEvent": _dispatch,
     "Observer": _observer,
     "location.assign": _navigate,
     "location.replace": _navigate,
     "open": _open,
     "document.open": _open,
     "URL": _url,
+    "URL.createObjectURL": _object_url,
+    "Blob": _blob,
+    "playwright.page.setContent": _set_content,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
-    **{f"setter {kind}": _setter for kind in ("html", "script", "url", "handler", "navigate")},
+    **{
+        f"setter {kind}": _setter
+        for kind in ("html", "script", "url", "value", "scheme", "handler", "navigate")
+    },
     "DOMParser.prototype.parseFromString": _parse_markup,
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
 }

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.natives.strings import constants, integers, unknown_like
+from evalward.guard.resolver.natives.strings import constants, integers
+from evalward.guard.resolver.texts import decoding_of, part_of
 from evalward.guard.resolver.values import (
     BOTTOM,
     V_BOOLEAN,
@@ -121,11 +122,11 @@ def _escape(text: str) -> str:
     return "".join(c if c in kept else f"%{ord(c):02X}" if ord(c) < 256 else f"%u{ord(c):04X}" for c in text)  # noqa: PLR2004
 
 
-def _text(fold: Callable[[str], str]) -> Transfer:
+def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_of) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.arg(0), call)
         if texts is None:
-            return unknown_like(run.strings(call.arg(0), call.start, call.end))
+            return unknown(run.strings(call.arg(0), call.start, call.end))
         result: Value = BOTTOM
         for text in texts:
             try:
@@ -161,13 +162,13 @@ TRANSFER: dict[str, Transfer] = {
     "Number.prototype.valueOf": lambda run, call: run.numbers(call.this, call.start, call.end),
     "Boolean": lambda _run, _call: V_BOOLEAN,
     "BigInt": _constant(V_NUMBER),
-    "atob": _text(_atob),
+    "atob": _text(_atob, decoding_of),
     "btoa": _text(lambda text: base64.b64encode(text.encode("latin-1")).decode()),
-    "decodeURIComponent": _text(_decode_uri),
-    "decodeURI": _text(_decode_uri),
+    "decodeURIComponent": _text(_decode_uri, decoding_of),
+    "decodeURI": _text(_decode_uri, decoding_of),
     "encodeURIComponent": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'()")),
     "encodeURI": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'();/?:@&=+$,#")),
-    "unescape": _text(_unescape),
+    "unescape": _text(_unescape, decoding_of),
     "escape": _text(_escape),
     "Math.random": lambda _run, _call: V_NUMBER,
     "Date.now": lambda _run, _call: V_NUMBER,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.values import BOTTOM, V_U1, V_UNDEFINED, Known, Value, join, of
+from evalward.guard.resolver.values import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, join, of
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
@@ -27,6 +27,11 @@ def receiver_leaves(run: Calls, call: Call) -> None:
         a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis"
     )
     run.use(receiver, Flow.ARGUMENT, call.start, call.end)
+    if any(type(a) is Known and a.path in {"document", "Element"} for a in call.arg(0)) and any(
+        a is U0 or a is U1 or a is W0 for a in call.this
+    ):
+        for value in (*call.args[1:], call.rest):  # it may be a method that inserts markup
+            run.sink("html", value, call.start, call.end, certain=False)
 
 
 def list_arguments(run: Calls, value: Value, call: Call) -> tuple[list[Value], Value]:

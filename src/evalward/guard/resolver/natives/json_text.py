@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_EXACT = 2**53
 _MAX_JSON_NODES = 2_000
+_MAX_ROUNDS = 4
 
 
 def _json_parse(run: Calls, call: Call) -> Value:
@@ -50,12 +51,20 @@ def _json_parse(run: Calls, call: Call) -> Value:
         holder.extensible = True
         run.put_element(holder, made)
         keys = V_STRING if texts is not None else of(TEXT)
-        revived = run.call(reviver, of(holder), (keys, join(made, V_DATA), of(holder)), call.start, call.end)
-        for atom in reachable(run, made):
-            if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
-                run.inexact(atom)
-                atom.extensible = atom.extensible or atom.kind == "object"
-                run.put_element(atom, revived)
+        revived: Value = BOTTOM
+        for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
+            inside = reachable(run, made)
+            holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
+            given = join(join(keys, inside), V_DATA)
+            result = run.call(reviver, holders, (keys, given, of(holder)), call.start, call.end)
+            for atom in inside:
+                if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
+                    run.inexact(atom)
+                    atom.extensible = atom.extensible or atom.kind == "object"
+                    run.put_element(atom, result)
+            if result <= revived and reachable(run, made) == inside:
+                break
+            revived = join(revived, result)
         return join(join(revived, made), run.get_element(holder, call.start))
     return made
 
@@ -101,20 +110,41 @@ def reachable(run: Calls, value: Value) -> Value:
     return result
 
 
+def convert_all(run: Calls, inside: Value, call: Call) -> None:
+    """Call every ``toJSON`` that the payload defines; what it gives is walked in its turn."""
+    seen: set[HeapObject] = set()
+    pending = [atom for atom in inside if isinstance(atom, HeapObject)]
+    while pending:
+        atom = pending.pop()
+        if atom in seen:
+            continue
+        seen.add(atom)
+        for getter in list(atom.getters.values()):
+            given = run.call(getter, of(atom), (), call.start, call.end)
+            pending.extend(a for a in reachable(run, given) if isinstance(a, HeapObject))
+        convert = run.own_or_payload(atom, "toJSON")
+        if convert:
+            run.use(convert, Flow.CALLBACK, call.start, call.end)
+            given = run.call(convert, of(atom), (V_STRING,), call.start, call.end)
+            pending.extend(a for a in reachable(run, given) if isinstance(a, HeapObject))
+
+
 def _json_stringify(run: Calls, call: Call) -> Value:
     value, replacer = call.arg(0), call.arg(1)
     functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
     if functions:
         run.use(functions, Flow.CALLBACK, call.start, call.end)
         inside = reachable(run, value)
-        run.call(functions, inside, (V_STRING, inside), call.start, call.end)
+        for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
+            holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
+            result = run.call(functions, holders, (V_STRING, inside), call.start, call.end)
+            convert_all(run, inside, call)
+            wider = reachable(run, join(inside, result))
+            if wider <= inside:
+                break
+            inside = wider
         return V_STRING
-    for atom in reachable(run, value):
-        if isinstance(atom, HeapObject):
-            convert = run.own_or_payload(atom, "toJSON")
-            if convert:
-                run.use(convert, Flow.CALLBACK, call.start, call.end)
-                run.call(convert, of(atom), (V_STRING,), call.start, call.end)
+    convert_all(run, reachable(run, value), call)
     run.use(value, Flow.COERCE, call.start, call.end)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):

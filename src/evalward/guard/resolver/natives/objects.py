@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.catalogued import PRIMITIVE_PROTOTYPES
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.reflection import ordered_names
 from evalward.guard.resolver.values import (
     BOTTOM,
+    STRING_UNKNOWNS,
     U2,
     V_BOOLEAN,
+    V_STRING,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -24,15 +27,50 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
+_MAX_WRAPPED = 64
+
 
 def _object(run: Calls, call: Call) -> Value:
-    del run
-    objects = frozenset(atom for atom in call.arg(0) if not (type(atom) is str or type(atom) is Primitive))
-    return join(objects, of(U2))
+    made = boxed(run, call.arg(0), call)
+    return join(made, of(U2)) if not all(isinstance(atom, HeapObject) for atom in made) else made
+
+
+def boxed(run: Calls, value: Value, call: Call) -> Value:
+    """Return ToObject: a primitive's wrapper, which takes properties and has a string's characters."""
+    result: Value = BOTTOM
+    for atom in value:
+        if type(atom) is str:
+            made = run.instance("String.prototype", call.start)
+        elif type(atom) is Primitive and atom.type in PRIMITIVE_PROTOTYPES:
+            made = run.instance(PRIMITIVE_PROTOTYPES[atom.type], call.start)
+        elif type(atom) is Primitive:
+            made = of(run.allocate("object", call.start, "made"))
+        else:
+            result = join(result, of(atom))
+            continue
+        for one in made:
+            if isinstance(one, HeapObject) and one.prototype:
+                wrap(run, one, of(atom))
+        result = join(result, made)
+    return result
+
+
+def wrap(run: Calls, made: HeapObject, primitive: Value) -> None:
+    """Give a wrapper object what it stands for: its primitive, and a string's characters."""
+    run.put(made, "@@primitive", primitive)
+    for atom in primitive:
+        if type(atom) is str:
+            for index, character in enumerate(atom[:_MAX_WRAPPED]):
+                if len(primitive) > 1:
+                    made.uncertain.add(str(index))
+                run.put(made, str(index), of(character))
+        if atom in STRING_UNKNOWNS or (type(atom) is str and len(atom) > _MAX_WRAPPED):
+            made.extensible = True
+            run.put_element(made, of(atom) if atom in STRING_UNKNOWNS else V_STRING)
 
 
 def _assign(run: Calls, call: Call) -> Value:
-    target = call.arg(0)
+    target = boxed(run, call.arg(0), call)
     sources = call.all(1)
     for atom in target:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.natives.strings import constants, unknown_like
+from evalward.guard.resolver.natives.strings import constants
+from evalward.guard.resolver.texts import character_of, part_of
 from evalward.guard.resolver.values import (
     BOTTOM,
     NULL,
@@ -32,7 +33,8 @@ def _split(run: Calls, call: Call) -> Value:
     separators = constants(run, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
         run.inexact(array)
-        run.put_element(array, unknown_like(run.strings(call.this, call.start, call.end)))
+        whole = run.strings(call.this, call.start, call.end)
+        run.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
         return join(call_symbol(run, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
     if array.items and len(array.items) != len(pieces):
@@ -93,24 +95,23 @@ def _replace(run: Calls, call: Call) -> Value:
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
         run.use(functions, Flow.CALLBACK, call.start, call.end)
-        match = V_STRING if not _pattern(call.arg(0)) else unknown_like(text)
+        match = V_STRING if not _pattern(call.arg(0)) else part_of(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
         groups = run.allocate("object", call.start, "groups")
         groups.extensible = True
         run.put_element(groups, match)
         more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
         made = run.call(functions, V_UNDEFINED, args, call.start, call.end, more)
-        run.strings(made, call.start, call.end)
-        return unknown_like(text)
+        return part_of(join(text, run.strings(made, call.start, call.end)))
     texts, olds = (
         constants(run, call.this, call),
         constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
     )
     news = constants(run, replacement, call)
     if texts is None or news is None or any("$" in new for new in news):
-        return unknown_like(text)
+        return part_of(text)
     if olds is None:
-        return _replace_pattern(call.arg(0), texts, news) or unknown_like(text)
+        return _replace_pattern(call.arg(0), texts, news) or part_of(text)
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
         return V_STRING
@@ -167,13 +168,13 @@ def _exec(run: Calls, call: Call) -> Value:
     text = run.strings(
         join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
     )
-    run.put_element(array, join(unknown_like(text), V_UNDEFINED))
+    run.put_element(array, join(part_of(text), V_UNDEFINED))
     groups = run.allocate("object", call.start, "groups")
     groups.extensible = True
-    run.put_element(groups, unknown_like(text))
+    run.put_element(groups, part_of(text))
     run.put(array, "groups", of(groups))
     run.put(array, "index", V_NUMBER)
-    run.put(array, "input", unknown_like(text))
+    run.put(array, "input", part_of(text))
     custom = call_symbol(run, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
         outer = run.allocate("iterator", call.start, "matches")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.catalogued import PROTOTYPES
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.functions import list_arguments
+from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES
 from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
@@ -57,7 +59,23 @@ def _apply(run: Calls, call: Call) -> Value:
 
 def _construct(run: Calls, call: Call) -> Value:
     args, rest = list_arguments(run, call.arg(1), call)
-    return run.construct(call.arg(0), args, call.start, call.end, rest)
+    if len(call.args) <= 2 and not call.rest:  # noqa: PLR2004 - no `newTarget`
+        return run.construct(call.arg(0), args, call.start, call.end, rest)
+    target = call.arg(2)
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.new_target >= 0:
+            run.write(atom.unit.new_target, target)
+        if isinstance(atom, HeapObject):
+            for own in atom.properties.get("@@constructor", BOTTOM):
+                if isinstance(own, HeapObject) and own.unit is not None and own.unit.new_target >= 0:
+                    run.write(own.unit.new_target, target)
+    made = run.construct(call.arg(0), args, call.start, call.end, rest)
+    above = run.get(target, "prototype", call.start, call.end)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            builtin = atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
+            run.put_prototype(atom, join(builtin, above))
+    return made
 
 
 def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> Value:
@@ -70,9 +88,23 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
         if isinstance(atom, HeapObject):
             for accessor in (*atom.getters.values(), *atom.setters.values()):
                 getters = join(getters, accessor)
-    run.put(made, "get", join(getters, V_U1))
+    getter = run.allocate("native", call.start, f"{tag} get")
+    run.put_element(getter, value)  # of a built-in accessor: what it gives
+    run.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
+    for name in ("writable", "enumerable", "configurable"):
+        run.put(made, name, V_BOOLEAN)
+    made.uncertain.update(made.properties)  # data or an accessor: four of the six
     run.put(made, "set", join(join(getters, V_U1), _setters(run, call, owner, key)))
-    return of(made)
+    result = of(made)
+    for atom in owner:
+        if isinstance(atom, HeapObject) and atom.kind == "proxy":
+            given = run.trapped(atom, "getOwnPropertyDescriptor", (key,), call.start, call.end)
+            result = join(result, given)
+    return result
+
+
+def _is_catalogued(owner: Value) -> bool:
+    return any(type(atom) is Known for atom in owner)
 
 
 def _setters(run: Calls, call: Call, owner: Value, key: Value) -> Value:
@@ -81,7 +113,9 @@ def _setters(run: Calls, call: Call, owner: Value, key: Value) -> Value:
     result: Value = BOTTOM
     for atom in owner:
         if type(atom) is Known:
-            for name, kind in run.catalogue.get(atom.path).sinks.items():
+            sinks = run.catalogue.get(atom.path).sinks
+            valued = dict.fromkeys(ATTRIBUTE_VALUES, "value") if sinks else {}
+            for name, kind in (sinks | valued).items():
                 if resolved.unknown or name in resolved.names:
                     result = join(result, of(known(f"setter {kind}")))
     return result
@@ -112,6 +146,7 @@ def _get_prototype_of(run: Calls, call: Call) -> Value:
         result = join(result, run.prototype_of(atom))
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
             result = join(result, V_U1)
+            result = join(result, run.trapped(atom, "getPrototypeOf", (), call.start, call.end))
     return result
 
 
@@ -184,6 +219,9 @@ def _own_keys(run: Calls, call: Call) -> Value:
         else:
             certain = False
             run.put_element(made, run.enumerable_keys(atom))
+            if isinstance(atom, HeapObject) and atom.kind == "proxy":
+                given = run.trapped(atom, "ownKeys", (), call.start, call.end)
+                run.put_element(made, run.iterated(given, None, call.start, call.end))
     if call.path == "Reflect.ownKeys":
         certain = False
         run.put_element(made, of(ANY_SYMBOL))
@@ -191,55 +229,6 @@ def _own_keys(run: Calls, call: Call) -> Value:
         run.inexact(made)
     for index, name in enumerate(names):
         run.put_item(made, index, of(name))
-    return of(made)
-
-
-def _proxy(run: Calls, call: Call) -> Value:
-    """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
-    made = run.allocate("proxy", call.start)
-    target, handler = call.arg(0), call.arg(1)
-    made.extensible = True
-    run.put(made, "@@target", target)
-    run.put(made, "@@handler", handler)
-    run.put_element(made, join(target, V_U1))  # a trap may be put on the handler later
-    for atom in target:
-        if isinstance(atom, HeapObject):
-            run.put_element(made, atom.everything())
-            if atom.callable:
-                made.kind = "proxy"
-        elif type(atom) is Known and atom.label is not None:
-            run.leak(of(atom), Flow.ARGUMENT, call.start, call.end)
-    receiver = of(made)
-    for atom in handler:
-        if not isinstance(atom, HeapObject):
-            run.leak(target, Flow.ARGUMENT, call.start, call.end)
-            run.put_element(made, V_U1)
-            continue
-        traps = join(atom.everything(), BOTTOM)
-        for name, trap in list(atom.properties.items()):
-            result = run.call(
-                trap, of(atom), _trap_arguments(run, name, target, receiver, call), call.start, call.end
-            )
-            run.put_element(made, result)
-        if atom.extensible or atom.escaped:
-            run.put_element(
-                made, run.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end)
-            )
-    return receiver
-
-
-def _trap_arguments(run: Calls, name: str, target: Value, receiver: Value, call: Call) -> tuple[Value, ...]:
-    if name in {"apply", "construct"}:
-        args = run.allocate("array", call.start, "trap arguments")
-        run.inexact(args)
-        run.put_element(args, V_U1)
-        return (target, V_UNDEFINED if name == "apply" else of(args), of(args), receiver)
-    return (target, V_STRING, V_U1 if name in {"set", "defineProperty"} else receiver, receiver)
-
-
-def _revocable(run: Calls, call: Call) -> Value:
-    made = run.allocate("object", call.start, "revocable")
-    run.put(made, "proxy", _proxy(run, call))
     return of(made)
 
 
@@ -270,8 +259,6 @@ TRANSFER: dict[str, Transfer] = {
     "Object.defineProperties": _define_properties,
     "Object.getOwnPropertyNames": _own_keys,
     "Object.keys": _own_keys,
-    "Proxy": _proxy,
-    "Proxy.revocable": _revocable,
     "Object.prototype.__lookupGetter__": _lookup,
     "Object.prototype.__lookupSetter__": _lookup,
     "Object.prototype.__defineGetter__": _lookup,

@@ -6,9 +6,11 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
+from evalward.guard.resolver.texts import character_of, part_of
 from evalward.guard.resolver.values import (
     BOTTOM,
-    TEXT,
+    CHARACTER,
+    DECODED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -32,11 +34,6 @@ _BMP = 0xFFFF
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
 _MAX_INDEX = 2**31 - 1
-
-
-def unknown_like(value: Value) -> Value:
-    """Return the unknown string, tainted when the value is."""
-    return of(TEXT) if TEXT in value else V_STRING
 
 
 def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
@@ -94,7 +91,11 @@ def _char_at(text: str, index: int | None, _: int | None) -> str:
     return text[index] if index is not None and 0 <= index < len(text) else ""
 
 
-def _indexed(fold: Callable[[str, int | None, int | None], str], default: int | None = 0) -> Transfer:
+def _indexed(
+    fold: Callable[[str, int | None, int | None], str],
+    default: int | None = 0,
+    unknown: Callable[[Value], Value] = part_of,
+) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.this, call)
         starts = integers(run, call.arg(0), call, default)
@@ -105,7 +106,7 @@ def _indexed(fold: Callable[[str, int | None, int | None], str], default: int | 
             or ends is None
             or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT
         ):
-            return unknown_like(run.strings(call.this, call.start, call.end))
+            return unknown(run.strings(call.this, call.start, call.end))
         return frozenset(fold(text, start, end) for text in texts for start in starts for end in ends)
 
     return transfer
@@ -115,7 +116,7 @@ def _mapped(fold: Callable[[str], str]) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.this, call)
         if texts is None:
-            return unknown_like(run.strings(call.this, call.start, call.end))
+            return part_of(run.strings(call.this, call.start, call.end))
         return frozenset(fold(text) for text in texts)
 
     return transfer
@@ -124,7 +125,7 @@ def _mapped(fold: Callable[[str], str]) -> Transfer:
 def _at(run: Calls, call: Call) -> Value:
     texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
     if texts is None or indices is None:
-        return unknown_like(call.this)
+        return character_of(run.strings(call.this, call.start, call.end))
     result: Value = BOTTOM
     for text in texts:
         for index in indices:
@@ -157,7 +158,7 @@ def _normalize(run: Calls, call: Call) -> Value:
         constants(run, call.arg(0), call) if call.args else ["NFC"],
     )
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
-        return unknown_like(call.this)
+        return part_of(run.strings(call.this, call.start, call.end))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 
 
@@ -170,7 +171,7 @@ def _concat(run: Calls, call: Call) -> Value:
 def _repeat(run: Calls, call: Call) -> Value:
     texts, counts = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
     if texts is None or counts is None:
-        return unknown_like(call.this)
+        return part_of(run.strings(call.this, call.start, call.end))
     result: Value = BOTTOM
     for text in texts:
         for count in counts:
@@ -184,7 +185,7 @@ def _pad(*, at_start: bool) -> Transfer:
         texts, sizes = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
         fillers = constants(run, call.arg(1), call) if len(call.args) > 1 else [" "]
         if texts is None or sizes is None or not fillers:
-            return unknown_like(call.this)
+            return part_of(run.strings(call.this, call.start, call.end))
         made: Value = BOTTOM
         for text in texts:
             for size in sizes:
@@ -201,13 +202,14 @@ def _pad(*, at_start: bool) -> Transfer:
 
 def _from_codes(run: Calls, call: Call) -> Value:
     if call.rest:
-        return V_STRING
+        return of(DECODED)
     pieces: list[Value] = []
     for value in call.args:
         made: Value = BOTTOM
         for atom in run.numbers(value, call.start, call.end):
             if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
-                return V_STRING
+                made = of(CHARACTER)
+                break
             code = int(atom.number)
             made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
         pieces.append(made)
@@ -250,7 +252,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}slice": _indexed(_slice),
     f"{_P}substring": _indexed(_substring),
     f"{_P}substr": _indexed(_substr),
-    f"{_P}charAt": _indexed(_char_at),
+    f"{_P}charAt": _indexed(_char_at, unknown=character_of),
     f"{_P}at": _at,
     f"{_P}charCodeAt": _char_code_at,
     f"{_P}codePointAt": lambda run, call: join(_char_code_at(run, call), V_UNDEFINED),

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_STRING,
     DATA,
-    TEXT,
+    STRING_UNKNOWNS,
     U1,
     U2,
     V_GLOBAL,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 def _timer(run: Calls, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
-        textual = type(atom) is str or atom in {TEXT, DATA, ANY_STRING}
+        textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
         if not textual and isinstance(atom, HeapObject) and not atom.callable:
             textual = atom.kind not in {"resolver", "proxy"}
         unresolved = atom in {U1, U2} or isinstance(atom, Host)

@@ -83,6 +83,7 @@ class FlowOperations(Makers):
     def op_omit(self, instruction: Instruction) -> Value:
         target = self.allocate("object", instruction[5])
         self.copy_properties(target, self.values[instruction[2]], instruction[5], instruction[6])
+        target.uncertain.update(key for key in instruction[3] if type(key) is str)
         return of(target)
 
     def op_keys(self, instruction: Instruction) -> Value:
@@ -103,11 +104,24 @@ class FlowOperations(Makers):
                     returned = join(returned, V_U1)
                 elif atom.unit is not None:
                     self.write(atom.unit.sent, self.read(self.unit.sent))
+            self._delegate(value, instruction[5], instruction[6])
             value = self.iterated(value, None, instruction[5], instruction[6])
             self.write(self.unit.yielded, value)
             return join(join(returned, value), V_UNDEFINED)
         self.write(self.unit.yielded, value)
         return join(self.read(self.unit.sent), V_UNDEFINED)
+
+    def _delegate(self, value: Value, start: int, end: int) -> None:
+        """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
+        sent = join(self.read(self.unit.sent), V_UNDEFINED)
+        for atom in value:
+            if isinstance(atom, HeapObject):
+                made = self.call(self.own_or_payload(atom, "@@iterator"), of(atom), (), start, end)
+                for name in ("next", "throw", "return"):
+                    method = self.get(
+                        frozenset(a for a in made if isinstance(a, HeapObject)), name, start, end
+                    )
+                    self.call(method, made, (sent,), start, end)
 
     def _returned(self, value: Value) -> Value:
         """Return what generators return, which ``yield*`` gives."""

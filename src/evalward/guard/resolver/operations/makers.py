@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 
 _MAX_COPIED = 64
+_LISTED = frozenset(
+    {"globalThis", "Element.contentWindow"}
+)  # whose members' names are asked for, and are just names
 
 
 class Makers(Members):
@@ -113,6 +116,8 @@ class Makers(Members):
                         target.uncertain.add(name) if name not in target.properties else None
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
+                    if name not in target.properties:
+                        target.uncertain.add(name)
                     self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
                     self.put_or_add(target, str(index), item)
@@ -201,7 +206,7 @@ class Makers(Members):
         if not isinstance(atom, HeapObject):
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
-            if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
+            if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
                 self.use(of(atom), Flow.ARGUMENT, -1, -1)
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers.add(self.unit)

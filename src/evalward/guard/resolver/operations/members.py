@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.operations.names import Names
+from evalward.guard.resolver.operations.decoded import DecodedCalls
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
     DATA,
+    DECODED,
     U0,
     U1,
     V_DATA,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
-class Members(Names):
+class Members(DecodedCalls):
     """Instructions that read, write and call members."""
 
     def op_get(self, instruction: Instruction) -> Value:
@@ -64,7 +65,12 @@ class Members(Names):
         super_unit = self.lowered.supers.get(instruction[2])
         owner = self.values[instruction[2]] if super_unit is None else self.read(super_unit.this)
         key, value = instruction[3], self.values[instruction[4]]
-        if type(key) is str:
+        if super_unit is not None:
+            names = of(key) if type(key) is str else self.values[key]
+            self.set_through_super(
+                self.values[instruction[2]], owner, names, value, instruction[5], instruction[6]
+            )
+        elif type(key) is str:
             self.set(owner, key, value, instruction[5], instruction[6])
         else:
             self.set_computed(owner, self.values[key], value, instruction[5], instruction[6])
@@ -141,6 +147,8 @@ class Members(Names):
             if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
                 function = self.relabelled(function)
             result = join(result, self.call(function, this, args, start, end, rest))
+        if type(key) is int and DECODED in self.values[key]:
+            result = join(result, self.call_decoded(owner, (*args, rest), start, end))
         if key == "constructor":
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
             self.origin(BUILT, None, "`constructor` is called", start, end)
@@ -170,6 +178,7 @@ class Members(Names):
                 continue
             entry = self.catalogue.get(atom.path)
             outside = resolved.tainted or any(is_tainted(value) for value in args)
+            outside = outside or resolved.decoded
             if entry.sinks or (entry.unresolved == "playwright" and (outside or self.strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
                 self.report("dynamic-key", 1, start, end, atom, note)

@@ -1,0 +1,74 @@
+"""What a payload may spell with text that it puts together or decodes itself (guard.md §2, host objects and sinks).
+
+The names are those that make a write or a call through an unresolved key dangerous on an ordinary object or on a
+host's. Only the beginnings matter here: a text that is known to begin otherwise spells none of them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LISTED = """
+    __proto__ __definegetter__ __definesetter__ __lookupgetter__ __lookupsetter__ prototype constructor
+    preparestacktrace innerhtml outerhtml srcdoc insertadjacenthtml createcontextualfragment parsehtmlunsafe
+    sethtmlunsafe contentwindow contentdocument defaultview write writeln script iframe settimeout
+    setinterval setattribute evaluate evaluatehandle evaluateall evaluateonnewdocument $eval $$eval
+    waitforfunction addinitscript addscripttag setcontent newcdpsession exposefunction executejavascript
+    executescript webcontents debugger eval function process require module exit kill abort binding
+    globalthis javascript: vbscript: data:text/html onerror onload onclick onfocus onmouseover href src
+    action protocol
+"""
+_NAMES = tuple(_LISTED.split())  # in lower case
+_KEYS = tuple(name for name in _NAMES if not name.startswith("data:"))
+_MIN_BEGINNING = 2
+_MIN_LETTERS = 3
+_MAX_PIECE = 2
+
+
+def is_elsewhere(prefix: str) -> bool:
+    """Whether a text with this beginning certainly spells none of the names."""
+    start = prefix.lower().lstrip("\0\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f ")
+    return bool(start) and not any(name.startswith(start) or start.startswith(name) for name in _NAMES)
+
+
+def begins_name(texts: Iterable[str]) -> bool:
+    """Whether one of the texts is a name or the beginning of one."""
+    return any(
+        len(text) >= _MIN_BEGINNING and any(name.startswith(text.lower()) for name in _KEYS) for text in texts
+    )
+
+
+def may_spell(pieces: Iterable[str]) -> bool:
+    """Whether pieces that are put together look like a name taken apart: one begins it, or they are letters."""
+    found = list(pieces)
+    if any(
+        len(piece) >= _MIN_BEGINNING
+        and any(name != piece.lower() and name.startswith(piece.lower()) for name in _KEYS)
+        for piece in found
+    ):
+        return True
+    return max(map(len, found), default=0) <= _MAX_PIECE and _letters(found) >= _MIN_LETTERS
+
+
+def is_accumulated(texts: Iterable[str]) -> bool:
+    """Whether the texts look like a word that grows by a letter or two at a time, at either end."""
+    ordered = sorted(texts, key=len)
+    steps = sum(
+        0 < len(longer) - len(shorter) <= _MAX_PIECE
+        and (longer.startswith(shorter) or longer.endswith(shorter))
+        for shorter, longer in pairwise(ordered)
+    )
+    return steps >= _MIN_LETTERS and _letters(ordered) >= _MIN_LETTERS
+
+
+def _letters(texts: Iterable[str]) -> int:
+    return len({character for text in texts for character in text.lower() if character.isalpha()})
+
+
+def may_hold(texts: Iterable[str]) -> bool:
+    """Whether a name stands in one of the texts, so that a part of it may be that name."""
+    return any(name in text.lower() for text in texts for name in _NAMES)

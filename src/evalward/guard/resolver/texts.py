@@ -1,0 +1,98 @@
+"""Strings that are not known: what is still known of them when they are put together or taken apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.spelling import is_elsewhere, may_hold, may_spell
+from evalward.guard.resolver.values import (
+    ACTIVE,
+    CHARACTER,
+    DECODED,
+    ELSEWHERE,
+    PREFIXED,
+    TEXT,
+    V_STRING,
+    Value,
+    is_active,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SPELT = frozenset({DECODED, CHARACTER, PREFIXED})
+_BEGUN = frozenset({PREFIXED, ELSEWHERE})
+_PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
+_MAX_GLUED = 4_096
+_MIN_SCHEME = 2
+
+
+def unresolved_text(pieces: Sequence[Value]) -> Value:
+    """Return the concatenation of values that are not all known."""
+    if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
+        return of(ACTIVE)
+    if any(TEXT in piece for piece in pieces):
+        return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
+    pieces = [piece for piece in pieces if piece != _EMPTY]
+    if not pieces:
+        return _EMPTY
+    if len(pieces) == 1:
+        return pieces[0] & _PLAIN or V_STRING
+    decoded = sum(bool(piece & _SPELT) for piece in pieces)
+    constants = [atom for piece in pieces for atom in piece if type(atom) is str]
+    lone = decoded == 1 and all(not piece & {DECODED, PREFIXED} for piece in pieces)
+    spelt = (decoded and not lone) or may_spell(constants)
+    if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
+        return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
+    return of(DECODED) if spelt else V_STRING
+
+
+_EMPTY = of("")
+
+
+def _begins_script(head: Value) -> bool:
+    """Whether a text begins as the scheme of a script does: what follows may be empty, or complete it."""
+    return any(
+        type(text) is str and len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
+        for text in head
+    )
+
+
+def _is_active_together(pieces: Sequence[Value]) -> bool:
+    """Whether constant pieces are active markup, one by one or all together: what stands between may be empty."""
+    glued = ""
+    for piece in pieces:
+        constants = [atom for atom in piece if type(atom) is str]
+        if any(is_active(text) for text in constants):
+            return True
+        if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
+            glued += constants[0]
+    return is_active(glued)
+
+
+def part_of(value: Value) -> Value:
+    """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
+    if TEXT in value:
+        return of(TEXT)
+    if value & {DECODED, PREFIXED}:
+        return of(DECODED)
+    if CHARACTER in value:
+        return of(CHARACTER)
+    constants = [atom for atom in value if type(atom) is str]
+    if may_hold(constants):
+        return of(DECODED)
+    return of(CHARACTER) if constants else V_STRING
+
+
+def character_of(value: Value) -> Value:
+    """Return one unknown character of strings: the payload's own, unless they come from outside."""
+    if TEXT in value:
+        return of(TEXT)
+    own = any(type(atom) is str or atom in _SPELT for atom in value)
+    return of(CHARACTER) if own else V_STRING
+
+
+def decoding_of(value: Value) -> Value:
+    """Return what decoding a string gives that is not known."""
+    return of(TEXT) if TEXT in value else of(DECODED)
