@@ -59,6 +59,7 @@ class State:
         def global_value(self, name: str) -> Value: ...
         def enumerable_keys(self, atom: Atom) -> Value: ...
         def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None: ...
+        def execute_now(self, unit: Unit) -> None: ...
         def leak(self, value: Value, flow: Flow, start: int, end: int) -> None: ...
 
     def __init__(self, lowered: Lowered, catalogue: Catalogue, *, steps: int, strict: bool) -> None:
@@ -158,12 +159,13 @@ class State:
         """Note that unmodelled code may read, write and call the object."""
         if not target.escaped:
             target.escaped = True
-            self.pending_escapes.append(target)
             self.changed(target)
 
     def changed(self, target: HeapObject) -> None:
         """Run again what has read the object."""
         self.version += 1
+        if target.escaped and target not in self.pending_escapes[-1:]:
+            self.pending_escapes.append(target)
         for unit in target.readers:
             self.enqueue(unit)
 

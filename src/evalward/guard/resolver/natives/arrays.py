@@ -226,7 +226,7 @@ def _from(run: Calls, call: Call) -> Value:
     joined = elements(run, source, call)
     for atom in source:
         if isinstance(atom, HeapObject):
-            joined = join(joined, atom.everything())
+            joined = join(joined, atom.contents() if atom.kind == "arguments" else atom.everything())
     if len(call.args) > 1:
         run.use(function, Flow.CALLBACK, call.start, call.end)
         if items is not None and len(items) <= _MAX_UNROLLED:
