@@ -75,7 +75,7 @@ class State:
         self.growth: dict[int, int] = {}
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
-        self.objects: dict[tuple[int, str, int], HeapObject] = {}
+        self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
         self.context = 0  # which inlined call allocates
@@ -171,7 +171,7 @@ class State:
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        key = (start, f"{kind}:{tag}", self.context if kind == "array" else 0)
+        key = (start, kind, tag, self.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)

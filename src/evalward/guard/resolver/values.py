@@ -129,7 +129,9 @@ NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
 }  # what only marks what stands beside it
 STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE})
 
+_ABSORBING: Value = frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER})
 _numbers: dict[str, Primitive] = {}
+_by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
 _known: dict[tuple[str, str | None, bool], Known] = {}
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
@@ -159,6 +161,16 @@ def number_text(value: float) -> str:
 
 def number(value: float) -> Primitive:
     """Return the atom of a number; minus zero is zero."""
+    atom = _by_value.get(value)
+    if atom is None:
+        atom = _number(value)
+        if len(_by_value) >= _INTERN_CAP:
+            _by_value.clear()
+        _by_value[value] = atom
+    return atom
+
+
+def _number(value: float) -> Primitive:
     text = number_text(value + 0.0)
     atom = _numbers.get(text)
     if atom is None:
@@ -239,16 +251,10 @@ def is_active(text: str) -> bool:
 
 def join(left: Value, right: Value) -> Value:
     """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
-    if right <= left:
+    if left is right or right <= left:
         return left
-    joined = left | right
-    if (
-        len(joined) > MAX_STRINGS
-        or ANY_HOST in joined
-        or ANY_STRING in joined
-        or TEXT in joined
-        or ANY_NUMBER in joined
-    ):
+    joined = left | right if left else right
+    if len(joined) > MAX_STRINGS or not _ABSORBING.isdisjoint(joined):
         return widened(joined)
     return joined
 
