@@ -118,11 +118,19 @@ class Coercion(Judgement):
         self._converted_objects.add(target)
         self.spend()
         target.readers.add(self.unit)
+        asked = (self.unit, target, hint, self.context)
+        version, result = self._conversions.get(asked, (-1, BOTTOM))
+        if version == self.version:
+            return result
+        version = self.version
         self._nesting += 1
         try:
-            return self._converted(target, start, end, hint)
+            result = self._converted(target, start, end, hint)
         finally:
             self._nesting -= 1
+        if not self._nesting:  # inside another conversion, the result depends on which
+            self._conversions[asked] = version, result
+        return result
 
     def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         order = (

@@ -89,6 +89,9 @@ class State:
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
         self._converted_objects: set[HeapObject] = set()
+        # What an object gave as a primitive to a unit, and the version at which it did: as long as that stands, so
+        # does the result, and what the conversion calls has been called.
+        self._conversions: dict[tuple[Unit, HeapObject, str, int], tuple[int, Value]] = {}
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions

@@ -261,22 +261,29 @@ def join(left: Value, right: Value) -> Value:
 
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
-    strings = [a for a in value if type(a) is str]
+    strings: list[Atom] = []
+    numbers: list[Atom] = []
+    hosts: list[Atom] = []
+    for atom in value:
+        kind = type(atom)
+        if kind is str:
+            strings.append(atom)
+        elif kind is Host:
+            hosts.append(atom)
+        elif type(atom) is Primitive and atom.type == "number":
+            numbers.append(atom)
     if strings and (
         force or len(strings) > MAX_STRINGS or ANY_STRING in value or TEXT in value or ACTIVE in value
     ):
         value = value.difference(strings)
-        if any(is_active(text) for text in strings):
+        if any(type(text) is str and is_active(text) for text in strings):
             value |= of(ACTIVE)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
-    numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_NUMBER
-    if ANY_HOST in value or len(value) > MAX_HOSTS:
-        hosts = [a for a in value if type(a) is Host]
-        if ANY_HOST in value or len(hosts) > MAX_HOSTS:
-            value = value.difference(hosts) | of(ANY_HOST)
+    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST in value):
+        value = value.difference(hosts) | of(ANY_HOST)
     return value
 
 
