@@ -99,6 +99,7 @@ class Unit:
         "stores",
         "strict",
         "this",
+        "unsettled",
         "uses_arguments",
         "yielded",
     )
@@ -127,6 +128,7 @@ class Unit:
         self.registers: list[int] = []
         self.stores = False
         self.contexts: set[int] = set()
+        self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
         self.results: dict[
             tuple[int, Unit], tuple[int, Value]
         ] = {}  # of inlined calls, by context and caller

@@ -78,6 +78,8 @@ class State:
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
+        self.loaded: set[int] = set()  # those that the innermost of them has read in this round
+        self.settled = True  # whether none of those has changed since
         self.context = 0  # which inlined call allocates
         self.uses: dict[tuple[str, int, int, int], Use] = {}
         self.origins: dict[Atom, tuple[Step, ...]] = {}
@@ -118,6 +120,7 @@ class State:
     def read(self, register: int) -> Value:
         """Return a variable's value; the current unit runs again when it changes."""
         if register in self.local:
+            self.loaded.add(register)
             return self.values[register]
         readers = self.readers.get(register)
         if readers is None:
@@ -140,6 +143,8 @@ class State:
             new = value
         self.values[register] = new
         if register in self.local:
+            if register in self.loaded:
+                self.settled = False
             return
         self.version += 1
         for unit in self.readers.get(register, ()):
