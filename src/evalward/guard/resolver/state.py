@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject, Readers
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
-from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    MAX_OBJECTS,
+    U1,
+    Known,
+    Unknown,
+    Value,
+    counted,
+    join,
+    widened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_GROWTH = 6
 MAX_OBJECT_GROWTH = 24
+MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
 
 
 class AnalysisLimitError(Exception):
@@ -137,6 +148,8 @@ class State:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count
             new = self.bounded(join(old, value), force=count > MAX_GROWTH)
+            if count > MAX_COUNTING:
+                new = counted(old, new)
             if new == old:
                 return
         else:
@@ -207,6 +220,8 @@ class State:
         if old and new != old:
             target.growth += 1
             new = self.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
+            if target.growth > MAX_COUNTING:
+                new = counted(old, new)
         return new
 
     def put_item(self, target: HeapObject, index: int, value: Value) -> None:

@@ -287,6 +287,14 @@ def widened(value: Value, *, force: bool = False) -> Value:
     return value
 
 
+def counted(old: Value, new: Value) -> Value:
+    """Return ``new`` with any number in it when it adds numbers, and nothing else, to those that ``old`` has."""
+    added = new - old
+    if added and all(type(atom) is Primitive and atom.type == "number" for atom in added):
+        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_NUMBER
+    return new
+
+
 def is_tainted(value: Value) -> bool:
     """Whether the value derives from ``arg``, JSON or the page."""
     return TEXT in value or DATA in value
