@@ -47,6 +47,7 @@ _EVALUATING_METHODS = (
     "addInitScript",
     "evaluateOnNewDocument",
 )
+_MAX_FUNCTIONS = 2_048
 _TIMERS = ("setTimeout", "setInterval")
 
 
@@ -82,6 +83,7 @@ class Catalogue:
     def __init__(self, documents: dict[str, str]) -> None:
         self.entries: dict[str, Entry] = {}
         self.globals: dict[str, Member] = {}
+        self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
         digest = hashlib.sha256()
         for name, text in sorted(documents.items()):
@@ -109,8 +111,13 @@ class Catalogue:
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""
-        entry = self.entries.get(path)
-        return entry if entry is not None else Entry(path, prototype="Function.prototype", callable=True)
+        entry = self.entries.get(path) or self._functions.get(path)
+        if entry is None:
+            if len(self._functions) >= _MAX_FUNCTIONS:
+                self._functions.clear()  # a payload may make up paths
+            entry = Entry(path, prototype="Function.prototype", callable=True)
+            self._functions[path] = entry
+        return entry
 
     def is_standard(self, path: str, name: str) -> bool:
         """Whether a member is an object or function that ECMA-262 defines: replacing it changes every program."""

@@ -240,6 +240,7 @@ class Calls(Iteration):
         unit.ran = True
         if not unit.executed:  # it may have run inlined, which says nothing about this call
             self.enqueue(unit)
+            self.execute_now(unit)
         return self._outcome(target)
 
     def arguments_of(self, unit: Unit) -> HeapObject:

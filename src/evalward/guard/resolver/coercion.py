@@ -128,11 +128,19 @@ class Coercion(Judgement):
         self._converted_objects.add(target)
         self.spend()
         target.readers.add(self.unit)
+        asked = (self.unit, target, hint, self.context)
+        version, result = self._conversions.get(asked, (-1, BOTTOM))
+        if version == self.version:
+            return result
+        version = self.version
         self._nesting += 1
         try:
-            return self._converted(target, start, end, hint)
+            result = self._converted(target, start, end, hint)
         finally:
             self._nesting -= 1
+        if not self._nesting:  # inside another conversion, the result depends on which
+            self._conversions[asked] = version, result
+        return result
 
     def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         order = (
@@ -264,6 +272,12 @@ class Coercion(Judgement):
     def concatenated(self, pieces: Sequence[Value]) -> Value:
         """Return the concatenation of string values, as constants while there are few and short ones."""
         results = [""]
+        if all(len(piece) == 1 for piece in pieces):
+            texts = [text for (text,) in pieces if type(text) is str]
+            if len(texts) == len(pieces):
+                self.spend(len(texts))
+                text = "".join(texts)
+                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
                 return BOTTOM
@@ -278,6 +292,10 @@ class Coercion(Judgement):
 
     def numbers(self, value: Value, start: int, end: int) -> Value:
         """Return ToNumber: number constants, or the unknown number."""
+        if len(value) == 1:
+            (atom,) = value
+            if atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number"):
+                return value
         result: Value = BOTTOM
         for atom in value:
             if type(atom) is Primitive:

@@ -90,6 +90,8 @@ class Inlining(Writes):
         version, result = unit.results.get(key, (-1, BOTTOM))
         if version == self.version:
             return result
+        if context in unit.unsettled:
+            return None
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
@@ -99,13 +101,15 @@ class Inlining(Writes):
             return None  # it called itself: what that gave is not known here
         if made is not None:
             unit.results[key] = (version, made)
+        else:
+            unit.unsettled.add(context)
         return made
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:
         values = self.values
         saved = [values[register] for register in unit.registers]
         outer, current = self.context, self.unit
-        growth, local = self.growth, self.local
+        growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
         self.local = local.union(unit.registers)
         self.context = context
         self._inlining += 1
@@ -124,23 +128,23 @@ class Inlining(Writes):
             self._inlining -= 1
             self.active.pop()
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
+            self.loaded, self.settled = loaded, settled
             for register, value in zip(unit.registers, saved, strict=True):
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
+        """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
         values, operations = self.values, self.operations
-        previous: list[Value] = []
         for _ in range(_MAX_ROUNDS):
+            self.loaded, self.settled, version = set(unit.parameters), True, self.version
             self.spend(len(unit.code))
             for instruction in unit.code:
                 if instruction[0] is Op.RETURN:
                     self.write(unit.result, values[instruction[2]])
                 else:
                     values[instruction[1]] = operations[instruction[0]](instruction)
-            state = [values[register] for register in unit.registers]
-            if state == previous or not unit.stores:
+            if not unit.stores or (self.settled and version == self.version):
                 return values[unit.result] or V_UNDEFINED
-            previous = state
         return None
 
 

@@ -37,10 +37,17 @@ _REVIVED = frozenset(
     }
 )
 _MAX_REVIVALS = 3
+_MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
 
 class Interpreter(FlowOperations):
-    """Joins over every order in which a payload's instructions may run, to a fixpoint."""
+    """Joins over every order in which a payload's instructions may run, to a fixpoint.
+
+    A function runs where it is first called, and its caller goes on with the result: when it waited in the queue, each
+    caller would run twice, once on nothing.
+    """
+
+    _nested = 0
 
     def __init__(
         self,
@@ -105,11 +112,24 @@ class Interpreter(FlowOperations):
                 self._escape(self.pending_escapes.pop())
             if self.queue:
                 unit = self.queue.popleft()
-                unit.queued = False
-                self._execute(unit)
+                if unit.queued:
+                    self._execute(unit)
+
+    def execute_now(self, unit: Unit) -> None:
+        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        if self.active or self._nested >= _MAX_NESTED:
+            return
+        current = self.unit
+        self._nested += 1
+        try:
+            self._execute(unit)
+        finally:
+            self._nested -= 1
+            self.unit = current
 
     def _execute(self, unit: Unit) -> None:
         self.unit = unit
+        unit.queued = False
         unit.executed = True
         operations, values = self.operations, self.values
         self.spend(len(unit.code))

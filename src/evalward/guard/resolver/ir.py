@@ -99,6 +99,7 @@ class Unit:
         "stores",
         "strict",
         "this",
+        "unsettled",
         "uses_arguments",
         "yielded",
     )
@@ -127,6 +128,7 @@ class Unit:
         self.registers: list[int] = []
         self.stores = False
         self.contexts: set[int] = set()
+        self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
         self.results: dict[
             tuple[int, Unit], tuple[int, Value]
         ] = {}  # of inlined calls, by context and caller
@@ -144,7 +146,17 @@ class Unit:
 class Lowered:
     """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
 
-    __slots__ = ("closed", "constants", "global_registers", "references", "registers", "supers", "units")
+    __slots__ = (
+        "closed",
+        "constants",
+        "counted",
+        "counters",
+        "global_registers",
+        "references",
+        "registers",
+        "supers",
+        "units",
+    )
 
     def __init__(self) -> None:
         self.units: list[Unit] = []
@@ -154,5 +166,7 @@ class Lowered:
         ] = {}  # registers that hold `super`, and the unit whose `this` goes with it
         self.closed: set[int] = set()  # keys that are written out: nothing can change them
         self.constants: dict[int, Any] = {}
+        self.counted: list[Reference] = []  # the variables that `++` and `--` write
+        self.counters: set[int] = set()  # and their registers
         self.references: list[Reference] = []
         self.global_registers: dict[str, int] = {}

@@ -5,11 +5,22 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.state import State
-from evalward.guard.resolver.values import BUILT, CONSTRUCTOR0, CONSTRUCTOR1, U0, U1, W0, Known
+from evalward.guard.resolver.values import (
+    BUILT,
+    CONSTRUCTOR0,
+    CONSTRUCTOR1,
+    U0,
+    U1,
+    W0,
+    Known,
+    Primitive,
+    Value,
+)
 
 if TYPE_CHECKING:
-    from evalward.guard.resolver.values import Atom, Value
+    from evalward.guard.resolver.values import Atom
 
 
 class Flow(Enum):
@@ -30,6 +41,7 @@ REFLECTIVE = frozenset(
     {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
+_MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
 # Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
@@ -53,6 +65,8 @@ class Judgement(State):
     def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Report what the flow of this value means."""
         for atom in value:
+            if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
+                continue
             if type(atom) is Known:
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
@@ -64,11 +78,11 @@ class Judgement(State):
                 if flow in _BUILT_LEAKS:
                     self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")
             elif (atom is U0 and flow in _STRONG_LEAKS) or (
-                atom in {W0, CONSTRUCTOR0} and flow is Flow.GLOBAL
+                flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self.report("function-constructor", 3, start, end, atom, note)
-            elif self.strict and atom in {U0, W0, CONSTRUCTOR0} and flow in _EXERCISED:
+            elif self.strict and flow in _EXERCISED and atom in _MAYBE_CONSTRUCTORS:
                 self.report(
                     "function-constructor",
                     1,

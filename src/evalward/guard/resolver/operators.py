@@ -113,9 +113,9 @@ class Operators(Coercion):
                 return join(left, right)
             case _ if operator in _COMPARISONS:
                 if operator not in {"===", "!==", "in", "instanceof"}:
-                    self._primitives(
-                        frozenset(a for a in left | right if isinstance(a, HeapObject)), start, end
-                    )
+                    objects = [a for a in left | right if isinstance(a, HeapObject)]
+                    if objects:
+                        self._primitives(frozenset(objects), start, end)
                 return self._compare(operator, left, right)
             case _:
                 return self._arithmetic(operator, left, right, start, end)
@@ -145,6 +145,9 @@ class Operators(Coercion):
         return result
 
     def _primitives(self, value: Value, start: int, end: int) -> Value:
+        if len(value) == 1:
+            (atom,) = value
+            return value if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
         result: Value = BOTTOM
         for atom in value:
             made = (

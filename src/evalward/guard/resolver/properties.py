@@ -54,6 +54,11 @@ class Properties(Catalogued):
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
         self.steps += len(owner)
+        if len(owner) == 1:
+            (atom,) = owner
+            if atom is UNDEFINED or atom is NULL:
+                return BOTTOM
+            return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
         result: Value = BOTTOM
         for atom in owner:
             if atom is UNDEFINED or atom is NULL:
@@ -151,6 +156,16 @@ class Properties(Catalogued):
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
+        own = target.properties.get(name)
+        if (
+            own is not None
+            and name != "name"
+            and name not in target.uncertain
+            and not (target.escaped or target.extensible or target.getters or target.kind == "proxy")
+        ):
+            self.steps += 1
+            target.readers.add(self.unit)
+            return own
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:

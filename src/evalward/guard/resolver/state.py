@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject, Readers
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
-from evalward.guard.resolver.values import BOTTOM, MAX_OBJECTS, U1, Known, Unknown, Value, join, widened
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    MAX_OBJECTS,
+    U1,
+    Known,
+    Unknown,
+    Value,
+    counted,
+    join,
+    widened,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_GROWTH = 6
 MAX_OBJECT_GROWTH = 24
+MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
 
 
 class AnalysisLimitError(Exception):
@@ -59,6 +70,7 @@ class State:
         def global_value(self, name: str) -> Value: ...
         def enumerable_keys(self, atom: Atom) -> Value: ...
         def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None: ...
+        def execute_now(self, unit: Unit) -> None: ...
         def leak(self, value: Value, flow: Flow, start: int, end: int) -> None: ...
 
     def __init__(self, lowered: Lowered, catalogue: Catalogue, *, steps: int, strict: bool) -> None:
@@ -74,9 +86,11 @@ class State:
         self.growth: dict[int, int] = {}
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
-        self.objects: dict[tuple[int, str, int], HeapObject] = {}
+        self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
+        self.loaded: set[int] = set()  # those that the innermost of them has read in this round
+        self.settled = True  # whether none of those has changed since
         self.context = 0  # which inlined call allocates
         self.uses: dict[tuple[str, int, int, int], Use] = {}
         self.origins: dict[Atom, tuple[Step, ...]] = {}
@@ -88,6 +102,9 @@ class State:
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
         self._converted_objects: set[HeapObject] = set()
+        # What an object gave as a primitive to a unit, and the version at which it did: as long as that stands, so
+        # does the result, and what the conversion calls has been called.
+        self._conversions: dict[tuple[Unit, HeapObject, str, int], tuple[int, Value]] = {}
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
@@ -114,6 +131,7 @@ class State:
     def read(self, register: int) -> Value:
         """Return a variable's value; the current unit runs again when it changes."""
         if register in self.local:
+            self.loaded.add(register)
             return self.values[register]
         readers = self.readers.get(register)
         if readers is None:
@@ -130,12 +148,16 @@ class State:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count
             new = self.bounded(join(old, value), force=count > MAX_GROWTH)
+            if count > MAX_COUNTING:
+                new = counted(old, new)
             if new == old:
                 return
         else:
             new = value
         self.values[register] = new
         if register in self.local:
+            if register in self.loaded:
+                self.settled = False
             return
         self.version += 1
         for unit in self.readers.get(register, ()):
@@ -158,19 +180,20 @@ class State:
         """Note that unmodelled code may read, write and call the object."""
         if not target.escaped:
             target.escaped = True
-            self.pending_escapes.append(target)
             self.changed(target)
 
     def changed(self, target: HeapObject) -> None:
         """Run again what has read the object."""
         self.version += 1
+        if target.escaped and target not in self.pending_escapes[-1:]:
+            self.pending_escapes.append(target)
         for unit in target.readers:
             self.enqueue(unit)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
         apart = kind == "array" or (kind == "object" and not tag)  # each inlined call has its own
-        key = (start, f"{kind}:{tag}", self.context if apart else 0)
+        key = (start, kind, tag, self.context if apart else 0)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)
@@ -198,6 +221,8 @@ class State:
         if old and new != old:
             target.growth += 1
             new = self.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
+            if target.growth > MAX_COUNTING:
+                new = counted(old, new)
         return new
 
     def put_item(self, target: HeapObject, index: int, value: Value) -> None:

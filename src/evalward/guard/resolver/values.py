@@ -137,9 +137,11 @@ NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
     SELECTED_PROTOTYPE,
 }  # what only marks what stands beside it
 
-_ABSORBING = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED})  # what constants are dropped for
+_DROPS_TEXTS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED})  # what constants are dropped for
 
+_ABSORBING: Value = frozenset({ANY_HOST, ANY_STRING, TEXT, DECODED, ANY_NUMBER})
 _numbers: dict[str, Primitive] = {}
+_by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
 _known: dict[tuple[str, str | None, bool], Known] = {}
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
@@ -169,6 +171,16 @@ def number_text(value: float) -> str:
 
 def number(value: float) -> Primitive:
     """Return the atom of a number; minus zero is zero."""
+    atom = _by_value.get(value)
+    if atom is None:
+        atom = _number(value)
+        if len(_by_value) >= _INTERN_CAP:
+            _by_value.clear()
+        _by_value[value] = atom
+    return atom
+
+
+def _number(value: float) -> Primitive:
     text = number_text(value + 0.0)
     atom = _numbers.get(text)
     if atom is None:
@@ -249,25 +261,28 @@ def is_active(text: str) -> bool:
 
 def join(left: Value, right: Value) -> Value:
     """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
-    if right <= left:
+    if left is right or right <= left:
         return left
-    joined = left | right
-    if (
-        len(joined) > MAX_STRINGS
-        or ANY_HOST in joined
-        or ANY_STRING in joined
-        or TEXT in joined
-        or DECODED in joined
-        or ANY_NUMBER in joined
-    ):
+    joined = left | right if left else right
+    if len(joined) > MAX_STRINGS or not _ABSORBING.isdisjoint(joined):
         return widened(joined)
     return joined
 
 
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
-    strings = [a for a in value if type(a) is str]
-    if strings and (force or len(strings) > MAX_STRINGS or value & _ABSORBING):
+    strings: list[str] = []
+    numbers: list[Atom] = []
+    hosts: list[Atom] = []
+    for atom in value:
+        kind = type(atom)
+        if type(atom) is str:
+            strings.append(atom)
+        elif kind is Host:
+            hosts.append(atom)
+        elif type(atom) is Primitive and atom.type == "number":
+            numbers.append(atom)
+    if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):
             value |= of(ACTIVE)
@@ -275,14 +290,19 @@ def widened(value: Value, *, force: bool = False) -> Value:
             value |= of(DECODED)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
-    numbers = [a for a in value if type(a) is Primitive and a.type == "number"]
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
         value = value.difference(numbers) | V_NUMBER
-    if ANY_HOST in value or len(value) > MAX_HOSTS:
-        hosts = [a for a in value if type(a) is Host]
-        if ANY_HOST in value or len(hosts) > MAX_HOSTS:
-            value = value.difference(hosts) | of(ANY_HOST)
+    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST in value):
+        value = value.difference(hosts) | of(ANY_HOST)
     return value
+
+
+def counted(old: Value, new: Value) -> Value:
+    """Return ``new`` with any number in it when it adds numbers, and nothing else, to those that ``old`` has."""
+    added = new - old
+    if added and all(type(atom) is Primitive and atom.type == "number" for atom in added):
+        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_NUMBER
+    return new
 
 
 def is_tainted(value: Value) -> bool:

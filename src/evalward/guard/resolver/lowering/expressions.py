@@ -201,6 +201,8 @@ class Expressions(CallLowering):
             old = yield self.lower(inner)
             new = self.emit(Op.UPDATE, node, old, step, True)
             yield self.assign(inner, new, node)
+            if inner.type == "identifier":
+                self.lowered.counted.append(self.lowered.references[-1])
         return new if prefix else self.emit(Op.UNARY, node, "+", old)
 
     def lower_assignment_expression(self, node: Node) -> Work:

@@ -52,6 +52,7 @@ class Statements(Functions):
             self.lowered.global_registers[name] = self.register()
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
+        self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
             self.lowered.global_registers |= top.names
         return self.lowered

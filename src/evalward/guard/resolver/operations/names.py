@@ -9,9 +9,11 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
     V_GLOBAL,
+    V_NUMBER,
     V_U1,
     V_UNDEFINED,
     Known,
+    Primitive,
     Value,
     host,
     join,
@@ -89,6 +91,11 @@ class Names(Constructions):
         reference: Reference = instruction[2]
         value = self.values[instruction[3]]
         if reference.register >= 0:
+            # A number that `++` will make any number is so from the start: what reads it need not run twice.
+            if reference.register in self.lowered.counters and any(
+                type(atom) is Primitive and atom.type == "number" for atom in value
+            ):
+                value = join(value, V_NUMBER)
             self.write(reference.register, value)
         if reference.is_global:
             start, end = instruction[5], instruction[6]
