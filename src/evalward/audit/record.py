@@ -30,7 +30,8 @@ _PATTERNS = {
     name: re.compile(pattern)
     for pattern, names in {
         r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("session", "request_id", "tool", "decision_id"),
-        r"[0-9a-f]{64}": ("code_hash", "policy_digest"),
+        r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
+        r"[0-9a-f]{64}": ("code_hash", "policy_digest", "manifest_digest"),
         r"[0-9a-f]{12,64}": ("ruleset",),
         r"[a-z][a-z-]{0,63} [0-9]+(\.[0-9]+){1,3}": ("grammar",),
         r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}": ("version",),
@@ -101,7 +102,8 @@ class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
 
     ``weakened`` names the weakened controls of a start record; ``torn_bytes`` is the length of the
-    unfinished line that a TORN record closes. ``argument_bytes`` to ``memory_bytes`` are the sizes of an
+    unfinished line that a TORN record closes. ``field_path`` is where in a call's arguments the payload stood, with
+    ``*`` for every name that the manifest does not know. ``argument_bytes`` to ``memory_bytes`` are the sizes of an
     evaluation, ``fuel`` its instructions. Any value outside of its field's pattern or catalogue raises
     ValueError, and the message names the field, never the value.
     """
@@ -111,6 +113,7 @@ class AuditRecord:
     session: str | None = None
     request_id: str | None = None
     tool: str | None = None
+    field_path: str | None = None
     target: Target | None = None
     shape: Shape | None = None
     profile: Profile | None = None
@@ -122,6 +125,7 @@ class AuditRecord:
     code_hash: str | None = None
     code_length: int | None = None
     policy_digest: str | None = None
+    manifest_digest: str | None = None
     ruleset: str | None = None
     grammar: str | None = None
     version: str | None = None
@@ -168,6 +172,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     session: str | None = None,
     request_id: str | None = None,
     tool: str | None = None,
+    field_path: str | None = None,
+    manifest_digest: str | None = None,
 ) -> AuditRecord:
     """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused."""
     return AuditRecord(
@@ -176,6 +182,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         session=session,
         request_id=request_id,
         tool=tool,
+        field_path=field_path,
         target=verdict.target,
         shape=verdict.shape,
         profile=verdict.profile,
@@ -187,6 +194,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         code_hash=verdict.code_hash,
         code_length=verdict.code_length,
         policy_digest=provenance.policy_digest,
+        manifest_digest=manifest_digest,
         ruleset=provenance.ruleset_digest,
         grammar=provenance.grammar_version,
         version=provenance.service_version,

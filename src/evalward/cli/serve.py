@@ -27,6 +27,7 @@ from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
 from evalward.server.service import ERROR_CODES_SCHEMA
+from evalward.tools.load import load_manifest
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -85,6 +86,10 @@ def run(  # noqa: PLR0913 - one parameter per option
     ] = "",
     policy: Annotated[
         Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
     ] = None,
     audit_log: Annotated[
         Path | None,
@@ -152,6 +157,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     )
     try:
         effective = _policy(policy, targets)
+        tools = None if manifest is None else load_manifest(manifest)
         log_path = audit_log or _default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -162,6 +168,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 provenance=provenance(effective),
                 audit_log=AuditLog.open(log_path),
                 settings=settings,
+                manifest=tools,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.

@@ -34,6 +34,7 @@ from evalward.audit import AuditRecord, AuditUnavailable, Kind
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
+from evalward.server.call import CallDecider
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.late import LateEvaluator
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from evalward.policy import Policy
     from evalward.server.evaluation import Runner
     from evalward.server.listen import TcpAddress, UnixAddress
+    from evalward.tools import Manifest
 
 LOG = logging.getLogger("evalward.server")
 
@@ -112,6 +114,7 @@ class Server:
         audit_log: AuditSink,
         settings: Settings,
         runner: Runner | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
@@ -121,7 +124,8 @@ class Server:
             max_concurrent=settings.max_concurrent,
             queue=settings.queue,
         )
-        ledger = Ledger(audit_log, provenance)
+        self._manifest_digest = manifest.digest if manifest else None
+        ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
         decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
         self._evaluator = LateEvaluator(
@@ -132,7 +136,8 @@ class Server:
             queue=settings.evaluation_queue,
             runner=runner,
         )
-        self._service = GuardService(decider, self._evaluator, policy, provenance)
+        calls = CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=manifest)
+        self._service = GuardService(decider, self._evaluator, calls, policy, provenance)
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._health = health.HealthServicer(
@@ -190,6 +195,7 @@ class Server:
         return AuditRecord(
             kind=kind,
             policy_digest=self._provenance.policy_digest,
+            manifest_digest=self._manifest_digest,
             ruleset=self._provenance.ruleset_digest,
             grammar=self._provenance.grammar_version,
             version=self._provenance.service_version,
