@@ -33,26 +33,34 @@ def main() -> None:
     with subprocess.Popen(
         [EVALWARD, "serve", "--allow-eval=renderer,sandbox"], stdout=subprocess.PIPE
     ) as server:
-        assert server.stdout is not None
-        ready = json.loads(server.stdout.readline())
-        started_ms = (time.monotonic() - begin) * 1000
-        (address,) = ready["listen"]
-        subprocess.run([EVALWARD, "health", address], check=True, stdout=subprocess.DEVNULL)
-        with GuardClient(address) as guard:
-            assert guard.validate(b"document.title", target="renderer").allowed
-            denied = guard.validate(b"process['ex' + 'it'](0)", target="renderer")
-            assert denied.envelope["code"] == "EVAL_BLOCKED_CONSTRUCT", denied.envelope
-            assert guard.evaluate(b"[1, 2].map(x => x * 2)").result_json == b"[2,4]"
-        memory = Path(f"/proc/{server.pid}/status").read_text(encoding="ascii")
-        resident = next(line.split()[1] for line in memory.splitlines() if line.startswith("VmRSS"))
-        server.terminate()
-        assert server.wait(30) == 0
+        try:
+            assert server.stdout is not None
+            (address,) = json.loads(server.stdout.readline())["listen"]
+            started_ms = (time.monotonic() - begin) * 1000
+            use(address)
+            status = Path(f"/proc/{server.pid}/status").read_text(encoding="ascii")
+            server.terminate()
+            assert server.wait(30) == 0
+        finally:
+            server.kill()
     log = Path(os.environ["EVALWARD_AUDIT_LOG"])
     kinds = [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert kinds == ["start", "decision", "decision", "decision", "evaluation", "stop"], kinds
     assert log.stat().st_mode & 0o777 == 0o600
+    resident = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
     figures = f"ready in {started_ms:.0f} ms, {int(resident) // 1024} MB resident with the sandbox"
     print(f"image smoke test: {figures}, all as expected")  # noqa: T201 - what the script is for
+
+
+def use(address: str) -> None:
+    """Ask for health, an allow, a block and a run."""
+    subprocess.run([EVALWARD, "health", address], check=True, stdout=subprocess.DEVNULL)
+    with GuardClient(address) as guard:
+        assert guard.ready()
+        assert guard.validate(b"document.title", target="renderer").allowed
+        denied = guard.validate(b"process['ex' + 'it'](0)", target="renderer")
+        assert denied.envelope["code"] == "EVAL_BLOCKED_CONSTRUCT", denied.envelope
+        assert guard.evaluate(b"[1, 2].map(x => x * 2)").result_json == b"[2,4]"
 
 
 main()

@@ -146,13 +146,14 @@ _FITS = tuple(pattern.fullmatch for pattern in PATTERNS.values())
 class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
 
-    ``code_hash`` is the payload's digest under ``hash_alg``. ``argument_bytes`` to ``memory_bytes`` are the
-    sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened controls of a START
-    record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN record closes.
-    Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are in the log
-    although their caller was told otherwise, ``gap_us`` is how long it lasted. ``count`` is of a REFUSED
-    record. Any value outside of its field's pattern or catalogue raises ValueError, and the message names
-    the field, never the value.
+    ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the
+    payload stood, with ``*`` for every name that the manifest does not know. ``argument_bytes`` to
+    ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
+    controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
+    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
+    in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. ``count`` is of a
+    REFUSED record. Any value outside of its field's pattern or catalogue raises ValueError, and the message
+    names the field, never the value.
     """
 
     kind: Kind
@@ -235,6 +236,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     request_id: str | None = None,
     tool: str | None = None,
     fingerprint: Fingerprint | None = None,
+    field_path: str | None = None,
+    manifest_digest: str | None = None,
 ) -> AuditRecord:
     """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused.
 
@@ -246,6 +249,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         session=session,
         request_id=request_id,
         tool=tool,
+        field_path=field_path,
         target=verdict.target,
         shape=verdict.shape,
         profile=verdict.profile,
@@ -261,6 +265,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
         code_length=verdict.code_length,
         policy_digest=provenance.policy_digest,
+        manifest_digest=manifest_digest,
         ruleset=provenance.ruleset_digest,
         grammar=provenance.grammar_version,
         version=provenance.service_version,

@@ -30,6 +30,7 @@ from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, Unix
 from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
+from evalward.tools.load import load_manifest
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -86,6 +87,10 @@ def run(  # noqa: PLR0913 - one parameter per option
     policy: Annotated[
         Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")
     ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
+    ] = None,
     audit_log: Annotated[
         Path | None,
         typer.Option(
@@ -138,6 +143,19 @@ def run(  # noqa: PLR0913 - one parameter per option
     queue: Annotated[
         int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
     ] = DEFAULTS.queue,
+    batch_items: Annotated[
+        int,
+        typer.Option(envvar="EVALWARD_BATCH_ITEMS", min=1, max=10_000, help="Items of a batch or a stream."),
+    ] = DEFAULTS.batch_items,
+    batch_bytes: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_BATCH_BYTES", min=1, max=64 * 1024 * 1024, help="Bytes of a batch or a stream."
+        ),
+    ] = DEFAULTS.batch_bytes,
+    max_streams: Annotated[
+        int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
+    ] = DEFAULTS.max_streams,
     drain_seconds: Annotated[
         float,
         typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
@@ -219,6 +237,9 @@ def run(  # noqa: PLR0913 - one parameter per option
     settings = Settings(
         max_concurrent=max_concurrent,
         queue=queue,
+        batch_items=batch_items,
+        batch_bytes=batch_bytes,
+        max_streams=max_streams,
         drain_seconds=drain_seconds,
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,
@@ -231,6 +252,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     try:
         effective = _policy(policy, targets)
         key = None if audit_key is None else load_key(audit_key)
+        tools = None if manifest is None else load_manifest(manifest)
         log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -251,6 +273,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 ),
                 settings=settings,
                 token=token,
+                manifest=tools,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
