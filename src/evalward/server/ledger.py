@@ -6,11 +6,11 @@ audited (service.md, Audit log).
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
 from evalward.errors import REGISTRY, Code, CodedError
+from evalward.server.decision import PATIENCE_SHARE
 
 if TYPE_CHECKING:
     from evalward.audit import AuditSink
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.sandbox import Evaluation
     from evalward.server.case import Case
-
-LOG = logging.getLogger("evalward.server")
-
-# The part of the caller's remaining time that a record may take, so that a refusal still arrives in time.
-PATIENCE_SHARE = 0.8
 
 
 class Ledger:
@@ -141,7 +136,6 @@ class Ledger:
         left = case.left
         try:
             self._audit_log.append(record, patience=None if left is None else left * PATIENCE_SHARE)
-        except AuditUnavailable as failure:
-            LOG.error("%s", failure)  # noqa: TRY400 - the cause is in the text
+        except AuditUnavailable:
             return False
         return self._audit_log.audits
