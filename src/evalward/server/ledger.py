@@ -134,8 +134,10 @@ class Ledger:
 
     def _append(self, case: Case, record: AuditRecord) -> bool:
         left = case.left
+        # Of a caller whose time has passed nobody waits for the reply, and the record still counts.
+        patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
         try:
-            self._audit_log.append(record, patience=None if left is None else left * PATIENCE_SHARE)
+            self._audit_log.append(record, patience=patience)
         except AuditUnavailable:
             return False
         return self._audit_log.audits
