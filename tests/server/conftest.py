@@ -105,6 +105,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             *,
             policy: Policy = POLICY,
             runner: Runner | None = None,
+            token: str | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
@@ -114,6 +115,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 audit_log=AuditLog.open(log),
                 settings=settings or Settings(),
                 runner=runner,
+                token=token,
             )
             address = server.start([parse_listen("127.0.0.1:0")])[0]
             channel = stack.enter_context(grpc.insecure_channel(address))

@@ -159,7 +159,7 @@ class Server:
             settings,
             policy.limits.payload_bytes,
             evaluates=self._evaluates,
-            gate=None if token is None else TokenGate(token, provenance),
+            gate=None if token is None else TokenGate(token, provenance, tally=audit_log.tally),
         )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
