@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalward.audit import AuditKey, load_key
-from evalward.audit.fingerprint import fingerprint, fnv1a
+from evalward.audit.fingerprint import FNV_MOST_BYTES, fingerprint, fnv1a
 from evalward.errors import CodedError
 
 KEY = AuditKey(bytes(range(32)))
@@ -32,6 +32,11 @@ def test_a_payload_is_named_by_a_keyed_hash_with_one() -> None:
     assert named.hash_alg == f"hmac-sha256:{KEY.id}"
     assert named.code_hash == hmac.digest(derived, bytes.fromhex(DIGEST), "sha256").hex()
     assert named.fnv1a32 == fnv1a(b"code")
+
+
+def test_a_payload_above_the_limit_of_fnv1a_gets_none() -> None:
+    assert fingerprint(DIGEST, b"c" * FNV_MOST_BYTES, key=None, fnv1a32=True).fnv1a32 is not None
+    assert fingerprint(DIGEST, b"c" * (FNV_MOST_BYTES + 1), key=None, fnv1a32=True).fnv1a32 is None
 
 
 def test_the_id_tells_keys_apart_and_nothing_of_the_key() -> None:

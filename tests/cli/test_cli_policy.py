@@ -95,12 +95,18 @@ def test_the_schema_accepts_what_is_valid() -> None:
 
 def test_suggest_drafts_exceptions_that_load(tmp_path: Path) -> None:
     log = tmp_path / "audit.jsonl"
-    denied = {"kind": "decision", "target": "renderer", "code_hash": HASH, "construct": "eval()"}
+    denied = {
+        "kind": "decision",
+        "target": "renderer",
+        "hash_alg": "sha256",
+        "code_hash": HASH,
+        "construct": "eval()",
+    }
     lines = [
         denied,
         {**denied, "construct": None, "keyword": "eval(", "tool": "run"},
         {**denied, "code_hash": "cd" * 32, "construct": "parser-ambiguity"},
-        {**denied, "code_hash": f"hmac-sha256:k:{HASH}"},
+        {**denied, "code_hash": "0" * 64, "hash_alg": "hmac-sha256:0123456789abcdef"},
         {"kind": "start"},
         {"kind": "decision", "target": "renderer", "code_hash": "ef" * 32},
     ]

@@ -107,6 +107,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             policy: Policy = POLICY,
             runner: Runner | None = None,
             manifest: Manifest | None = None,
+            token: str | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
@@ -117,6 +118,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 settings=settings or Settings(),
                 runner=runner,
                 manifest=manifest,
+                token=token,
             )
             address = server.start([parse_listen("127.0.0.1:0")])[0]
             channel = stack.enter_context(grpc.insecure_channel(address))

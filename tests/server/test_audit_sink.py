@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -201,10 +201,9 @@ def test_a_file_system_without_room_stops_allows_until_there_is_some(
             process.terminate()
 
 
-def test_a_reader_that_does_not_read_stops_allows_until_it_does(
-    tmp_path: Path, watch: Callable[[str], Watched]
-) -> None:
-    """The log is on stdout, and nobody empties that pipe: the write itself hangs."""
+@contextmanager
+def on_a_pipe(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
+    """Run a server whose log is a pipe of one page that nobody reads; give its address and the pipe's end."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     flags = ["--listen", "127.0.0.1:0", "--allow-eval", "--audit-log", "-", "--audit-timeout-ms", "500"]
@@ -212,33 +211,51 @@ def test_a_reader_that_does_not_read_stops_allows_until_it_does(
         [EVALWARD, "serve", *flags], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     ) as process:
         os.close(writer)
+        os.set_blocking(reader, False)
         try:
             assert process.stderr is not None
-            server = watch(
-                json.loads(next(line for line in process.stderr if line.startswith("{")))["listen"][0]
-            )
-            allowed = 0
-            while server.allows():
-                allowed += 1
-            assert allowed > 1
-            server.wait_for(NOT_SERVING)
-            assert not server.audits_block()
-            assert not server.allows()
-
-            os.set_blocking(reader, False)
-            data = drained(reader)
-            server.wait_for(SERVING)
-            assert server.allows()
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(timeout=30) == 0
-            data += drained(reader)
+            ready = next(line for line in process.stderr if line.startswith("{"))
+            yield process, json.loads(ready)["listen"][0], reader
         finally:
             process.kill()
             os.close(reader)
+
+
+def test_a_reader_that_does_not_read_stops_allows_until_it_does(
+    tmp_path: Path, watch: Callable[[str], Watched]
+) -> None:
+    """The log is on stdout, and nobody empties that pipe: the write itself hangs."""
+    with on_a_pipe(tmp_path) as (process, address, reader):
+        server = watch(address)
+        allowed = 0
+        while server.allows():
+            allowed += 1
+        assert allowed > 1
+        server.wait_for(NOT_SERVING)
+        assert not server.audits_block()
+        assert not server.allows()
+
+        data = drained(reader)
+        server.wait_for(SERVING)
+        assert server.allows()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+        data += drained(reader)
     found = verify([("stdout", data)])
     assert (found.fault, found.gaps) == (None, 1)
     kinds = [json.loads(line)["kind"] for line in data.splitlines()]
     assert (kinds[0], kinds[-1]) == ("start", "stop")
+
+
+def test_a_stuck_log_does_not_keep_a_server_from_stopping(
+    tmp_path: Path, watch: Callable[[str], Watched]
+) -> None:
+    with on_a_pipe(tmp_path) as (process, address, _):
+        server = watch(address)
+        while server.allows():
+            pass
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
 
 
 def drained(descriptor: int) -> bytes:

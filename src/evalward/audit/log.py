@@ -60,7 +60,7 @@ class AuditSink(Protocol):
         """Return how records name ``payload``, whose SHA-256 is ``sha256`` in hexadecimal."""
         ...
 
-    def watch(self, on_health: Callable[[bool], None]) -> None:
+    def watch(self, on_health: Callable[[bool], object]) -> None:
         """Call ``on_health`` with False when the sink fails and True when it is back, from any thread."""
         ...
 
@@ -89,7 +89,7 @@ class NullAuditLog:
         """Return the plain digest."""
         return Fingerprint(SHA256, sha256)
 
-    def watch(self, on_health: Callable[[bool], None]) -> None:
+    def watch(self, on_health: Callable[[bool], object]) -> None:
         """Do nothing: what keeps nothing cannot fail."""
 
     def reopen(self) -> None:
@@ -197,7 +197,7 @@ class AuditLog:
         """Return how records name ``payload``: keyed where the log has a key."""
         return fingerprint(sha256, payload, key=self._key, fnv1a32=self._fnv1a32)
 
-    def watch(self, on_health: Callable[[bool], None]) -> None:
+    def watch(self, on_health: Callable[[bool], object]) -> None:
         """Call ``on_health`` from now on."""
         self._writer.on_health = on_health
 

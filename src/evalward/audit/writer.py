@@ -7,6 +7,7 @@ a second without one; the first thing it takes again is a GAP record (service.md
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from queue import Empty, SimpleQueue
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from evalward.audit.journal import Journal
     from evalward.errors import Code
+
+LOG = logging.getLogger("evalward.audit")
 
 PROBE_SECONDS: Final = 0.25
 TALLY_SECONDS: Final = 1.0
@@ -47,7 +50,7 @@ class Writer:
     """Owns the thread, the records that wait, and what is known of the sink's health."""
 
     def __init__(self, journal: Journal) -> None:
-        self.on_health: Callable[[bool], None] = lambda _healthy: None
+        self.on_health: Callable[[bool], object] = lambda _healthy: None
         self._journal = journal
         self._waiting: SimpleQueue[Entry | None] = SimpleQueue()
         self._lock = threading.Lock()
@@ -121,8 +124,16 @@ class Writer:
         with self._lock:
             if self._failure is None:
                 self._failed_at = time.monotonic()
-                self.on_health(False)
+                LOG.error("no ALLOW until it is back: %s", failure)
+                self._tell(is_healthy=False)
             self._failure = failure
+
+    def _tell(self, *, is_healthy: bool) -> None:
+        """Say how the sink is; whoever listens cannot end the thread."""
+        try:
+            self.on_health(is_healthy)
+        except Exception as error:  # noqa: BLE001 - any failure of a listener is its own
+            LOG.error("nobody was told of the audit log's state: %s", type(error).__name__)  # noqa: TRY400
 
     def _run(self) -> None:
         while True:
@@ -220,7 +231,8 @@ class Writer:
             self._unacknowledged -= unacknowledged
             if self._failure is not None:
                 self._failure = None
-                self.on_health(True)
+                LOG.warning("the audit log is back; %d records were lost", unrecorded)
+                self._tell(is_healthy=True)
 
     def _refuse(self, batch: list[Entry], failure: AuditUnavailable) -> None:
         self._fail(failure)

@@ -38,7 +38,7 @@ DEFAULTS = Settings()
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
 # long as another thread parses.
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.001
 
 
 class BareAllowEval(TyperCommand):

@@ -11,6 +11,7 @@ from evalward.policy.enforcement import KEYWORD_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+_PLAIN = "sha256"
 _SHA256_DIGITS = 64
 
 
@@ -42,7 +43,7 @@ def drafts(records: Iterable[Mapping[str, Any]], *, least: int = 1) -> list[Draf
     found: dict[str, Draft] = {}
     for record in records:
         labels = _labels(record)
-        digest = record.get("code_hash", "")
+        digest = record.get("code_hash", "") if record.get("hash_alg", _PLAIN) == _PLAIN else ""
         if not labels or len(digest) != _SHA256_DIGITS or record.get("target") is None:
             continue
         draft = found.setdefault(digest, Draft(digest))

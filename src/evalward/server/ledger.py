@@ -6,11 +6,11 @@ audited (service.md, Audit log).
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
 from evalward.errors import REGISTRY, Code, CodedError
+from evalward.server.decision import PATIENCE_SHARE
 
 if TYPE_CHECKING:
     from evalward.audit import AuditSink
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.sandbox import Evaluation
     from evalward.server.case import Case
-
-LOG = logging.getLogger("evalward.server")
-
-# The part of the caller's remaining time that a record may take, so that a refusal still arrives in time.
-PATIENCE_SHARE = 0.8
 
 
 class Ledger:
@@ -176,9 +171,10 @@ class Ledger:
 
     def _append(self, case: Case, record: AuditRecord) -> bool:
         left = case.left
+        # Of a caller whose time has passed nobody waits for the reply, and the record still counts.
+        patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
         try:
-            self._audit_log.append(record, patience=None if left is None else left * PATIENCE_SHARE)
-        except AuditUnavailable as failure:
-            LOG.error("%s", failure)  # noqa: TRY400 - the cause is in the text
+            self._audit_log.append(record, patience=patience)
+        except AuditUnavailable:
             return False
         return self._audit_log.audits

@@ -188,7 +188,7 @@ class Server:
             settings,
             policy.limits.payload_bytes,
             evaluates=self._evaluates,
-            gate=None if token is None else TokenGate(token, provenance),
+            gate=None if token is None else TokenGate(token, provenance, tally=audit_log.tally),
         )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
@@ -201,7 +201,9 @@ class Server:
             insecure_remote=settings.insecure_remote,
         )
         self._weakened = _weakened(policy, settings)
-        audit_log.watch(self._follow_sink)
+        # On a thread of its own: telling a Watch whose client does not read may wait, and no record may.
+        self._sink_watcher = ThreadPoolExecutor(1, thread_name_prefix="sink")
+        audit_log.watch(lambda is_healthy: self._sink_watcher.submit(self._follow_sink, is_healthy))
 
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
         """Bind and serve; return the real addresses. Raise ListenError, or AuditUnavailable."""
@@ -239,6 +241,7 @@ class Server:
         except AuditUnavailable as failure:
             LOG.error("no stop record: %s", failure)  # noqa: TRY400 - the cause is in the text
         self._audit_log.close()
+        self._sink_watcher.shutdown(wait=False)
         return drained
 
     def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:

@@ -21,11 +21,15 @@ _SERVICE = f"/{pb.DESCRIPTOR.services_by_name['GuardService'].full_name}/"
 
 
 class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in the stubs only
-    """Answers UNAUTHENTICATED, before anything is read, to a call without ``Bearer <token>``."""
+    """Answers UNAUTHENTICATED, before anything is read, to a call without ``Bearer <token>``.
 
-    def __init__(self, token: str, provenance: Provenance) -> None:
+    Each refusal goes to ``tally``, which counts and never waits: a flood of strangers must not fill the disk.
+    """
+
+    def __init__(self, token: str, provenance: Provenance, *, tally: Callable[[Code], None]) -> None:
         self._expected = f"Bearer {token}".encode()
         self._provenance = provenance
+        self._tally = tally
 
     def intercept_service(
         self,
@@ -48,6 +52,7 @@ class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         return hmac.compare_digest(sent.encode() if isinstance(sent, str) else sent, self._expected)
 
     def _refuse(self, _request: Any, context: grpc.ServicerContext) -> Any:
+        self._tally(Code.UNAUTHENTICATED)
         meta = Meta(
             elapsed_ms=0, decision_id=os.urandom(16).hex(), provenance=self._provenance, audited=False
         )
