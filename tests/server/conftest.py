@@ -25,6 +25,7 @@ from evalward.policy import Policy
 from evalward.server.evaluation import Runner
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import parse_listen
+from evalward.tools import Manifest
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
@@ -105,6 +106,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             *,
             policy: Policy = POLICY,
             runner: Runner | None = None,
+            manifest: Manifest | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
@@ -114,6 +116,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 audit_log=AuditLog.open(log),
                 settings=settings or Settings(),
                 runner=runner,
+                manifest=manifest,
             )
             address = server.start([parse_listen("127.0.0.1:0")])[0]
             channel = stack.enter_context(grpc.insecure_channel(address))

@@ -77,7 +77,6 @@ def test_a_block_is_an_outcome_with_typed_fields(start: Start, ask: Ask) -> None
         ({"bindings": {"process": "json"}}, "STRICT_CONSTANT_OVERRIDE", "bindings.process"),
         ({"session_id": "two words"}, "INVALID_INPUT", "session_id"),
         ({"request_id": "x" * 129}, "INVALID_INPUT", "request_id"),
-        ({"include_context": True}, "UNSUPPORTED_OPTION", "include_context"),
     ],
 )
 def test_a_bad_request_is_a_domain_failure_that_says_what_is_allowed(
@@ -234,7 +233,6 @@ def test_codes_and_policy_are_listed_and_the_rest_is_unimplemented(start: Start)
     assert hashlib.sha256(policy.policy_json).hexdigest() == policy.digest
     assert list(policy.allowed_targets) == [pb.TARGET_RENDERER]
     for call, request in (
-        (running.stub.ValidateCall, pb.ValidateCallRequest()),
         (running.stub.ValidateBatch, pb.ValidateBatchRequest()),
         (running.stub.GetErrorStats, pb.GetErrorStatsRequest()),
     ):

@@ -234,6 +234,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     session: str | None = None,
     request_id: str | None = None,
     tool: str | None = None,
+    field_path: str | None = None,
+    manifest_digest: str | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> AuditRecord:
     """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused.
@@ -246,6 +248,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         session=session,
         request_id=request_id,
         tool=tool,
+        field_path=field_path,
         target=verdict.target,
         shape=verdict.shape,
         profile=verdict.profile,
@@ -261,6 +264,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
         code_length=verdict.code_length,
         policy_digest=provenance.policy_digest,
+        manifest_digest=manifest_digest,
         ruleset=provenance.ruleset_digest,
         grammar=provenance.grammar_version,
         version=provenance.service_version,

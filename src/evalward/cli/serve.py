@@ -30,6 +30,7 @@ from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, Unix
 from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
+from evalward.tools.load import load_manifest
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -85,6 +86,10 @@ def run(  # noqa: PLR0913 - one parameter per option
     ] = "",
     policy: Annotated[
         Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
     ] = None,
     audit_log: Annotated[
         Path | None,
@@ -231,6 +236,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     try:
         effective = _policy(policy, targets)
         key = None if audit_key is None else load_key(audit_key)
+        tools = None if manifest is None else load_manifest(manifest)
         log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -251,6 +257,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 ),
                 settings=settings,
                 token=token,
+                manifest=tools,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from evalward.errors.envelope import Meta, Repair, error_envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalward.errors.canonical import JsonValue
     from evalward.errors.registry import Code
 
 
 class CodedError(Exception):
-    """A failure with a code of the registry; ``details`` and ``repair`` end up in its envelope."""
+    """A failure with a code of the registry; ``details``, ``repair`` and ``similar_refs`` end up in its envelope."""
 
     def __init__(
         self,
@@ -23,13 +23,22 @@ class CodedError(Exception):
         *,
         details: Mapping[str, object] | None = None,
         repair: Repair | None = None,
+        similar_refs: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.details = dict(details or {})
         self.repair = repair
+        self.similar_refs = tuple(similar_refs)
 
     def envelope(self, meta: Meta) -> dict[str, JsonValue]:
         """Return the error envelope of this failure."""
-        return error_envelope(self.code, self.message, meta=meta, details=self.details, repair=self.repair)
+        return error_envelope(
+            self.code,
+            self.message,
+            meta=meta,
+            similar_refs=self.similar_refs,
+            details=self.details,
+            repair=self.repair,
+        )

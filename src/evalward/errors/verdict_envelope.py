@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.errors.context import source_context
 from evalward.errors.envelope import Meta, Provenance, Repair, error_envelope, success_envelope
 from evalward.errors.registry import Code
 
@@ -25,11 +26,13 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     audited: bool,
     session_id: str | None = None,
     allowed_targets: Collection[str] | None = None,
+    context: bytes | None = None,
 ) -> dict[str, JsonValue]:
     """Return the envelope of ``verdict`` (contract.md §2).
 
     ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. The next actions of
-    EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct.
+    EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct. ``context`` is the payload, when the lines
+    around its findings are wanted.
     """
     meta = Meta(
         elapsed_ms=elapsed_ms,
@@ -53,7 +56,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         _message(verdict, verdict.code),
         meta=meta,
         next_actions=_next_actions(verdict),
-        details=_details(verdict, verdict.code),
+        details={**_details(verdict, verdict.code), **_quoted(verdict, context)},
         repair=_repair(verdict, verdict.code, allowed_targets),
     )
 
@@ -78,6 +81,14 @@ def would_block_names(verdict: Verdict) -> tuple[str, ...]:
     if withheld is not None and withheld.limit is not None:
         names.append(f"limit:{withheld.limit[0]}")
     return tuple(names)
+
+
+def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
+    if payload is None:
+        return {}
+    places = [verdict.location, *(finding.location for finding in verdict.findings)]
+    context = source_context(payload, [place for place in places if place is not None])
+    return {"context": context} if context else {}
 
 
 def _next_actions(verdict: Verdict) -> Sequence[str] | None:

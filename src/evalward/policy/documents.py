@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import tomllib
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -9,6 +11,7 @@ import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+    from pathlib import Path
 
 _MAX_NESTING = 16
 
@@ -39,14 +42,26 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep=deep)
 
 
-def read_yaml(text: str) -> object:
+def read_regular_file(file: Path, max_bytes: int) -> bytes:
+    """Return the content of ``file``; raise OSError, or DocumentError for anything but a file of that size."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise DocumentError("not a regular file")
+        data = stream.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise DocumentError(f"too large (allowed: {max_bytes} bytes)")
+    return data
+
+
+def read_yaml(text: str, *, max_nesting: int = _MAX_NESTING) -> object:
     """Return the one document in ``text``.
 
     Raise DocumentError for bad YAML, an alias (a few lines of them can stand for gigabytes), a duplicate
     or non-text key, a tag, a second document or nesting beyond any policy.
     """
     try:
-        _check_events(text)
+        _check_events(text, max_nesting)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader, stricter
     except yaml.MarkedYAMLError as error:
         raise DocumentError(f"{_place(error.problem_mark)}: {error.problem or 'not valid YAML'}") from None
@@ -58,7 +73,7 @@ def read_yaml(text: str) -> object:
         raise DocumentError("a number or a date is out of range") from None
 
 
-def _check_events(text: str) -> None:
+def _check_events(text: str, max_nesting: int) -> None:
     nesting = documents = 0
     for event in yaml.parse(text, Loader=_Loader):
         where = _place(event.start_mark)
@@ -70,8 +85,8 @@ def _check_events(text: str) -> None:
             nesting += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             nesting -= 1
-        if nesting > _MAX_NESTING:
-            raise DocumentError(f"{where}: nested deeper than {_MAX_NESTING} levels")
+        if nesting > max_nesting:
+            raise DocumentError(f"{where}: nested deeper than {max_nesting} levels")
         if documents > 1:
             raise DocumentError(f"{where}: a second document")
 

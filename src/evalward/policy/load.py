@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -11,10 +9,11 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from evalward.errors import Code, CodedError
-from evalward.policy.documents import DocumentError, read_toml, read_yaml
+from evalward.policy.documents import DocumentError, read_regular_file, read_toml, read_yaml
 from evalward.policy.model import Policy
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from pydantic_core import ErrorDetails
@@ -72,7 +71,9 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     if read is None:
         raise PolicyError(str(file), [Issue("", "unknown kind of file", ", ".join(_READERS))])
     try:
-        text = _read_bytes(file).decode("utf-8")
+        text = read_regular_file(file, MAX_FILE_BYTES).decode("utf-8")
+        if not text.strip():
+            raise PolicyError(str(file), [Issue("", "empty", "a mapping with api_version")])
         document = read(text)
     except OSError as error:
         raise PolicyError(str(file), [Issue("", error.strerror or "cannot be read")]) from None
@@ -93,19 +94,6 @@ def parse_policy(document: object, *, source: str) -> Policy:
         return Policy.model_validate(document)
     except ValidationError as error:
         raise PolicyError(source, [_issue(item) for item in error.errors(include_url=False)]) from None
-
-
-def _read_bytes(file: Path) -> bytes:
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PolicyError(str(file), [Issue("", "not a regular file")])
-        data = stream.read(MAX_FILE_BYTES + 1)
-    if len(data) > MAX_FILE_BYTES:
-        raise PolicyError(str(file), [Issue("", "too large", f"{MAX_FILE_BYTES} bytes")])
-    if not data.strip():
-        raise PolicyError(str(file), [Issue("", "empty", "a mapping with api_version")])
-    return data
 
 
 def _issue(error: ErrorDetails) -> Issue:

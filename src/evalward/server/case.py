@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from evalward.audit import Kind
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 class Case:
     """The parts of one request that every step needs.
 
-    ``stage`` is the record that is due next: a decision, or, once the payload was allowed, an evaluation;
-    ``patience`` the caller's time in seconds when the request came (None: no end).
+    ``tool`` is the tool that a call names, ``field_path`` where in its arguments the payload stood. ``stage`` is
+    the record that is due next: a decision, or, once the payload was allowed, an evaluation; ``patience`` the
+    caller's time in seconds when the request came (None: no end).
     """
 
-    __slots__ = ("decision_id", "patience", "reading", "stage", "started")
+    __slots__ = ("decision_id", "field_path", "patience", "reading", "stage", "started", "tool")
 
     def __init__(self, reading: Reading, patience: float | None = None) -> None:
         self.started = time.perf_counter()
@@ -27,6 +29,16 @@ class Case:
         self.decision_id = os.urandom(16).hex()
         self.reading = reading
         self.stage = Kind.DECISION
+        self.tool: str | None = None
+        self.field_path: str | None = None
+
+    def part(self, code: bytes, field_path: str) -> Self:
+        """Return the case of one payload of this request: same decision, a record of its own."""
+        part = copy.copy(self)
+        part.reading = copy.copy(self.reading)
+        part.reading.received = self.reading.received._replace(code=code, arguments=None)
+        part.field_path = field_path
+        return part
 
     @property
     def elapsed_us(self) -> int:

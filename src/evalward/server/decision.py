@@ -104,7 +104,7 @@ class Decider:
         With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
         """
         policy, today = self._policy, utc_day()
-        exception = exception_of(policy, question.code, question.target, tool=None, today=today)
+        exception = exception_of(policy, question.code, question.target, tool=case.tool, today=today)
         rules = self._rules(question, exception)
         job = Job(question.code, question.target, question.shape, rules, shape_from_text)
         left = case.left_of(remaining)
@@ -112,11 +112,13 @@ class Decider:
             verdict = self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
-        enforcement = policy.enforcement_for(question.target, tool=None, today=today)
+        enforcement = policy.enforcement_for(question.target, tool=case.tool, today=today)
         return settled(verdict, enforcement=enforcement, exception=exception)
 
-    def verdict_answer(self, case: Case, verdict: Verdict, *, audited: bool) -> Answer:
-        """Return ``verdict``, whose record was tried, as an answer."""
+    def verdict_answer(
+        self, case: Case, verdict: Verdict, *, audited: bool, context: bytes | None = None
+    ) -> Answer:
+        """Return ``verdict``, whose record was tried, as an answer; ``context`` is the payload to quote from."""
         received = case.reading.received
         envelope = verdict_envelope(
             verdict,
@@ -126,6 +128,7 @@ class Decider:
             audited=audited,
             session_id=received.session_id or None,
             allowed_targets=self._allowed_targets,
+            context=context,
         )
         return Answer(verdict.code, envelope, self.binding(case, verdict), would_block_names(verdict))
 
@@ -143,8 +146,11 @@ class Decider:
 
     def _decided(self, case: Case, remaining: float | None, *, stopping: bool) -> Answer:
         check_open(remaining, stopping=stopping)
-        verdict = self.judge(case, case.reading.question(), remaining)
-        return self.verdict_answer(case, verdict, audited=self._ledger.verdict(case, verdict))
+        question = case.reading.question()
+        verdict = self.judge(case, question, remaining)
+        audited = self._ledger.verdict(case, verdict)
+        context = question.code if question.include_context else None
+        return self.verdict_answer(case, verdict, audited=audited, context=context)
 
     def _rules(self, question: Question, exception: PolicyException | None) -> Rules:
         if not (question.limits or question.bindings or question.profile or exception):
@@ -165,7 +171,8 @@ class Decider:
 
     def _refused(self, case: Case, refusal: CodedError) -> Answer:
         received = case.reading.received
-        code_hash = hashlib.sha256(received.code).hexdigest()
+        subject = received.code if received.arguments is None else received.arguments
+        code_hash = hashlib.sha256(subject).hexdigest()
         meta = Meta(
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,

@@ -28,9 +28,12 @@ PATIENCE_SHARE = 0.8
 class Ledger:
     """Records of one service in one audit log; each says whether it was really kept."""
 
-    def __init__(self, audit_log: AuditSink, provenance: Provenance) -> None:
+    def __init__(
+        self, audit_log: AuditSink, provenance: Provenance, *, manifest_digest: str | None = None
+    ) -> None:
         self._audit_log = audit_log
         self._provenance = provenance
+        self._manifest_digest = manifest_digest
 
     def verdict(self, case: Case, verdict: Verdict) -> bool:
         """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
@@ -45,6 +48,9 @@ class Ledger:
                 session=received.session_id or None,
                 request_id=received.request_id or None,
                 fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
+                tool=case.tool,
+                field_path=case.field_path,
+                manifest_digest=self._manifest_digest if case.tool else None,
             ),
         )
         if verdict.allowed and not audited:
@@ -102,6 +108,34 @@ class Ledger:
             )
         return audited
 
+    def command(self, case: Case) -> bool:
+        """Record that a call was allowed which evaluates nothing; raise CodedError when that is not kept.
+
+        Its arguments leave no trace: the digest of a typed word can be guessed.
+        """
+        audited = self._append(
+            case,
+            AuditRecord(
+                kind=Kind.DECISION,
+                decision_id=case.decision_id,
+                session=case.reading.received.session_id or None,
+                request_id=case.reading.received.request_id or None,
+                tool=case.tool,
+                outcome=Outcome.ALLOW,
+                policy_digest=self._provenance.policy_digest,
+                manifest_digest=self._manifest_digest,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+                elapsed_us=case.elapsed_us,
+            ),
+        )
+        if not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE, "The call may not go on, since its audit record could not be written."
+            )
+        return audited
+
     def refusal(self, case: Case, code: Code, code_hash: str) -> bool:
         """Record that ``code`` ended the request before there was a verdict, or after it a result."""
         # Without a sink there is nothing to try.
@@ -113,7 +147,8 @@ class Ledger:
             return False
         refused = Outcome.DENY if case.stage is Kind.DECISION else Outcome.FAILED
         received = case.reading.received
-        fingerprint = self._audit_log.fingerprint(code_hash, received.code)
+        is_call = received.arguments is not None
+        fingerprint = None if is_call else self._audit_log.fingerprint(code_hash, received.code)
         return self._append(
             case,
             AuditRecord(
@@ -121,14 +156,16 @@ class Ledger:
                 decision_id=case.decision_id,
                 session=received.session_id or None,
                 request_id=received.request_id or None,
+                tool=case.tool,
                 target=received.target,
                 shape=received.shape,
                 outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
                 code=code,
-                hash_alg=fingerprint.hash_alg,
-                code_hash=fingerprint.code_hash,
-                fnv1a32=fingerprint.fnv1a32,
-                code_length=len(received.code),
+                hash_alg=fingerprint and fingerprint.hash_alg,
+                code_hash=fingerprint and fingerprint.code_hash,
+                fnv1a32=fingerprint and fingerprint.fnv1a32,
+                code_length=None if is_call else len(received.code),
+                manifest_digest=self._manifest_digest if case.tool else None,
                 policy_digest=self._provenance.policy_digest,
                 ruleset=self._provenance.ruleset_digest,
                 grammar=self._provenance.grammar_version,

@@ -35,6 +35,7 @@ from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
 from evalward.server.caching import CachingExecutor
+from evalward.server.call import CallDecider
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.late import LateEvaluator
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from evalward.server.evaluation import Runner
     from evalward.server.executor import Executor
     from evalward.server.listen import TcpAddress, UnixAddress
+    from evalward.tools import Manifest
 
 LOG = logging.getLogger("evalward.server")
 
@@ -132,12 +134,14 @@ class Server:
         settings: Settings,
         runner: Runner | None = None,
         token: str | None = None,
+        manifest: Manifest | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
         self._provenance = provenance
         self._executor = _executor(judge, settings)
-        ledger = Ledger(audit_log, provenance)
+        self._manifest_digest = manifest.digest if manifest else None
+        ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
         decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
         self._evaluator = LateEvaluator(
@@ -148,7 +152,8 @@ class Server:
             queue=settings.evaluation_queue,
             runner=runner,
         )
-        self._service = GuardService(decider, self._evaluator, policy, provenance)
+        calls = CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=manifest)
+        self._service = GuardService(decider, self._evaluator, calls, policy, provenance)
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._health = health.HealthServicer(
@@ -229,6 +234,7 @@ class Server:
             durability=None if terms is None else terms.durability,
             reason=None if terms is None else terms.reset,
             policy_digest=self._provenance.policy_digest,
+            manifest_digest=self._manifest_digest,
             ruleset=self._provenance.ruleset_digest,
             grammar=self._provenance.grammar_version,
             version=self._provenance.service_version,

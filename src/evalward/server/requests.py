@@ -43,16 +43,21 @@ class Question(NamedTuple):
     limits: Mapping[str, int]
     session_id: str
     request_id: str
+    include_context: bool = False
 
 
 class Received(NamedTuple):
-    """What is known of a request even when it is refused: enough for its audit record and its binding."""
+    """What is known of a request even when it is refused: enough for its audit record and its binding.
+
+    ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record.
+    """
 
     code: bytes = b""
     target: Target | None = None
     shape: Shape | None = None
     session_id: str = ""
     request_id: str = ""
+    arguments: bytes | None = None
 
 
 class Reading:
@@ -78,12 +83,6 @@ class Reading:
                 "The request does not say which target would evaluate the payload.",
                 repair=Repair(field="target", required="target", allowed=[*Target]),
             )
-        if message.include_context:
-            raise CodedError(
-                Code.UNSUPPORTED_OPTION,
-                "This version does not return source context.",
-                repair=Repair(field="include_context", allowed=["false"]),
-            )
         limits = message.HasField("limits") and message.limits.ListFields()
         return Question(
             code=self.received.code,
@@ -94,6 +93,7 @@ class Reading:
             limits={each.name: number for each, number in limits} if limits else _NO_LIMITS,
             session_id=self.received.session_id,
             request_id=self.received.request_id,
+            include_context=message.include_context,
         )
 
     def message(self, kind: type[M]) -> M:

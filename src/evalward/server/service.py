@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from evalward.errors import Provenance
     from evalward.policy import Policy
+    from evalward.server.call import CallAnswer, CallDecider
     from evalward.server.decision import Answer, Decider
     from evalward.server.evaluation import Evaluator
 
@@ -38,10 +39,12 @@ class GuardService:
         self,
         decider: Decider,
         evaluator: Callable[[], Evaluator],
+        calls: CallDecider,
         policy: Policy,
         provenance: Provenance,
     ) -> None:
         self._decider = decider
+        self._calls = calls
         self._evaluator = evaluator
         self._policy = pb.GetPolicyResponse(
             digest=policy.digest,
@@ -70,6 +73,10 @@ class GuardService:
                     self.validate,
                     response_serializer=pb.ValidateResponse.SerializeToString,
                 ),
+                "ValidateCall": grpc.unary_unary_rpc_method_handler(
+                    self.validate_call,
+                    response_serializer=pb.ValidateCallResponse.SerializeToString,
+                ),
                 "Evaluate": grpc.unary_unary_rpc_method_handler(
                     self.evaluate,
                     response_serializer=pb.EvaluateResponse.SerializeToString,
@@ -96,6 +103,16 @@ class GuardService:
             self._leave()
         _abort_for_infrastructure(answer, context)
         return _response(answer)
+
+    def validate_call(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateCallResponse:
+        """Judge one tool call; failures travel as those of ``validate``."""
+        self._enter()
+        try:
+            call = self._calls.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+        finally:
+            self._leave()
+        _abort_for_infrastructure(call.answer, context)
+        return _call_response(call)
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
@@ -146,6 +163,22 @@ def _evaluate_response(answer: Answer) -> pb.EvaluateResponse:
     if answer.code is None and evaluation is not None:
         response.allowed.CopyFrom(evaluated_message(evaluation))
     elif answer.code is not None:
+        response.error.CopyFrom(typed_error(answer.envelope))
+    return response
+
+
+def _call_response(call: CallAnswer) -> pb.ValidateCallResponse:
+    answer = call.answer
+    response = pb.ValidateCallResponse(
+        binding=answer.binding,
+        tool=call.tool,
+        fields=[pb.JudgedField(path=each.path, sha256=each.sha256) for each in call.fields],
+        envelope=canonical_text(answer.envelope).encode(),
+        failed_path=call.failed_path,
+    )
+    if answer.code is None:
+        response.allowed.CopyFrom(pb.Allowed(would_block=answer.would_block))
+    else:
         response.error.CopyFrom(typed_error(answer.envelope))
     return response
 

@@ -1,0 +1,28 @@
+"""Places in the arguments: RFC 6901 JSON Pointers, and patterns of them in which ``*`` stands for any element."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ANY: Final = "*"
+"""The step of a pattern that is every element of an array, and every member of an object."""
+
+
+def steps_of(pointer: str) -> tuple[str, ...]:
+    """Return the steps of a pointer that begins with a slash."""
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def pointer_of(steps: Iterable[str | int]) -> str:
+    """Return ``steps`` as a JSON Pointer; the whole document is the empty text."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def fits(pattern: tuple[str, ...], steps: tuple[str | int, ...]) -> bool:
+    """Say whether ``steps`` is one of the places that ``pattern`` names."""
+    return len(pattern) == len(steps) and all(
+        want in (ANY, str(step)) for want, step in zip(pattern, steps, strict=True)
+    )

@@ -1,0 +1,186 @@
+"""What a JSON Schema declares about places: the view of an ``input_schema`` that routing needs.
+
+Only the shape is read here, over every branch at once (``allOf``, ``anyOf``, ``oneOf``, ``if``, local ``$ref``);
+whether a value satisfies the schema is for ``commands``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalward.tools.pointer import ANY, steps_of
+
+_BRANCHES = ("allOf", "anyOf", "oneOf")
+_CONDITIONS = ("if", "then", "else")
+Node = Mapping[str, Any]
+
+
+class Place(NamedTuple):
+    """Every schema that describes one place in the arguments; none: nothing is declared there."""
+
+    nodes: tuple[Node, ...]
+    root: Node
+
+    @property
+    def declares(self) -> bool:
+        """Whether an object here has a closed set of names, as far as the schema says."""
+        return any("properties" in node or "patternProperties" in node for node in self.nodes)
+
+    @property
+    def names(self) -> list[str]:
+        """The properties that are declared here, in order."""
+        return list(dict.fromkeys(name for node in self.nodes for name in _mapping(node.get("properties"))))
+
+    def types(self) -> frozenset[str]:
+        """Return the JSON types that are declared here; empty when nothing is said."""
+        found: set[str] = set()
+        for node in self.nodes:
+            kind = node.get("type", ())
+            found.update([kind] if isinstance(kind, str) else kind)
+        return frozenset(found)
+
+    def takes_text(self) -> bool:
+        """Say whether a string may stand here, as far as the schema says."""
+        types = self.types()
+        return not types or "string" in types
+
+    def declared(self, name: str) -> bool:
+        """Say whether an object here declares the member ``name``."""
+        return any(
+            name in _mapping(node.get("properties"))
+            or any(re.search(pattern, name) for pattern in _mapping(node.get("patternProperties")))
+            for node in self.nodes
+        )
+
+    def member(self, name: str) -> Place:
+        """Return the place of the member ``name`` of an object here."""
+        found: list[Any] = []
+        for node in self.nodes:
+            named = [*_own(node, name)]
+            found += named or [node.get("additionalProperties")]
+        return place(found, self.root)
+
+    def element(self, index: int | None = None) -> Place:
+        """Return the place of an array's element; None: of any of them."""
+        found: list[Any] = []
+        for node in self.nodes:
+            items = node.get("items")
+            first = node.get("prefixItems", items if isinstance(items, list) else [])
+            later = node.get("additionalItems") if isinstance(items, list) else items
+            if index is None:
+                found += [*first, later]
+            else:
+                found.append(first[index] if index < len(first) else later)
+        return place(found, self.root)
+
+
+def root_place(schema: Node) -> Place:
+    """Return the place of the arguments themselves."""
+    return place([schema], schema)
+
+
+def place(schemas: Sequence[Any], root: Node) -> Place:
+    """Return the place that ``schemas`` describe together, with every branch of each."""
+    seen: dict[int, Node] = {}
+    todo = list(schemas)
+    while todo:
+        node = todo.pop(0)
+        if not isinstance(node, Mapping) or id(node) in seen:
+            continue
+        seen[id(node)] = node
+        for keyword in _BRANCHES:
+            todo += node.get(keyword, ())
+        todo += [node[keyword] for keyword in _CONDITIONS if keyword in node]
+        if "$ref" in node:
+            todo.append(resolve(node["$ref"], root))
+    return Place(tuple(seen.values()), root)
+
+
+def resolve(reference: object, root: Node) -> Any:
+    """Return the schema that a reference within ``root`` leads to, or None for any other."""
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return None
+    found: Any = root
+    for step in steps_of(reference[1:]):
+        if isinstance(found, Mapping) and step in found:
+            found = found[step]
+        elif isinstance(found, list) and step.isdecimal() and int(step) < len(found):
+            found = found[int(step)]
+        else:
+            return None
+    return found
+
+
+def at(pattern: tuple[str, ...], start: Place) -> Place | None:
+    """Return the place that ``pattern`` names below ``start``; None when the schema lacks it.
+
+    Below a place about which nothing is declared, everything may be.
+    """
+    here = start
+    for step in pattern:
+        if step == ANY:
+            here = place([*here.element().nodes, *_members(here)], here.root)
+        elif here.declares and not here.declared(step):
+            return None
+        else:
+            here = here.member(step)
+    return here
+
+
+def walk(start: Place) -> Iterator[tuple[tuple[str, ...], Place]]:
+    """Yield every declared property with the pattern of its place; recursive schemas are followed once."""
+    todo: list[tuple[tuple[str, ...], Place]] = [((), start)]
+    seen: set[frozenset[int]] = set()
+    while todo:
+        steps, here = todo.pop(0)
+        identity = frozenset(map(id, here.nodes))
+        if not here.nodes or identity in seen:
+            continue
+        seen.add(identity)
+        for name in here.names:
+            below = here.member(name)
+            yield (*steps, name), below
+            todo.append(((*steps, name), below))
+        todo.append(((*steps, ANY), place([*here.element().nodes, *_extra(here)], here.root)))
+
+
+def subschemas(schema: Any) -> Iterator[Node]:
+    """Yield every mapping of a schema, whatever keyword it stands under."""
+    todo = [schema]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Mapping):
+            yield node
+            todo += node.values()
+        elif isinstance(node, list):
+            todo += node
+
+
+def _members(here: Place) -> list[Any]:
+    return [
+        *_extra(here),
+        *(each for node in here.nodes for each in _mapping(node.get("properties")).values()),
+    ]
+
+
+def _extra(here: Place) -> list[Any]:
+    return [
+        each
+        for node in here.nodes
+        for each in (*_mapping(node.get("patternProperties")).values(), node.get("additionalProperties"))
+    ]
+
+
+def _own(node: Node, name: str) -> Iterator[Any]:
+    properties = _mapping(node.get("properties"))
+    if name in properties:
+        yield properties[name]
+    for pattern, schema in _mapping(node.get("patternProperties")).items():
+        if re.search(pattern, name):
+            yield schema
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
