@@ -21,6 +21,7 @@ class _Commands(LazyGroup):
         "health": "evalward.cli.health:health",
         "codes": "evalward.cli.codes:codes",
         "explain": "evalward.cli.explain:explain",
+        "tools": "evalward.cli.tools:app",
         "policy": "evalward.cli.policy:app",
         "corpus": "evalward.cli.corpus:app",
         "eval": "evalward.cli.eval:eval_command",

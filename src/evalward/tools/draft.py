@@ -1,0 +1,145 @@
+"""A first manifest from a server's own ``tools/list``: a draft that its operator has to read.
+
+Names and descriptions only suggest what a tool does. What could evaluate is drafted as an eval tool, so that a wrong
+guess costs a refusal and no escape; every guess is marked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from evalward.guard.target import Target
+from evalward.tools.manifest import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
+from evalward.tools.names import folded
+from evalward.tools.schema import root_place, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_EVAL_NAME = re.compile(
+    r"eval|javascript|(run|exec\w*|inject)_?(js|script|code|function)|(^|_)js($|_)", re.IGNORECASE
+)
+_EVAL_TEXT = re.compile(r"javascript|\bjs\b|code snippet", re.IGNORECASE)
+_SCRIPT_NAME = re.compile(r"(?<!de)script", re.IGNORECASE)
+_KINDS = (
+    (re.compile(r"screenshot|screencast|pdf|video", re.IGNORECASE), OperationType.SCREENSHOT),
+    (re.compile(r"console|_logs?\b|diagnostic", re.IGNORECASE), OperationType.LOGS),
+    (re.compile(r"dialog|alert", re.IGNORECASE), OperationType.DIALOG),
+    (
+        re.compile(r"(list|get)_?(pages|tabs|windows)|(pages|tabs|windows|surfaces)_list", re.IGNORECASE),
+        OperationType.WINDOW_INFO,
+    ),
+    (
+        re.compile(
+            r"(^|_)(get|list|find|read|exists|is|status|info|snapshot|wait|expect|assert|verify)",
+            re.IGNORECASE,
+        ),
+        OperationType.QUERY,
+    ),
+)
+_NOTE = """# Drafted by `evalward tools init` from a tools/list. Read every entry before you serve with it:
+# operation types are guessed, and a tool that evaluates in a way its name does not say is not marked.
+"""
+
+
+def looks_like_eval(name: str, description: str, input_schema: Mapping[str, Any]) -> bool:
+    """Say whether a tool could evaluate JavaScript, by its name or by a source field that it describes as code."""
+    return bool(_EVAL_NAME.search(name)) or any(
+        _EVAL_TEXT.search(f"{description} {_text(place.nodes)}") for _, place in _sources(input_schema)
+    )
+
+
+def scripts_in(input_schema: Mapping[str, Any]) -> list[str]:
+    """Return the properties that seem to hold scripts although no default source field is called so."""
+    known = {folded(name) for name in SOURCE_FIELDS}
+    return [
+        steps[-1]
+        for steps, place in walk(root_place(input_schema))
+        if place.takes_text()
+        and folded(steps[-1]) not in known
+        and re.search(r"script|javascript", steps[-1], re.IGNORECASE)
+    ]
+
+
+def draft_manifest(tools: Sequence[Mapping[str, Any]], *, server: str) -> str:
+    """Return a manifest as YAML for the ``tools`` of a ``tools/list`` result of the MCP."""
+    head = yaml.safe_dump({"api_version": "evalward/v1", "server": server}, sort_keys=False)
+    blocks = "".join(_block(tool) for tool in tools)
+    return f"{_NOTE}{head}tools:\n{blocks}"
+
+
+def _block(tool: Mapping[str, Any]) -> str:
+    entry, notes = _entry(tool)
+    text = yaml.dump([entry], Dumper=_PlainDumper, sort_keys=False, allow_unicode=True, width=110)
+    comments = "".join(f"# {note}\n" for note in notes)
+    return "".join(f"  {line}\n" for line in f"{comments}{text}".splitlines())
+
+
+def _entry(tool: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    name, schema = str(tool["name"]), tool.get("inputSchema") or {"type": "object"}
+    words = str(tool.get("description") or "")
+    entry: dict[str, Any] = {"name": name}
+    notes = []
+    if looks_like_eval(name, words, schema):
+        notes.append(
+            "review: evaluates? target, shape and bindings are guesses; say what the sink really does"
+        )
+        found = list(dict.fromkeys(steps[-1] for steps, _ in _sources(schema))) or scripts_in(schema)
+        entry |= {"operation_type": "eval", "target": _target(name, words).value, "source_fields": found}
+        paths = [each for each in FORBIDDEN_FIELDS if each in root_place(schema).names]
+        if paths:
+            notes.append(
+                f"review: calls with {', '.join(paths)} are refused; change forbidden_fields if it names the output"
+            )
+    else:
+        entry["operation_type"] = _kind(tool).value
+        hidden = scripts_in(schema)
+        if hidden:
+            notes.append(
+                f"review: {', '.join(hidden)} may be evaluated; forbidden until the tool is declared as eval"
+            )
+            entry["forbidden_fields"] = hidden
+    if words:
+        entry["description"] = words[:400]
+    entry["input_schema"] = schema
+    return entry, notes
+
+
+def _sources(schema: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:
+    return [
+        (steps, place)
+        for steps, place in walk(root_place(schema))
+        if steps[-1] in SOURCE_FIELDS and place.takes_text()
+    ]
+
+
+def _text(nodes: Sequence[Mapping[str, Any]]) -> str:
+    return " ".join(str(node.get("description", "")) for node in nodes)
+
+
+def _target(name: str, words: str) -> Target:
+    if re.search(r"(^|_)main($|_)|main process", f"{name} {words}", re.IGNORECASE):
+        return Target.MAIN
+    if re.search(r"server process|playwright code|puppeteer code|driver", words, re.IGNORECASE):
+        return Target.NODE
+    return Target.RENDERER
+
+
+def _kind(tool: Mapping[str, Any]) -> OperationType:
+    hints = tool.get("annotations")
+    for pattern, kind in _KINDS:
+        if pattern.search(str(tool["name"])):
+            return kind
+    read_only = isinstance(hints, dict) and hints.get("readOnlyHint") is True
+    return OperationType.QUERY if read_only else OperationType.COMMAND
+
+
+class _PlainDumper(yaml.SafeDumper):
+    """Writes no aliases, since the loader takes none."""
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - PyYAML's signature
+        """Spell everything out."""
+        return True

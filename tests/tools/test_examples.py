@@ -1,0 +1,77 @@
+"""The ready manifests load, route what their servers are called with, and describe their tools in few tokens."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from evalward.errors import REGISTRY, Code
+from evalward.guard.target import Target
+from evalward.policy import Policy
+from evalward.tools import load_manifest, parse_manifest
+from evalward.tools.commands import CommandValidator
+from evalward.tools.describe import MAX_TOKENS, codes_of, description, tools_list
+
+ROOT = Path(__file__).parents[2]
+MANIFESTS = {
+    path.stem: load_manifest(path) for path in sorted((ROOT / "examples" / "manifests").glob("*.yaml"))
+}
+CASES = yaml.safe_load((ROOT / "tests" / "data" / "tools" / "examples.yaml").read_text("utf-8"))
+EVERYTHING = Policy.default().allowing(Target)
+
+
+def test_there_is_a_manifest_for_each_of_the_servers_that_are_promised() -> None:
+    assert [*MANIFESTS] == [
+        "chrome-devtools-mcp",
+        "electron-stagewright",
+        "mcp-selenium",
+        "playwright-mcp",
+        "puppeteer",
+    ]
+    assert {case["manifest"] for case in CASES} == {*MANIFESTS}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['manifest']} {case['tool']}")
+def test_a_ready_manifest_passes_ordinary_calls_and_denies_the_rest(
+    case: dict[str, Any], decide: Callable[..., Code | None]
+) -> None:
+    manifest = MANIFESTS[case["manifest"]]
+
+    assert decide(manifest, case["tool"], case["pass"], EVERYTHING) is None
+    assert decide(manifest, case["tool"], case["deny"], EVERYTHING) == case["code"]
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_the_descriptions_are_short_and_carry_the_codes(name: str) -> None:
+    for tool in MANIFESTS[name].tools:
+        text = description(tool)
+        assert len(text) <= 4 * MAX_TOKENS
+        assert [code for code in codes_of(tool) if code not in text] == []
+        assert all(REGISTRY[code].grpc_status is None for code in codes_of(tool))
+        CommandValidator(tool)
+
+
+def test_a_long_description_is_cut_and_keeps_its_codes() -> None:
+    entry = {"name": "t", "operation_type": "eval", "target": "main", "description": "word " * 100}
+    (tool,) = parse_manifest({"api_version": "evalward/v1", "tools": [entry]}, source="m").tools
+
+    text = description(tool)
+
+    assert len(text) <= 4 * MAX_TOKENS
+    assert "… Errors: EVAL_BLOCKED_KEYWORD" in text
+
+
+def test_the_eval_tools_of_a_denied_target_are_absent() -> None:
+    manifest = MANIFESTS["electron-stagewright"]
+
+    def names(*targets: Target) -> set[str]:
+        return {entry["name"] for entry in tools_list(manifest, targets) if "eval" in entry["name"]}
+
+    assert names() == set()
+    assert names(Target.RENDERER) == {"electron_eval_renderer"}
+    assert names(*Target) == {"electron_eval_renderer", "electron_eval_main"}
+    assert "electron_click" in {entry["name"] for entry in tools_list(manifest, ())}
+    json.dumps(tools_list(manifest, [*Target]))
