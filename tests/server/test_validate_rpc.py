@@ -232,10 +232,7 @@ def test_codes_and_policy_are_listed_and_the_rest_is_unimplemented(start: Start)
     assert {row.code for row in codes.codes} == set(Code)
     assert hashlib.sha256(policy.policy_json).hexdigest() == policy.digest
     assert list(policy.allowed_targets) == [pb.TARGET_RENDERER]
-    for call, request in (
-        (running.stub.ValidateBatch, pb.ValidateBatchRequest()),
-        (running.stub.GetErrorStats, pb.GetErrorStatsRequest()),
-    ):
+    for call, request in ((running.stub.GetErrorStats, pb.GetErrorStatsRequest()),):
         with pytest.raises(grpc.RpcError) as failure:
             call(request)
         assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED

@@ -143,6 +143,19 @@ def run(  # noqa: PLR0913 - one parameter per option
     queue: Annotated[
         int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
     ] = DEFAULTS.queue,
+    batch_items: Annotated[
+        int,
+        typer.Option(envvar="EVALWARD_BATCH_ITEMS", min=1, max=10_000, help="Items of a batch or a stream."),
+    ] = DEFAULTS.batch_items,
+    batch_bytes: Annotated[
+        int,
+        typer.Option(
+            envvar="EVALWARD_BATCH_BYTES", min=1, max=64 * 1024 * 1024, help="Bytes of a batch or a stream."
+        ),
+    ] = DEFAULTS.batch_bytes,
+    max_streams: Annotated[
+        int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
+    ] = DEFAULTS.max_streams,
     drain_seconds: Annotated[
         float,
         typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
@@ -224,6 +237,9 @@ def run(  # noqa: PLR0913 - one parameter per option
     settings = Settings(
         max_concurrent=max_concurrent,
         queue=queue,
+        batch_items=batch_items,
+        batch_bytes=batch_bytes,
+        max_streams=max_streams,
         drain_seconds=drain_seconds,
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,

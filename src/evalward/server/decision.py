@@ -75,15 +75,21 @@ class Decider:
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        case = Case(Reading(wire), remaining)
-        return self.answer(case, lambda: self._decided(case, remaining, stopping=stopping))
+        return self.decide_reading(Reading(wire), remaining=remaining, stopping=stopping)
+
+    def decide_reading(
+        self, reading: Reading, *, remaining: float | None, stopping: bool = False, brief: bool = False
+    ) -> Answer:
+        """As ``decide``, of a request of which ``reading`` is the road; ``brief``: an allow without its envelope."""
+        case = Case(reading, remaining)
+        return self.answer(case, lambda: self._decided(case, remaining, stopping=stopping, brief=brief))
 
     def answer(self, case: Case, step: Callable[[], Answer]) -> Answer:
         """Return what ``step`` returns, or the denial that its failure is; never raises."""
         try:
             return step()
         except CodedError as refusal:
-            return self._refused(case, refusal)
+            return self.refused(case, refusal)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
             # Where, and of which type, but not its text: an exception's text may hold payload.
             frame = traceback.extract_tb(failure.__traceback__, limit=-1)[0]
@@ -94,7 +100,7 @@ class Decider:
                 Path(frame.filename).name,
                 frame.lineno,
             )
-            return self._refused(case, CodedError(Code.INTERNAL, "The request could not be judged."))
+            return self.refused(case, CodedError(Code.INTERNAL, "The request could not be judged."))
 
     def judge(
         self, case: Case, question: Question, remaining: float | None, *, shape_from_text: bool = False
@@ -144,11 +150,27 @@ class Decider:
             request_id=case.reading.received.request_id,
         )
 
-    def _decided(self, case: Case, remaining: float | None, *, stopping: bool) -> Answer:
+    def request_binding(self, case: Case) -> pb.VerdictBinding:
+        """Return what an answer is about that rests on no verdict."""
+        received = case.reading.received
+        subject = received.code if received.arguments is None else received.arguments
+        return binding_message(
+            code_hash=hashlib.sha256(subject).hexdigest(),
+            target=received.target,
+            shape=received.shape,
+            profile=None,
+            policy_digest=self._digest,
+            decision_id=case.decision_id,
+            request_id=received.request_id,
+        )
+
+    def _decided(self, case: Case, remaining: float | None, *, stopping: bool, brief: bool) -> Answer:
         check_open(remaining, stopping=stopping)
         question = case.reading.question()
         verdict = self.judge(case, question, remaining)
         audited = self._ledger.verdict(case, verdict)
+        if brief and verdict.allowed:
+            return Answer(None, {}, self.binding(case, verdict), would_block_names(verdict))
         context = question.code if question.include_context else None
         return self.verdict_answer(case, verdict, audited=audited, context=context)
 
@@ -169,25 +191,16 @@ class Decider:
             exception=exception,
         )
 
-    def _refused(self, case: Case, refusal: CodedError) -> Answer:
+    def refused(self, case: Case, refusal: CodedError) -> Answer:
+        """Record ``refusal`` and return it as an answer."""
         received = case.reading.received
-        subject = received.code if received.arguments is None else received.arguments
-        code_hash = hashlib.sha256(subject).hexdigest()
+        binding = self.request_binding(case)
         meta = Meta(
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
-            audited=self._ledger.refusal(case, refusal.code, code_hash),
+            audited=self._ledger.refusal(case, refusal.code, binding.code_hash),
             session_id=received.session_id or None,
-        )
-        binding = binding_message(
-            code_hash=code_hash,
-            target=received.target,
-            shape=received.shape,
-            profile=None,
-            policy_digest=self._digest,
-            decision_id=case.decision_id,
-            request_id=received.request_id,
         )
         return Answer(refusal.code, refusal.envelope(meta), binding)
 

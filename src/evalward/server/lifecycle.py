@@ -34,6 +34,7 @@ from evalward.audit import AuditRecord, AuditUnavailable, Kind
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
+from evalward.server.batch import BatchDecider, BatchLimits
 from evalward.server.caching import CachingExecutor
 from evalward.server.call import CallDecider
 from evalward.server.decision import Decider
@@ -64,7 +65,9 @@ SPARE_THREADS = 4  # for health, reflection, and requests that are refused at on
 BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays bounded under any flood
 # A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
 MESSAGE_FACTOR = 4
+BATCH_FACTOR = 1.5
 MESSAGE_EXTRA_BYTES = 64 * 1024
+ITEM_EXTRA_BYTES = 4 * 1024  # the fields of an item beside its payload
 ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit, which is not asked: asking would load the engine
 CANCEL_SECONDS = 0.5
 
@@ -73,16 +76,20 @@ CANCEL_SECONDS = 0.5
 class Settings:
     """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
 
-    ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
-    wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
-    or with the first run. ``verdict_cache`` is how many verdicts are remembered (0: none). ``tls`` holds for
-    every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
+    A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
+    ``max_streams`` may be open at once. ``evaluation_deadline_ms`` is the most wall time that a run may have,
+    ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
+    (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
+    remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
     """
 
     max_concurrent: int = 2
     queue: int = 64
     drain_seconds: float = 10.0
     reflection: bool = False
+    batch_items: int = 256
+    batch_bytes: int = 1024 * 1024
+    max_streams: int = 8
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
     warm_sandbox: bool = True
@@ -102,16 +109,20 @@ def bounded_server(
 
     One that ``evaluates`` has room for the arguments, and threads for the runs.
     """
-    threads = settings.max_concurrent + settings.queue + SPARE_THREADS
+    threads = settings.max_concurrent + settings.queue + settings.max_streams + SPARE_THREADS
     if evaluates:
         threads += settings.evaluation_queue + (os.cpu_count() or 1)
         payload_bytes += ARGUMENT_BYTES
+    batch_bytes = BATCH_FACTOR * settings.batch_bytes
     return grpc.server(
         ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
         interceptors=[] if gate is None else [gate],
         maximum_concurrent_rpcs=BACKSTOP,
         options=[
-            ("grpc.max_receive_message_length", MESSAGE_FACTOR * payload_bytes + MESSAGE_EXTRA_BYTES),
+            (
+                "grpc.max_receive_message_length",
+                int(max(MESSAGE_FACTOR * payload_bytes, batch_bytes)) + MESSAGE_EXTRA_BYTES,
+            ),
             # A second server on the same port must fail and not share the first one's requests.
             ("grpc.so_reuseport", 0),
         ],
@@ -153,7 +164,19 @@ class Server:
             runner=runner,
         )
         calls = CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=manifest)
-        self._service = GuardService(decider, self._evaluator, calls, policy, provenance)
+        limits = BatchLimits(
+            settings.batch_items, max(settings.batch_bytes, policy.limits.payload_bytes + ITEM_EXTRA_BYTES)
+        )
+        batches = BatchDecider(decider, provenance, limits)
+        self._service = GuardService(
+            decider,
+            self._evaluator,
+            calls,
+            batches,
+            policy,
+            provenance,
+            max_streams=settings.max_streams,
+        )
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._health = health.HealthServicer(

@@ -49,7 +49,8 @@ class Question(NamedTuple):
 class Received(NamedTuple):
     """What is known of a request even when it is refused: enough for its audit record and its binding.
 
-    ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record.
+    ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record. A
+    request that holds no single payload has empty ones.
     """
 
     code: bytes = b""

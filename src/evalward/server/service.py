@@ -12,17 +12,27 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from evalward.errors import REGISTRY, canonical_json
-from evalward.errors.canonical import canonical_text
+from evalward.server.case import Case
+from evalward.server.decision import overloaded
+from evalward.server.requests import Reading
+from evalward.server.responses import (
+    batch_response,
+    call_response,
+    evaluate_response,
+    stream_response,
+    validate_response,
+)
 from evalward.server.status import rich_status
-from evalward.server.wire import TARGET_NUMBERS, code_message, evaluated_message, typed_error, usage_message
+from evalward.server.wire import TARGET_NUMBERS, code_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from evalward.errors import Provenance
     from evalward.policy import Policy
-    from evalward.server.call import CallAnswer, CallDecider
+    from evalward.server.batch import BatchDecider
+    from evalward.server.call import CallDecider
     from evalward.server.decision import Answer, Decider
     from evalward.server.evaluation import Evaluator
 
@@ -35,16 +45,22 @@ LOG = logging.getLogger("evalward.server")
 class GuardService:
     """Handlers of the RPCs that are built, and the count of requests in flight that draining waits for."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - its parts
         self,
         decider: Decider,
         evaluator: Callable[[], Evaluator],
         calls: CallDecider,
+        batches: BatchDecider,
         policy: Policy,
         provenance: Provenance,
+        *,
+        max_streams: int,
     ) -> None:
         self._decider = decider
         self._calls = calls
+        self._batches = batches
+        self._max_streams = max_streams
+        self._streams = 0
         self._evaluator = evaluator
         self._policy = pb.GetPolicyResponse(
             digest=policy.digest,
@@ -77,6 +93,14 @@ class GuardService:
                     self.validate_call,
                     response_serializer=pb.ValidateCallResponse.SerializeToString,
                 ),
+                "ValidateBatch": grpc.unary_unary_rpc_method_handler(
+                    self.validate_batch,
+                    response_serializer=pb.ValidateBatchResponse.SerializeToString,
+                ),
+                "ValidateStream": grpc.stream_stream_rpc_method_handler(
+                    self.validate_stream,
+                    response_serializer=pb.ValidateStreamResponse.SerializeToString,
+                ),
                 "Evaluate": grpc.unary_unary_rpc_method_handler(
                     self.evaluate,
                     response_serializer=pb.EvaluateResponse.SerializeToString,
@@ -102,7 +126,7 @@ class GuardService:
         finally:
             self._leave()
         _abort_for_infrastructure(answer, context)
-        return _response(answer)
+        return validate_response(answer)
 
     def validate_call(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateCallResponse:
         """Judge one tool call; failures travel as those of ``validate``."""
@@ -112,7 +136,48 @@ class GuardService:
         finally:
             self._leave()
         _abort_for_infrastructure(call.answer, context)
-        return _call_response(call)
+        return call_response(call)
+
+    def validate_batch(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateBatchResponse:
+        """Judge many payloads; a failure of one item, whatever it is, is that item's outcome."""
+        self._enter()
+        try:
+            batch = self._batches.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+        finally:
+            self._leave()
+        if not batch.items:
+            _abort_for_infrastructure(batch.answer, context)
+        return batch_response(batch)
+
+    def validate_stream(
+        self, wires: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[pb.ValidateStreamResponse]:
+        """Judge payloads as they come; each holds up draining only while it is judged."""
+        with self._lock:
+            full = self._streams >= self._max_streams
+            self._streams += not full
+        if full:
+            refusal = self._decider.refused(Case(Reading(b"")), overloaded("streams", self._max_streams))
+            _abort_for_infrastructure(refusal, context)
+        try:
+            for item in self._batches.stream(
+                self._one_by_one(wires),
+                remaining=lambda: _remaining(context),
+                stopping=lambda: self._stopping,
+            ):
+                yield stream_response(item)
+        finally:
+            with self._lock:
+                self._streams -= 1
+
+    def _one_by_one(self, wires: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield ``wires``, counted as in flight until the next one is asked for."""
+        for wire in wires:
+            self._enter()
+            try:
+                yield wire
+            finally:
+                self._leave()
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
@@ -122,7 +187,7 @@ class GuardService:
         finally:
             self._leave()
         _abort_for_infrastructure(answer, context)
-        return _evaluate_response(answer)
+        return evaluate_response(answer)
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
@@ -153,40 +218,3 @@ def _remaining(context: grpc.ServicerContext) -> float | None:
 def _abort_for_infrastructure(answer: Answer, context: grpc.ServicerContext) -> None:
     if answer.code is not None and REGISTRY[answer.code].is_infrastructure:
         context.abort_with_status(rich_status(answer.envelope))
-
-
-def _evaluate_response(answer: Answer) -> pb.EvaluateResponse:
-    response = pb.EvaluateResponse(binding=answer.binding, envelope=canonical_text(answer.envelope).encode())
-    evaluation = answer.evaluation
-    if evaluation is not None:
-        response.usage.CopyFrom(usage_message(evaluation, answer.run_us))
-    if answer.code is None and evaluation is not None:
-        response.allowed.CopyFrom(evaluated_message(evaluation))
-    elif answer.code is not None:
-        response.error.CopyFrom(typed_error(answer.envelope))
-    return response
-
-
-def _call_response(call: CallAnswer) -> pb.ValidateCallResponse:
-    answer = call.answer
-    response = pb.ValidateCallResponse(
-        binding=answer.binding,
-        tool=call.tool,
-        fields=[pb.JudgedField(path=each.path, sha256=each.sha256) for each in call.fields],
-        envelope=canonical_text(answer.envelope).encode(),
-        failed_path=call.failed_path,
-    )
-    if answer.code is None:
-        response.allowed.CopyFrom(pb.Allowed(would_block=answer.would_block))
-    else:
-        response.error.CopyFrom(typed_error(answer.envelope))
-    return response
-
-
-def _response(answer: Answer) -> pb.ValidateResponse:
-    envelope = canonical_text(answer.envelope).encode()
-    if answer.code is None:
-        allowed = pb.Allowed(would_block=answer.would_block)
-        return pb.ValidateResponse(binding=answer.binding, allowed=allowed, envelope=envelope)
-    error = typed_error(answer.envelope)
-    return pb.ValidateResponse(binding=answer.binding, error=error, envelope=envelope)

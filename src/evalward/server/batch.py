@@ -1,0 +1,182 @@
+"""ValidateBatch and ValidateStream: many payloads, each judged, recorded and bound as one alone (contract.md §5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from evalward.errors import Code, CodedError, Meta, error_envelope, success_envelope
+from evalward.server.case import Case
+from evalward.server.decision import Answer, check_open
+from evalward.server.items import BatchReading, ItemReading, StreamReading, check_size
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from evalward.errors import Provenance
+    from evalward.server.decision import Decider
+    from evalward.server.items import Batch
+
+
+_LAST = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
+
+
+class Status(IntEnum):
+    """What became of an item, with the numbers of the protocol."""
+
+    ALLOWED = pb.ITEM_STATUS_ALLOWED
+    FAILED = pb.ITEM_STATUS_FAILED
+    SKIPPED = pb.ITEM_STATUS_SKIPPED
+
+
+class Item(NamedTuple):
+    """One item, at its ``place`` from 0; ``answer`` is None for a skipped one."""
+
+    place: int
+    status: Status
+    answer: Answer | None
+
+
+class BatchAnswer(NamedTuple):
+    """What goes back for a batch: the whole's answer, and every item, in the order of the request."""
+
+    answer: Answer
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """How many items, and how many bytes of them, a batch or a stream may have."""
+
+    items: int
+    bytes: int
+
+
+class BatchDecider:
+    """Answers batches and streams with the ``Decider`` that answers Validate."""
+
+    def __init__(self, decider: Decider, provenance: Provenance, limits: BatchLimits) -> None:
+        self._decider = decider
+        self._provenance = provenance
+        self._limits = limits
+
+    def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> BatchAnswer:
+        """Answer the serialised ValidateBatchRequest ``wire``; never raises. As ``Decider.decide``."""
+        reading = BatchReading(wire)
+        case = Case(reading, remaining)
+        items: list[Item] = []
+
+        def whole() -> Answer:
+            check_open(remaining, stopping=stopping)
+            batch = reading.batch(max_items=self._limits.items, max_bytes=self._limits.bytes)
+            items.extend(self._judged(case, batch, remaining))
+            return self._whole(case, items)
+
+        answer = self._decider.answer(case, whole)
+        return BatchAnswer(answer, tuple(items))
+
+    def stream(
+        self,
+        wires: Iterable[bytes],
+        *,
+        remaining: Callable[[], float | None],
+        stopping: Callable[[], bool],
+    ) -> Iterator[Item]:
+        """Yield what becomes of each ValidateStreamRequest of ``wires`` as it comes; never raises.
+
+        The stream ends behind the item that is beyond its limits, or that a stopping service refuses.
+        """
+        so_far = _SoFar()
+        for index, wire in enumerate(wires):
+            so_far.items, so_far.size = index + 1, so_far.size + len(wire)
+            if so_far.failed and so_far.stop_on_first:
+                answer = self._within(wire, so_far)
+                yield Item(index, Status.SKIPPED if answer is None else Status.FAILED, answer)
+            else:
+                answer = self._streamed(wire, so_far, remaining(), stopping=stopping())
+                so_far.failed = so_far.failed or answer.code is not None
+                yield _item(index, answer)
+            if answer is not None and answer.code in _LAST:
+                return
+
+    def _within(self, wire: bytes, so_far: _SoFar) -> Answer | None:
+        """Return the refusal of a message beyond the limits, None for one within them."""
+        try:
+            so_far.check(self._limits)
+        except CodedError as refusal:
+            return self._decider.refused(Case(StreamReading(wire)), refusal)
+        return None
+
+    def _streamed(self, wire: bytes, so_far: _SoFar, remaining: float | None, *, stopping: bool) -> Answer:
+        reading = StreamReading(wire)
+
+        def answered() -> Answer:
+            so_far.check(self._limits)
+            message = reading.item()
+            if so_far.items == 1:
+                so_far.stop_on_first = message.stop_on_first
+            return self._decider.decide(message.item, remaining=remaining, stopping=stopping)
+
+        return self._decider.answer(Case(reading, remaining), answered)
+
+    def _judged(self, case: Case, batch: Batch, remaining: float | None) -> Iterator[Item]:
+        """Judge every item; one that fails spoils no other, unless the batch stops there."""
+        stopped = False
+        for index, wire in enumerate(batch.items):
+            if stopped:
+                yield Item(index, Status.SKIPPED, None)
+                continue
+            reading = ItemReading(wire, batch.session_id)
+            answer = self._decider.decide_reading(reading, remaining=case.left_of(remaining), brief=True)
+            stopped = batch.stop_on_first and answer.code is not None
+            yield _item(index, answer)
+
+    def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
+        """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""
+        failed = [item.answer for item in items if item.status is Status.FAILED and item.answer]
+        meta = Meta(
+            elapsed_ms=case.elapsed_ms,
+            decision_id=case.decision_id,
+            provenance=self._provenance,
+            audited=all(answer.envelope["_meta"]["audited"] for answer in failed),
+            session_id=case.reading.received.session_id or None,
+        )
+        binding = self._decider.request_binding(case)
+        shadow = tuple(
+            dict.fromkeys(name for item in items if item.answer for name in item.answer.would_block)
+        )
+        if not failed:
+            return Answer(None, success_envelope({"items": len(items)}, meta=meta), binding, shadow)
+        code = failed[0].envelope["code"]
+        message = f"{len(failed)} of {len(items)} items may not run; the first: {failed[0].envelope['error']}"
+        listed = [_listed(item) for item in items if item.status is not Status.ALLOWED]
+        details = {"item_count": len(items), "items": listed}
+        return Answer(
+            Code(code), error_envelope(Code(code), message, meta=meta, details=details), binding, shadow
+        )
+
+
+@dataclass(slots=True)
+class _SoFar:
+    """How far a stream got."""
+
+    items: int = 0
+    size: int = 0
+    failed: bool = False
+    stop_on_first: bool = False
+
+    def check(self, limits: BatchLimits) -> None:
+        check_size(self.items, self.size, max_items=limits.items, max_bytes=limits.bytes)
+
+
+def _item(index: int, answer: Answer) -> Item:
+    return Item(index, Status.ALLOWED if answer.code is None else Status.FAILED, answer)
+
+
+def _listed(item: Item) -> dict[str, Any]:
+    listed: dict[str, Any] = {"item_index": item.place, "status": item.status.name.lower()}
+    if item.answer is not None:
+        listed["code"] = item.answer.code
+    return listed
