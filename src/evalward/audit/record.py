@@ -235,6 +235,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     session: str | None = None,
     request_id: str | None = None,
     tool: str | None = None,
+    field_path: str | None = None,
+    manifest_digest: str | None = None,
     fingerprint: Fingerprint | None = None,
     field_path: str | None = None,
     manifest_digest: str | None = None,

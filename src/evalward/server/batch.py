@@ -65,7 +65,7 @@ class BatchDecider:
     def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> BatchAnswer:
         """Answer the serialised ValidateBatchRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = BatchReading(wire)
-        case = Case(reading)
+        case = Case(reading, remaining)
         items: list[Item] = []
 
         def whole() -> Answer:
@@ -119,7 +119,7 @@ class BatchDecider:
                 so_far.stop_on_first = message.stop_on_first
             return self._decider.decide(message.item, remaining=remaining, stopping=stopping)
 
-        return self._decider.answer(Case(reading), answered)
+        return self._decider.answer(Case(reading, remaining), answered)
 
     def _judged(self, case: Case, batch: Batch, remaining: float | None) -> Iterator[Item]:
         """Judge every item; one that fails spoils no other, unless the batch stops there."""

@@ -83,7 +83,7 @@ class CallDecider:
     def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> CallAnswer:
         """Answer the serialised ValidateCallRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = CallReading(wire)
-        case = Case(reading)
+        case = Case(reading, remaining)
         progress = _Progress()
         answer = self._decider.answer(
             case, lambda: self._decided(case, reading, progress, remaining, stopping=stopping)

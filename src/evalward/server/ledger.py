@@ -142,8 +142,8 @@ class Ledger:
             return False
         refused = Outcome.DENY if case.stage is Kind.DECISION else Outcome.FAILED
         received = case.reading.received
-        fingerprint = self._audit_log.fingerprint(code_hash, received.code)
         is_call = received.arguments is not None
+        fingerprint = None if is_call else self._audit_log.fingerprint(code_hash, received.code)
         return self._append(
             case,
             AuditRecord(
@@ -156,9 +156,9 @@ class Ledger:
                 shape=received.shape,
                 outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
                 code=code,
-                hash_alg=None if is_call else fingerprint.hash_alg,
-                code_hash=None if is_call else fingerprint.code_hash,
-                fnv1a32=None if is_call else fingerprint.fnv1a32,
+                hash_alg=fingerprint and fingerprint.hash_alg,
+                code_hash=fingerprint and fingerprint.code_hash,
+                fnv1a32=fingerprint and fingerprint.fnv1a32,
                 code_length=None if is_call else len(received.code),
                 manifest_digest=self._manifest_digest if case.tool else None,
                 policy_digest=self._provenance.policy_digest,

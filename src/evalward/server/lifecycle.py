@@ -76,12 +76,11 @@ CANCEL_SECONDS = 0.5
 class Settings:
     """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
 
-    ``evaluation_deadline_ms`` is the most wall time that a run may have, ``evaluation_queue`` how many may
-    wait for a core, ``warm_sandbox`` whether the engine is built at the start (beside serving, not before it)
-    or with the first run. ``verdict_cache`` is how many verdicts are remembered (0: none). ``tls`` holds for
-    every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
     A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
-    ``max_streams`` may be open at once.
+    ``max_streams`` may be open at once. ``evaluation_deadline_ms`` is the most wall time that a run may have,
+    ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
+    (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
+    remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
     """
 
     max_concurrent: int = 2
