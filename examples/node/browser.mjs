@@ -42,7 +42,7 @@ export class PageError extends Error {}
 export async function evaluator(browser) {
   const [page] = await browser.pages();
   const session = await page.createCDPSession();
-  return async (script) => {
+  return async (/** @type {string} */ script) => {
     const run = session.send('Runtime.evaluate', {
       expression: script,
       awaitPromise: true,

@@ -1,5 +1,5 @@
 // The tools that both servers register: one evaluates in a page, one in the service's sandbox, both behind the guard.
-import { DeniedError, Guard, guarded, inShape, spawn, toCallToolResult } from 'evalward';
+import { DeniedError, Guard, guarded, spawn, toCallToolResult } from 'evalward';
 import * as z from 'zod';
 import { evaluator, openBrowser, PageError } from './browser.mjs';
 
@@ -7,8 +7,9 @@ import { evaluator, openBrowser, PageError } from './browser.mjs';
 
 /** Use the guard at EVALWARD_ADDRESS, else one of our own that ends with this process. */
 async function openGuard() {
-  if (process.env.EVALWARD_ADDRESS) return new Guard();
-  const guard = spawn({ allowEval: ['renderer', 'sandbox'], flags: process.argv.slice(2) });
+  const patience = { timeoutMs: 5_000 }; // an agent can wait longer than the default, a quarter of a second
+  if (process.env.EVALWARD_ADDRESS) return new Guard(patience);
+  const guard = spawn({ allowEval: ['renderer', 'sandbox'], ...patience });
   await guard.ready();
   return guard;
 }
@@ -17,10 +18,7 @@ async function openGuard() {
 export async function openTools() {
   const [guard, browser] = await Promise.all([openGuard(), openBrowser()]);
   const evaluate = await evaluator(browser);
-  const evaluateInPage = guarded((/** @type {string} */ code) => evaluate(inShape(code, 'function')), guard, {
-    target: 'renderer',
-    shape: 'function',
-  });
+  const evaluateInPage = guarded(evaluate, guard, { target: 'renderer', shape: 'function', wrap: true });
 
   return {
     evalRenderer: {

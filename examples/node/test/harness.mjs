@@ -28,14 +28,12 @@ export function missing() {
 const scratch = mkdtempSync(join(tmpdir(), 'evalward-example-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-/** Return flags of `evalward serve` for an audit log that goes away with this process. */
-export function logFlags() {
-  return ['--audit-log', join(mkdtempSync(join(scratch, 'log-')), 'audit.jsonl')];
-}
+/** Return a directory that goes away with this process. */
+export const directory = () => mkdtempSync(join(scratch, 'state-'));
 
 /** Start a real `evalward serve`. */
 export async function startGuard(t) {
-  const flags = ['--allow-eval=renderer,sandbox', '--listen', '127.0.0.1:0', ...logFlags()];
+  const flags = ['--allow-eval=renderer,sandbox', '--listen', '127.0.0.1:0', '--audit-log', join(directory(), 'log')];
   const child = spawn('evalward', ['serve', ...flags], { stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const kill = async () => {
@@ -83,10 +81,10 @@ export async function startBrowser(t) {
 }
 
 /** Start one of the example servers as the child of a real MCP client. */
-export async function connect(t, kind, server, env = {}, args = []) {
+export async function connect(t, kind, server, env) {
   const options = {
     command: process.execPath,
-    args: [fileURLToPath(new URL(`../${server}`, import.meta.url)), ...args],
+    args: [fileURLToPath(new URL(`../${server}`, import.meta.url))],
     env: { ...process.env, ...env },
     stderr: /** @type {const} */ ('ignore'),
   };

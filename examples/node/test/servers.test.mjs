@@ -1,7 +1,7 @@
 // An agent's payload reaches Chromium if and only if the guard allowed it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { CLIENTS, connect, missing, SERVERS, startBrowser, startGuard } from './harness.mjs';
+import { CLIENTS, connect, directory, missing, SERVERS, startBrowser, startGuard } from './harness.mjs';
 
 const skip = missing();
 
@@ -38,7 +38,7 @@ function assertDenied(result, code) {
   if (code) assert.equal(envelope.code, code);
   const [{ type, text }] = result.content;
   assert.equal(type, 'text');
-  assert.ok(text.startsWith(envelope.hint), 'the hint is what a model reads first');
+  assert.ok(text.startsWith(`${envelope.code}: `) && text.includes(envelope.hint), 'text is what a model sees');
   for (const action of envelope.next_actions ?? []) assert.ok(text.includes(action));
   assert.deepEqual(JSON.parse(text.slice(text.lastIndexOf('\n') + 1)), envelope);
 }
@@ -87,6 +87,14 @@ for (const server of SERVERS) {
       assert.deepEqual((await browser.compiled()).slice(before), []);
     });
   }
+
+  test(`${server}: with a guard and a browser of its own`, { skip }, async (t) => {
+    const own = { EVALWARD_ADDRESS: '', CHROMIUM_ENDPOINT: '', XDG_STATE_HOME: directory() };
+    const mcp = await connect(t, 'client 2.x', server, own);
+    assert.equal(await value(mcp, '() => document.title'), 'Shop');
+    for (const code of ESCAPES) assertDenied(await mcp.call('eval_renderer', { code }));
+    assert.equal(await value(mcp, '() => typeof window.reached'), 'undefined');
+  });
 
   test(`${server}: what the page throws, and what never ends, is a result`, { skip }, async (t) => {
     const mcp = await connect(t, 'client 2.x', server, env());
