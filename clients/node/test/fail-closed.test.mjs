@@ -32,7 +32,7 @@ const RESETS = new Set(
 const servers = new Map();
 
 function guardAt(t, address, options = {}) {
-  const guard = new Guard({ address, timeoutMs: 10_000, policyDigest: POLICY_DIGEST, ...options });
+  const guard = new Guard({ address, timeoutMs: 10_000, connectTimeoutMs: 10_000, policyDigest: POLICY_DIGEST, ...options });
   t.after(() => guard.close());
   return guard;
 }
@@ -198,7 +198,7 @@ for (const rpc of RPCS) {
 
   test(`${rpc}: a service that goes away, and a client that was closed`, async (t) => {
     const service = await fakeService(t, trueAllow);
-    const guard = guardAt(t, service.address, { connectTimeoutMs: 200 });
+    const guard = guardAt(t, service.address, { connectTimeoutMs: 2_000 });
     assert.equal((await ask(guard, rpc, CODE, DECLARED)).code, null);
     service.stop();
     assertDenied(await ask(guard, rpc, CODE, DECLARED)); // the connection may break before the call or under it
