@@ -6,14 +6,6 @@ export type { EvaluatedResult, Evaluation, FailedEvaluation } from './evaluation
 export { Guard, type GuardOptions, type Judge } from './guard.js';
 export { guarded, inShape, type SinkOptions } from './guarded.js';
 export { type ToolResult, toCallToolResult } from './mcp.js';
-export type {
-  CheckOptions,
-  EvaluateOptions,
-  GuardLimits,
-  Profile,
-  RunLimits,
-  Shape,
-  Target,
-} from './question.js';
+export type { CheckOptions, EvaluateOptions, GuardLimits, Profile, RunLimits, Shape, Target } from './question.js';
 export { type SpawnedGuard, type SpawnOptions, spawn } from './spawn.js';
 export type { TlsOptions } from './transport.js';

@@ -17,7 +17,7 @@ export interface ToolResult {
  * actions, and the whole envelope as canonical JSON. Throws TypeError for what is no envelope.
  */
 export function toCallToolResult(answer: Envelope | { readonly envelope: Envelope }): ToolResult {
-  const envelope = ('ok' in answer && '_meta' in answer ? answer : answer.envelope) as Envelope;
+  const envelope = 'ok' in answer && '_meta' in answer ? answer : answer.envelope;
   if (!isRecord(envelope) || typeof envelope.ok !== 'boolean')
     throw new TypeError('an envelope says ok: true or false');
   const json = canonical(envelope);
