@@ -1,4 +1,4 @@
-"""The Node package: its own tests, and that what it copied from here is still what stands here."""
+"""The Node package and the example on it: their own tests, and that what was copied from here still stands here."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ from evalward.guard.wrap import WRAPPERS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "clients" / "node"
+EXAMPLE = ROOT / "examples" / "node"
 NPM = shutil.which("npm")
 
 needs_npm = pytest.mark.skipif(NPM is None, reason="npm is not installed")
 needs_package = pytest.mark.skipif(
     not (PACKAGE / "dist").is_dir() or not (PACKAGE / "node_modules").is_dir(),
     reason="npm ci and npm run build were not run in clients/node",
+)
+
+needs_example = pytest.mark.skipif(
+    not (EXAMPLE / "node_modules").is_dir(), reason="npm ci was not run in examples/node"
 )
 
 
@@ -46,6 +51,15 @@ def npm_test(folder: Path) -> subprocess.CompletedProcess[str]:
 @needs_package
 def test_the_package_passes_its_own_tests() -> None:
     done = npm_test(PACKAGE)
+
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+@needs_npm
+@needs_package
+@needs_example
+def test_no_escape_reaches_chromium_through_the_example_servers() -> None:
+    done = npm_test(EXAMPLE)
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 

@@ -24,14 +24,14 @@ export interface DeniedDecision extends About {
 /** The guard's answer. Run the payload if and only if `allowed` is true. */
 export type Decision = AllowedDecision | DeniedDecision;
 
-/** A denial as an exception, for a sink whose callers expect a value. Its message holds no payload. */
+/** A denial as an exception, for a sink whose callers expect a value. Its message names the code alone. */
 export class DeniedError extends Error {
   override readonly name = 'DeniedError';
   readonly code: string;
   readonly envelope: ErrorEnvelope;
 
   constructor(readonly decision: DeniedDecision) {
-    super(`${decision.code}: ${decision.envelope.hint}`);
+    super(`Evalward denied the payload (${decision.code}, decision ${decision.decisionId || 'none'})`);
     this.code = decision.code;
     this.envelope = decision.envelope;
   }

@@ -6,6 +6,8 @@ import { type Code, isRecord, readEnvelope, Unproven } from './envelope.js';
 import { attachedEnvelope } from './protocol.js';
 import { Unbuilt } from './question.js';
 
+const UNAVAILABLE: number = status.UNAVAILABLE;
+
 // For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
 const CODES: { readonly [number: number]: Code } = {
   [status.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
@@ -36,7 +38,7 @@ function byStatus(code: number, metadata: unknown): DeniedDecision {
   if (attached !== undefined) return deniedBy(readEnvelope(attached, false));
   const name = status[code] ?? String(code);
   const message = `The guard answered with the gRPC status ${name}.`;
-  if (code === status.UNAVAILABLE) return away(message, name);
+  if (code === UNAVAILABLE) return away(message, name);
   return denial(CODES[code] ?? 'INTERNAL', message, { details: { grpc_status: name } });
 }
 

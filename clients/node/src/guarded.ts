@@ -4,24 +4,31 @@ import { DeniedError } from './decision.js';
 import type { Judge } from './guard.js';
 import type { CheckOptions, Shape } from './question.js';
 
+/** What a sink does with a text: where it runs, and the wrapper that it puts around it. */
+export interface SinkOptions extends CheckOptions {
+  readonly shape: Shape;
+  /** The sink evaluates scripts as they are: it gets the text inside the wrapper of `shape`. */
+  readonly wrap?: boolean;
+}
+
 /**
  * Return `sink` behind `judge`: it is called with the very text that was allowed, or not at all.
  *
- * A denial rejects with DeniedError. `sink` has to evaluate the text as the declared shape says, which
- * `inShape` writes out for an engine that takes a plain script; what `options` says is fixed here, so that no
- * call can ask for another target.
+ * A denial rejects with DeniedError; what the sink throws passes through, and may quote the payload. `options` are
+ * fixed here, so that no call can ask for another target. Throws TypeError without a shape.
  */
 export function guarded<Args extends unknown[], Result>(
   sink: (code: string, ...args: Args) => Result,
   judge: Judge,
-  options: CheckOptions,
+  options: SinkOptions,
 ): (code: string, ...args: Args) => Promise<Awaited<Result>> {
-  const fixed = structuredClone(options);
+  const { wrap = false, ...asked } = structuredClone(options);
+  if (!Object.hasOwn(WRAPPERS, asked.shape)) throw new TypeError('shape: what the sink puts around the text is needed');
   return async (code, ...args): Promise<Awaited<Result>> => {
-    const decision = await judge.check(code, fixed);
+    const decision = await judge.check(code, asked);
     // Exactly true: a judge of the caller's own that answers something truthy has allowed nothing.
     if (decision.allowed !== true) throw new DeniedError(decision);
-    return await sink(code, ...args);
+    return await sink(wrap ? inShape(code, asked.shape) : code, ...args);
   };
 }
 

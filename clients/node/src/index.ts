@@ -4,16 +4,8 @@ export { type AllowedDecision, type Decision, type DeniedDecision, DeniedError }
 export type { Code, Envelope, ErrorEnvelope, Meta, Provenance, SuccessEnvelope } from './envelope.js';
 export type { EvaluatedResult, Evaluation, FailedEvaluation } from './evaluation.js';
 export { Guard, type GuardOptions, type Judge } from './guard.js';
-export { guarded, inShape } from './guarded.js';
+export { guarded, inShape, type SinkOptions } from './guarded.js';
 export { type ToolResult, toCallToolResult } from './mcp.js';
-export type {
-  CheckOptions,
-  EvaluateOptions,
-  GuardLimits,
-  Profile,
-  RunLimits,
-  Shape,
-  Target,
-} from './question.js';
+export type { CheckOptions, EvaluateOptions, GuardLimits, Profile, RunLimits, Shape, Target } from './question.js';
 export { type SpawnedGuard, type SpawnOptions, spawn } from './spawn.js';
 export type { TlsOptions } from './transport.js';

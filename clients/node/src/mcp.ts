@@ -1,6 +1,6 @@
 /** Answers as MCP tool results; works with every MCP library, since the result is plain data. */
 
-import type { Envelope } from './envelope.js';
+import { type Envelope, type ErrorEnvelope, isRecord } from './envelope.js';
 
 /** The part of MCP's CallToolResult that is used here. */
 export interface ToolResult {
@@ -13,13 +13,32 @@ export interface ToolResult {
 /**
  * Return the tool result for an envelope, or for anything that holds one: a decision, an evaluation, a DeniedError.
  *
- * The envelope is the `structuredContent`; a failure's text begins with its hint and next actions, since text is
- * what a model sees, and ends with the whole envelope as JSON.
+ * The structured content is the envelope itself. The text is what a model sees: what happened, the hint, the next
+ * actions, and the whole envelope as canonical JSON. Throws TypeError for what is no envelope.
  */
 export function toCallToolResult(answer: Envelope | { readonly envelope: Envelope }): ToolResult {
-  const envelope = 'envelope' in answer && !('_meta' in answer) ? (answer.envelope as Envelope) : (answer as Envelope);
-  const isError = envelope.ok !== true;
-  const advice = isError ? [envelope.hint, ...((envelope.next_actions as string[] | undefined) ?? [])] : [];
-  const text = [...advice.filter((line) => line !== undefined), JSON.stringify(envelope)].join('\n');
-  return { content: [{ type: 'text', text }], structuredContent: { ...envelope }, isError };
+  const envelope = 'ok' in answer && '_meta' in answer ? answer : answer.envelope;
+  if (!isRecord(envelope) || typeof envelope.ok !== 'boolean')
+    throw new TypeError('an envelope says ok: true or false');
+  const json = canonical(envelope);
+  return {
+    content: [{ type: 'text', text: envelope.ok ? json : `${told(envelope)}\n\n${json}` }],
+    structuredContent: { ...envelope },
+    isError: !envelope.ok,
+  };
+}
+
+/** Return the words of an error envelope, one thing a line. */
+function told({ code, error, hint, next_actions = [] }: ErrorEnvelope): string {
+  const actions = next_actions.map((action) => `- ${action}`);
+  return [`${code}: ${error}`, `Hint: ${hint}`, ...(actions.length > 0 ? ['Next actions:', ...actions] : [])].join(
+    '\n',
+  );
+}
+
+/** Write `value` as the service does: keys sorted, no spaces. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+  );
 }

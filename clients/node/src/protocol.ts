@@ -72,7 +72,7 @@ interface Status {
 }
 
 // What is unset stays undefined: a default must never look like an answer.
-const definition = fromJSON(PROTOCOL as Parameters<typeof fromJSON>[0], {
+const definition = fromJSON(PROTOCOL, {
   keepCase: true,
   oneofs: true,
   longs: String,

@@ -2,6 +2,9 @@
 
 import { type ChildProcess, spawn as start } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import type { Decision, DeniedDecision } from './decision.js';
@@ -15,15 +18,19 @@ import { CONNECT_MS, milliseconds } from './transport.js';
 export interface SpawnOptions extends Omit<GuardOptions, 'address' | 'tls' | 'token'> {
   /** Targets whose payloads may be allowed at all; none without it, unless the policy says so. */
   readonly allowEval?: readonly Target[];
-  /** The command and its leading arguments; `serve` and its flags follow. `['evalward']` by default. */
-  readonly command?: readonly [string, ...string[]];
-  /** More flags of `evalward serve`, such as `['--policy', 'policy.yaml', '--audit-log', 'audit.jsonl']`. */
+  /** A policy file. */
+  readonly policy?: string;
+  /** By default a file of this process in `evalward/` of XDG_STATE_HOME or ~/.local/state. */
+  readonly auditLog?: string;
+  /** More flags of `evalward serve`. */
   readonly flags?: readonly string[];
+  /** The command and its leading arguments, before `serve` and its flags; `['evalward']` by default. */
+  readonly command?: readonly [string, ...string[]];
 }
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
-const START_MS = 30_000; // a child that has not said where it listens by then is replaced
+const START_MS = 30_000; // a child that has not said that it serves by then is replaced
 const STEADY_MS = 10_000; // one that served this long starts the pauses anew
 const END_MS = 5_000;
 
@@ -32,25 +39,37 @@ export function spawn(options: SpawnOptions = {}): SpawnedGuard {
   return new SpawnedGuard(options);
 }
 
-/** The guard that `spawn()` made. While its server is down, everything is a denial; a server that ends is replaced. */
+/** The guard that `spawn()` made. While its server is down everything is denied; a server that ends is replaced. */
 export class SpawnedGuard implements Judge {
-  readonly #options: SpawnOptions;
+  readonly #command: readonly [string, ...string[]];
+  readonly #client: GuardOptions;
   readonly #connectMs: number;
-  // Nobody else on this machine may ask, nor spend this guard's capacity.
-  readonly #token = randomBytes(32).toString('hex');
+  readonly #directory: string;
   readonly #waiting = new Set<() => void>();
+  readonly #cleanUp = () => rmSync(this.#directory, { recursive: true, force: true });
   #child: ChildProcess | undefined;
   #guard: Guard | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #state = 'has not started yet';
-  #pauseMs = FIRST_PAUSE_MS;
+  #isFirstStart = true;
   #isClosed = false;
+  #state = 'is being started';
+  #pauseMs = FIRST_PAUSE_MS;
 
   /** Throws TypeError for options that cannot be used. */
-  constructor(options: SpawnOptions) {
-    this.#options = structuredClone(options);
-    this.#connectMs = milliseconds('connectTimeoutMs', options.connectTimeoutMs, CONNECT_MS);
-    milliseconds('timeoutMs', options.timeoutMs, 1);
+  constructor({ allowEval = [], policy, auditLog, flags = [], command = ['evalward'], ...client }: SpawnOptions) {
+    this.#connectMs = milliseconds('connectTimeoutMs', client.connectTimeoutMs, CONNECT_MS);
+    milliseconds('timeoutMs', client.timeoutMs, 1);
+    // Nobody else can put a socket of his own here, not even while the server is being replaced.
+    this.#directory = mkdtempSync(join(tmpdir(), 'evalward-'));
+    process.once('exit', this.#cleanUp);
+    this.#client = { ...client, address: `unix:${join(this.#directory, 'guard.sock')}` };
+    this.#command = [
+      ...command,
+      ...['serve', '--parent', '--listen', this.#client.address as string, '--audit-log', auditLog ?? ownLog()],
+      ...(allowEval.length > 0 ? [`--allow-eval=${allowEval.join(',')}`] : []),
+      ...(policy === undefined ? [] : ['--policy', policy]),
+      ...flags,
+    ];
     this.#start();
   }
 
@@ -61,38 +80,38 @@ export class SpawnedGuard implements Judge {
 
   /** Wait until the server answers; false when its start fails, or takes longer than `withinMs`. */
   async ready(withinMs = START_MS): Promise<boolean> {
-    const guard = await this.#serving(withinMs);
-    return guard !== undefined && (await guard.ready());
+    await this.#change(withinMs);
+    return this.#guard !== undefined && (await this.#guard.ready());
   }
 
   async check(code: string, options: CheckOptions): Promise<Decision> {
-    const guard = await this.#serving(this.#connectMs);
+    const guard = await this.#serving();
     return guard === undefined ? this.#away() : guard.check(code, options);
   }
 
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
-    const guard = await this.#serving(this.#connectMs);
+    const guard = await this.#serving();
     return guard === undefined ? failedBy(this.#away()) : guard.evaluate(code, options);
   }
 
   /** End the server: it drains when its standard input closes, and is killed if it does not end in time. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#state = 'was closed';
-    clearTimeout(this.#timer);
-    this.#forget();
-    this.#wake();
+    this.#gone('was closed');
     const child = this.#child;
-    if (child === undefined) return;
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
-      const ended = () => {
-        clearTimeout(late);
-        resolve();
-      };
-      child.once('close', ended).once('error', ended);
-      child.stdin?.end();
-    });
+    if (child !== undefined) {
+      await new Promise<void>((resolve) => {
+        const late = setTimeout(() => child.kill('SIGKILL'), END_MS);
+        const ended = () => {
+          clearTimeout(late);
+          resolve();
+        };
+        child.once('close', ended).once('error', ended);
+        child.stdin?.end();
+      });
+    }
+    process.off('exit', this.#cleanUp);
+    this.#cleanUp();
   }
 
   #away(): DeniedDecision {
@@ -100,15 +119,13 @@ export class SpawnedGuard implements Judge {
   }
 
   #start(): void {
-    const [command, ...leading] = this.#options.command ?? ['evalward'];
-    const { allowEval = [], flags = [] } = this.#options;
-    const targets = allowEval.length > 0 ? [`--allow-eval=${allowEval.join(',')}`] : [];
-    const child = start(
-      command,
-      [...leading, 'serve', '--parent', '--listen', '127.0.0.1:0', ...targets, ...flags],
+    const [command, ...flags] = this.#command;
+    const child = start(command, flags, {
       // Standard output of an MCP server is the protocol's, so the child's is read here and never passed on.
-      { stdio: ['pipe', 'pipe', 'inherit'] },
-    );
+      stdio: ['pipe', 'pipe', 'inherit'],
+      // ^C in the terminal ends this process, and this process ends the guard.
+      detached: true,
+    });
     this.#child = child;
     const begun = performance.now();
     this.#timer = setTimeout(() => child.kill('SIGKILL'), START_MS).unref();
@@ -117,78 +134,83 @@ export class SpawnedGuard implements Judge {
     for (const stream of [child.stdin, child.stdout]) unref(stream);
     child.stdin.on('error', () => {}); // a child that is gone is seen by its 'close'
     // Through the pipe, so that it stands in no command line, environment or file.
-    child.stdin.write(`${this.#token}\n`);
-    createInterface({ input: child.stdout }).once('line', (line) => this.#announced(child, line));
+    const token = randomBytes(32).toString('hex');
+    child.stdin.write(`${token}\n`);
+    createInterface({ input: child.stdout }).once('line', (line) => {
+      if (child !== this.#child || this.#isClosed || !isReadyLine(line)) child.kill('SIGKILL');
+      else this.#serve(token);
+    });
     child.once('error', ({ code }: NodeJS.ErrnoException) => this.#ended(child, begun, `cannot be started (${code})`));
     child.once('close', (code, signal) => this.#ended(child, begun, `ended with ${signal ?? `exit code ${code}`}`));
   }
 
-  #announced(child: ChildProcess, line: string): void {
-    const guard = child === this.#child && !this.#isClosed ? this.#clientOf(line) : undefined;
-    if (guard === undefined) {
-      child.kill('SIGKILL');
-      return;
-    }
+  #serve(token: string): void {
     clearTimeout(this.#timer);
-    this.#guard = guard;
+    this.#isFirstStart = false;
+    this.#guard = new Guard({ ...this.#client, token });
     this.#wake();
-  }
-
-  /** Return a client for the server that wrote `line`; undefined when that is no ready line. */
-  #clientOf(line: string): Guard | undefined {
-    const { connectTimeoutMs, timeoutMs, policyDigest } = this.#options;
-    try {
-      const ready: unknown = JSON.parse(line);
-      const listen = isRecord(ready) && ready.type === 'ready' ? ready.listen : undefined;
-      if (!Array.isArray(listen) || typeof listen[0] !== 'string') return undefined;
-      return new Guard({
-        address: listen[0],
-        token: this.#token,
-        ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-        ...(timeoutMs !== undefined && { timeoutMs }),
-        ...(policyDigest !== undefined && { policyDigest }),
-      });
-    } catch {
-      return undefined;
-    }
   }
 
   #ended(child: ChildProcess, begun: number, state: string): void {
     if (child !== this.#child) return; // an 'error' comes before its 'close', if that comes at all
     this.#child = undefined;
-    if (!this.#isClosed) this.#state = state;
-    this.#forget();
-    this.#wake(); // whoever waits for a server that cannot start is told at once
-    clearTimeout(this.#timer);
     if (this.#isClosed) return;
+    this.#gone(state);
     if (performance.now() - begun > STEADY_MS) this.#pauseMs = FIRST_PAUSE_MS;
     this.#timer = setTimeout(() => this.#start(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(2 * this.#pauseMs, LONGEST_PAUSE_MS);
   }
 
-  #forget(): void {
+  #gone(state: string): void {
+    clearTimeout(this.#timer);
+    this.#isFirstStart = false;
+    this.#state = state;
     this.#guard?.close();
     this.#guard = undefined;
+    this.#wake(); // whoever waits for a server that cannot start is told at once
   }
 
-  /** Return the client of a server that serves; undefined when there is none after `withinMs`. */
-  async #serving(withinMs: number): Promise<Guard | undefined> {
-    if (this.#guard === undefined && !this.#isClosed) {
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          clearTimeout(late);
-          this.#waiting.delete(done);
-          resolve();
-        };
-        const late = setTimeout(done, withinMs);
-        this.#waiting.add(done);
-      });
-    }
+  /** Return the client of the server; a call waits for the first start only, and only as long as for a connection. */
+  async #serving(): Promise<Guard | undefined> {
+    if (this.#isFirstStart) await this.#change(this.#connectMs);
     return this.#guard;
+  }
+
+  /** Wait while there is no server, until one serves or its start fails, at most `withinMs`. */
+  async #change(withinMs: number): Promise<void> {
+    if (this.#guard !== undefined || this.#isClosed) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        clearTimeout(late);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const late = setTimeout(done, withinMs);
+      this.#waiting.add(done);
+    });
   }
 
   #wake(): void {
     for (const done of [...this.#waiting]) done();
+  }
+}
+
+let logs = 0;
+
+/** Return a log that no other living process writes. */
+function ownLog(): string {
+  const folder = join(process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'evalward');
+  mkdirSync(folder, { mode: 0o700, recursive: true });
+  logs += 1;
+  return join(folder, `audit.node.${process.pid}.${logs}.jsonl`);
+}
+
+function isReadyLine(line: string): boolean {
+  try {
+    const ready: unknown = JSON.parse(line);
+    return isRecord(ready) && ready.type === 'ready';
+  } catch {
+    return false;
   }
 }
 

@@ -34,7 +34,7 @@ test('the sink gets the text that was allowed, and its own arguments', async (t)
       return Promise.resolve('value');
     },
     await guardOf(t),
-    { target: 'renderer' },
+    { target: 'renderer', shape: 'script' },
   );
 
   assert.equal(await run('1 + 1', 'page', 7), 'value');
@@ -43,7 +43,7 @@ test('the sink gets the text that was allowed, and its own arguments', async (t)
 
 test('a denial rejects with its envelope, and the sink is not called', async (t) => {
   let calls = 0;
-  const run = guarded(() => ++calls, await guardOf(t), { target: 'renderer' });
+  const run = guarded(() => ++calls, await guardOf(t), { target: 'renderer', shape: 'script' });
   for (const payload of ['process.exit()', '\ud800', undefined, { toString: () => '1' }]) {
     await assert.rejects(run(payload), (failure) => {
       assert.ok(failure instanceof DeniedError);
@@ -64,7 +64,10 @@ test('options that are changed later change nothing', async (t) => {
   });
   const guard = new Guard({ address, timeoutMs: 10_000 });
   t.after(() => guard.close());
-  const options = { target: /** @type {'renderer' | 'sandbox'} */ ('renderer') };
+  const options = {
+    target: /** @type {'renderer' | 'sandbox'} */ ('renderer'),
+    shape: /** @type {const} */ ('script'),
+  };
   const run = guarded((code) => code, guard, options);
   options.target = 'sandbox';
   await run('1');
@@ -79,7 +82,7 @@ test('a judge that throws, or answers something that is only truthy, allows noth
     { check: () => Promise.resolve(undefined) },
   ];
   for (const judge of judges) {
-    await assert.rejects(guarded(() => ++calls, /** @type {any} */ (judge), { target: 'main' })('1'));
+    await assert.rejects(guarded(() => ++calls, /** @type {any} */ (judge), { target: 'main', shape: 'script' })('1'));
   }
   assert.equal(calls, 0);
 });
@@ -96,19 +99,36 @@ test('each shape is written as the guard parses it', () => {
   for (const [shape, text] of Object.entries(shapes)) assert.equal(inShape('f // x', /** @type {any} */ (shape)), text);
 });
 
-test('a tool result: what to do first, then the envelope, and the envelope as structured content', async (t) => {
+test('a sink that evaluates scripts gets the text in the wrapper that was judged', async (t) => {
+  const options = /** @type {const} */ ({ target: 'renderer', shape: 'function', wrap: true });
+  assert.equal(await guarded((script) => script, await guardOf(t), options)('() => 1'), '(() => 1\n)()');
+});
+
+test('a sink without a shape is refused at once', async (t) => {
   const guard = await guardOf(t);
-  const decision = await guard.check('process.exit()', { target: 'renderer' });
-  for (const answered of [decision, decision.envelope, new DeniedError(/** @type {any} */ (decision))]) {
-    const result = toCallToolResult(answered);
+  for (const shape of [undefined, 'round', 'toString']) {
+    assert.throws(() => guarded(() => 1, guard, /** @type {any} */ ({ target: 'renderer', shape })), TypeError);
+  }
+});
+
+test("what the sink throws is the caller's to see", async (t) => {
+  const failure = new RangeError('too far');
+  const run = guarded(() => Promise.reject(failure), await guardOf(t), { target: 'renderer', shape: 'script' });
+  await assert.rejects(run('1'), (thrown) => thrown === failure);
+});
+
+test('a tool result is made of an envelope, or of anything that holds one', async (t) => {
+  const guard = await guardOf(t);
+  const decision = /** @type {any} */ (await guard.check('process.exit()', { target: 'renderer' }));
+  const results = [decision, decision.envelope, new DeniedError(decision)].map(toCallToolResult);
+  for (const result of results) {
+    assert.deepEqual(result, results[0]);
     assert.equal(result.isError, true);
     assert.deepEqual(result.structuredContent, blocked);
-    assert.equal(result.content.length, 1);
-    const lines = result.content[0].text.split('\n');
-    assert.deepEqual(lines.slice(0, 3), [blocked.hint, ...blocked.next_actions]);
-    assert.deepEqual(JSON.parse(lines[3]), blocked);
+    const [advice, json] = result.content[0].text.split('\n\n');
+    assert.ok(advice.includes(blocked.hint) && blocked.next_actions.every((action) => advice.includes(action)));
+    assert.deepEqual(JSON.parse(json), blocked);
   }
-  const allowed = toCallToolResult(await guard.check('1', { target: 'renderer' }));
-  assert.equal(allowed.isError, false);
-  assert.equal(allowed.structuredContent.ok, true);
+  assert.equal(toCallToolResult(await guard.check('1', { target: 'renderer' })).isError, false);
+  assert.throws(() => toCallToolResult(/** @type {any} */ ({ envelope: { ok: 'yes' } })), TypeError);
 });

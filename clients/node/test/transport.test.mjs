@@ -11,7 +11,7 @@ import { fakeService, missing, scratch, trueAllow } from './service.mjs';
 const ASKED = /** @type {const} */ ({ target: 'renderer' });
 
 async function allowedAt(t, options) {
-  const guard = new Guard({ timeoutMs: 10_000, ...options });
+  const guard = new Guard({ timeoutMs: 10_000, connectTimeoutMs: 10_000, ...options });
   t.after(() => guard.close());
   return (await guard.check('1', ASKED)).allowed;
 }

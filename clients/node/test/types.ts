@@ -33,6 +33,7 @@ export async function evaluations(): Promise<string | undefined> {
 
 export const sink = guarded((code: string, times: number) => Promise.resolve(code.length * times), spawn(), {
   target: 'main',
+  shape: 'script',
 });
 export const length: Promise<number> = sink('1', 2);
 export const denied = (failure: unknown): ErrorEnvelope | undefined =>
@@ -46,6 +47,8 @@ guard.check('1', {});
 guard.check('1', { target: 'moon' });
 // @ts-expect-error a payload is a string
 guard.check(Buffer.from('1'), { target: 'main' });
+// @ts-expect-error a sink has a shape
+guarded(() => 1, guard, { target: 'main' });
 // @ts-expect-error there is no fail-open switch
 new Guard({ failOpen: true });
 // @ts-expect-error the sandbox runs no modules

@@ -238,8 +238,6 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     field_path: str | None = None,
     manifest_digest: str | None = None,
     fingerprint: Fingerprint | None = None,
-    field_path: str | None = None,
-    manifest_digest: str | None = None,
 ) -> AuditRecord:
     """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused.
 

@@ -1,0 +1,65 @@
+// The tools that both servers register: one evaluates in a page, one in the service's sandbox, both behind the guard.
+import { DeniedError, Guard, guarded, spawn, toCallToolResult } from 'evalward';
+import * as z from 'zod';
+import { evaluator, openBrowser, PageError } from './browser.mjs';
+
+/** @typedef {import('evalward').ToolResult} ToolResult */
+
+/** Use the guard at EVALWARD_ADDRESS, else one of our own that ends with this process. */
+async function openGuard() {
+  const patience = { timeoutMs: 5_000 }; // an agent can wait longer than the default, a quarter of a second
+  if (process.env.EVALWARD_ADDRESS) return new Guard(patience);
+  const guard = spawn({ allowEval: ['renderer', 'sandbox'], ...patience });
+  await guard.ready();
+  return guard;
+}
+
+/** Return the tools and what ends everything behind them. */
+export async function openTools() {
+  const [guard, browser] = await Promise.all([openGuard(), openBrowser()]);
+  const evaluate = await evaluator(browser);
+  const evaluateInPage = guarded(evaluate, guard, { target: 'renderer', shape: 'function', wrap: true });
+
+  return {
+    evalRenderer: {
+      name: 'eval_renderer',
+      description: 'Call a JavaScript function in the page, such as `() => document.title`; returns its value as JSON.',
+      input: z.object({ code: z.string() }),
+      call: (/** @type {{ code: string }} */ { code }) => answered(async () => valueResult(await evaluateInPage(code))),
+    },
+    evalSandbox: {
+      name: 'eval_sandbox',
+      description: 'Run JavaScript without I/O and return its value; a function is called with `argument`.',
+      input: z.object({ code: z.string(), argument: z.json().optional() }),
+      call: (/** @type {{ code: string, argument?: unknown }} */ { code, argument }) =>
+        answered(async () => toCallToolResult(await guard.evaluate(code, { argument }))),
+    },
+    async close() {
+      await Promise.all([process.env.CHROMIUM_ENDPOINT ? browser.disconnect() : browser.close(), guard.close()]);
+    },
+  };
+}
+
+/** @returns {ToolResult} */
+function valueResult(value) {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }],
+    structuredContent: { ok: true, value },
+    isError: false,
+  };
+}
+
+/** Return the result of `run`; whatever it throws becomes a result too. */
+async function answered(run) {
+  try {
+    return await run();
+  } catch (failure) {
+    if (failure instanceof DeniedError) return toCallToolResult(failure);
+    const text = failure instanceof PageError ? failure.message : 'The page could not be asked.';
+    return {
+      content: [{ type: /** @type {const} */ ('text'), text }],
+      structuredContent: { ok: false },
+      isError: true,
+    };
+  }
+}
