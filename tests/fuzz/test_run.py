@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
+from evalward.cli.fuzz import _watch_in_lines
 from evalward.corpus.case import load_cases
 from evalward.errors.registry import Code
 from evalward.fuzz.axes import AXES
@@ -126,3 +127,16 @@ def test_the_command_reports_reach_and_exits_by_what_it_found() -> None:
 def test_the_command_wants_a_corpus_file() -> None:
     done = CliRunner().invoke(app, ["fuzz", "--count", "1", "--out", "cases.txt"])
     assert done.exit_code == 2
+
+
+def test_in_the_background_progress_is_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    times = iter([0.0, 30.0, 61.0, 62.0, 3661.0])
+    watch = _watch_in_lines(lambda: next(times))
+
+    for done in (250, 500, 750, 1000):
+        watch("judging", done, 1000)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "61 s: judging, 500 of 1,000",
+        "3,661 s: judging, 1,000 of 1,000",
+    ]

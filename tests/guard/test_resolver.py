@@ -126,3 +126,12 @@ def test_every_result_in_the_catalogue_names_something_that_exists(path: str) ->
     assert known(entry.element)
     assert entry.others in others or entry.others.startswith(("deny:", "@"))
     assert not entry.prototype or entry.prototype in catalogue.entries
+
+
+def test_a_path_that_grows_in_a_loop_is_one_value() -> None:
+    """With a value per path, five names five deep were thousands, and a read of them all took minutes."""
+    code = 'let x = process; for (const k of ["a", "b", "c", "d", "e"]) for (;;) x = x[k] || x; x(0)'
+    verdict = judge(
+        code.encode(), target=Target.MAIN, shape=None, rules=Rules(allowed=True, limits=Limits(steps=2_000))
+    )
+    assert verdict.code is Code.EVAL_BLOCKED_CONSTRUCT

@@ -100,7 +100,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
     """Start servers in this process; they stop at the end of the test."""
     with ExitStack() as stack:
 
-        def begin(
+        def begin(  # noqa: PLR0913 - the parts of a server
             judge: Callable[..., Verdict] = verdict,
             settings: Settings | None = None,
             *,

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +21,7 @@ from evalward.guard.target import Profile
 
 MISSED = 1
 USAGE = 2
+LINE_EVERY_S = 60.0
 
 
 def fuzz(  # noqa: PLR0913 - one parameter an option
@@ -44,7 +45,8 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
     """Compose programs from gadgets, roads, carriers, uses and settings, and judge each.
 
     The first programs cover every pair of axis values, then they are random. What the guard allows is run by
-    the oracle: if it reaches its capability it is a miss, and is shrunk to what it is about.
+    the oracle: if it reaches its capability it is a miss, and is shrunk to what it is about. A long run may
+    go into the background: memory does not grow with the count, and standard error gets a line a minute.
     Exit code: 0 nothing got through, 1 a miss or a guard that raised, 2 usage, 3 infrastructure.
 
     \b
@@ -101,9 +103,9 @@ def summary(report: FuzzReport, elapsed_s: float) -> Iterator[str]:
 
 
 def _watch() -> Watch:
-    """Show each step on one line of standard error if that is a terminal."""
+    """Show each step on standard error: as a bar on a terminal, otherwise as a line now and then."""
     if not sys.stderr.isatty():
-        return lambda doing, done, total: None  # noqa: ARG005 - nothing to show it on
+        return _watch_in_lines(time.monotonic)
     from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it
     from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415
 
@@ -118,5 +120,19 @@ def _watch() -> Watch:
         bar.update(tasks[doing], completed=done)
         if bar.finished:
             bar.stop()
+
+    return watch
+
+
+def _watch_in_lines(clock: Callable[[], float]) -> Watch:
+    """Print a line a minute, which a short run never reaches; ``clock`` gives seconds."""
+    begin = last = clock()
+
+    def watch(doing: str, done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        if now - last >= LINE_EVERY_S:
+            last = now
+            typer.echo(f"{now - begin:,.0f} s: {doing}, {done:,} of {total:,}", err=True)
 
     return watch

@@ -59,7 +59,6 @@ UNKNOWN_PRIMITIVE_PROTOTYPES = {
     ANY_SYMBOL: "Symbol.prototype",
 }
 MAX_CHAIN = 32
-MAX_MEMBERS = 4
 INHERITED = frozenset(
     {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"}
 )
@@ -157,8 +156,7 @@ class Catalogued(Operators):
             self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             return of(made)
         if atom.label is not None and atom.path not in self.catalogue.entries:
-            path = atom.path if atom.path.count(".") > MAX_MEMBERS else f"{atom.path}.{name}"
-            return of(known(path, atom.label))
+            return of(atom)  # a path per member would make as many values as there are paths in a loop
         if atom.path == "globalThis":
             stored = self.global_value(name)
             if stored:

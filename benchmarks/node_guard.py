@@ -1,4 +1,4 @@
-"""Drive the seed guard on acorn, which runs in one warm Node process (``seed_guard_acorn/bench.mjs``)."""
+"""Drive a guard that is written in JavaScript, each in one warm Node process (``node_guards/bench.mjs``)."""
 
 from __future__ import annotations
 
@@ -11,25 +11,34 @@ from typing import TYPE_CHECKING, Any, Self
 if TYPE_CHECKING:
     from types import TracebackType
 
-PACKAGE = Path(__file__).parent / "seed_guard_acorn"
+PACKAGE = Path(__file__).parent / "node_guards"
+NODE_GUARDS = ("acorn", "js-x-ray")
+"""``acorn`` is the seed guard on that parser, ``js-x-ray`` is the package as it comes."""
 
 
-class AcornUnavailableError(RuntimeError):
-    """Node, npm or the two packages of the lock file are missing; the message says which."""
+class NodeUnavailableError(RuntimeError):
+    """Node, npm or the packages of the lock file are missing; the message says which."""
 
 
-class AcornGuard:
-    """A context manager around the Node process."""
+class NodeGuard:
+    """A context manager around the Node process of one of NODE_GUARDS."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
 
     def __enter__(self) -> Self:
-        """Start Node, after ``npm ci`` when the packages are not there yet; raise AcornUnavailableError."""
+        """Start Node, after ``npm ci`` when the packages are not there yet; raise NodeUnavailableError."""
         node = shutil.which("node")
         if node is None:
-            raise AcornUnavailableError("node is not installed")
+            raise NodeUnavailableError("node is not installed")
         if not (PACKAGE / "node_modules").is_dir():
             _install()
         self._node = subprocess.Popen(
-            [node, "bench.mjs"], cwd=PACKAGE, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [node, "bench.mjs", self._name],
+            cwd=PACKAGE,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         return self
 
@@ -40,7 +49,7 @@ class AcornGuard:
         self._node.communicate(timeout=30)
 
     def warm(self, code: bytes) -> bool:
-        """Set the payload, run it until the JIT has settled; return whether the seed guard allows it."""
+        """Set the payload, run it until the JIT has settled; return whether the guard allows it."""
         return bool(self._ask({"code": code.decode()})["allowed"])
 
     def seconds(self, count: int) -> float:
@@ -49,7 +58,7 @@ class AcornGuard:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         if self._node.stdin is None or self._node.stdout is None:
-            raise AcornUnavailableError("node has no pipes")
+            raise NodeUnavailableError("node has no pipes")
         self._node.stdin.write(json.dumps(request) + "\n")
         self._node.stdin.flush()
         answer: dict[str, Any] = json.loads(self._node.stdout.readline())
@@ -59,7 +68,7 @@ class AcornGuard:
 def _install() -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise AcornUnavailableError("npm is not installed")
+        raise NodeUnavailableError("npm is not installed")
     done = subprocess.run(
         [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
         cwd=PACKAGE,
@@ -69,4 +78,4 @@ def _install() -> None:
         timeout=120,
     )
     if done.returncode != 0:
-        raise AcornUnavailableError(f"npm ci failed with exit code {done.returncode}")
+        raise NodeUnavailableError(f"npm ci failed with exit code {done.returncode}")

@@ -1,8 +1,9 @@
-// Times the seed guard for benchmarks/validate.py. One JSON object a line on stdin, one answer a line on stdout:
-// {code} sets the payload and warms the JIT on it, {count} runs that many judgements and answers {ns} for one.
+// Times one guard for benchmarks/validate.py: node bench.mjs NAME. One JSON object a line on stdin, one answer a
+// line on stdout: {code} sets the payload and warms the JIT on it, {count} runs that many judgements and answers
+// {ns} for one.
 import { createInterface } from 'node:readline';
-import { judge } from './guard.mjs';
 
+const { judge } = await import(`./${process.argv[2]}.mjs`);
 const WARM_NS = 300_000_000n;
 let code = '';
 
