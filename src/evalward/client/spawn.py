@@ -194,9 +194,11 @@ def spawn(  # noqa: PLR0913 - what there is to configure
 ) -> SpawnedGuard:
     """Start a guard that permits eval in the targets ``allow_eval``, and return it when it is ready.
 
-    ``policy`` and ``manifest`` are the files that ``evalward serve`` takes; ``audit_log`` defaults to a file of this process in evalward/ of XDG_STATE_HOME or ~/.local/state;
-    ``arguments`` are further flags of ``evalward serve``. The variables EVALWARD_* hold for what is not
-    given here. Raises SpawnError when the guard does not start.
+    ``policy`` and ``manifest`` are the files that ``evalward serve`` takes. ``audit_log`` defaults to a file of
+    this process in evalward/ of XDG_STATE_HOME or ~/.local/state. ``arguments`` are further flags of
+    ``evalward serve``; the variables EVALWARD_* hold for what is not given here.
+
+    Raises SpawnError when the guard does not start.
     """
     directory = tempfile.TemporaryDirectory(prefix="evalward-")
     flags = [f"--allow-eval={','.join(allow_eval)}"] if allow_eval else []
