@@ -151,7 +151,7 @@ def test_arguments_that_cannot_be_judged_are_denied(run: Any, arguments: Any) ->
         refusal = await Gate(setup.guard, setup.manifest).refusal("eval_page", arguments)
 
         assert refusal is not None
-        assert refusal["code"] in {"INVALID_INPUT", "INTERNAL"}
+        assert refusal["code"] == "INVALID_INPUT"
 
     run(body)
 
@@ -292,9 +292,7 @@ def test_a_transformed_tool_whose_arguments_have_other_names_is_refused_with_the
         setup.server.add_tool(Tool.from_tool(Tool.from_function(eval_page), transform_args=renamed))
         setup.extend(sinks=True)
 
-        with pytest.raises(
-            RuntimeError, match=r"(?s)lacks the source field code.*source_fields:.*- script"
-        ):
+        with pytest.raises(RuntimeError, match=r"(?s)lacks the source field code.*source_fields:.*- script"):
             await setup.call(script=SAFE)
         assert setup.ran == []
 

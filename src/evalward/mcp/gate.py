@@ -10,7 +10,7 @@ import yaml
 
 from evalward.client import is_guarded
 from evalward.client.decision import UNKNOWN, denial
-from evalward.errors import Code, CodedError, Meta, canonical_json
+from evalward.errors import Code, CodedError, Meta, NotJsonError, canonical_json
 from evalward.tools import route
 from evalward.tools.manifest import SOURCE_FIELDS
 from evalward.tools.pointer import steps_of
@@ -82,6 +82,8 @@ class Gate:
         except CodedError as refusal:
             meta = Meta(elapsed_ms=0, decision_id="", provenance=UNKNOWN, audited=False)
             return dict(refusal.envelope(meta))
+        except (NotJsonError, UnicodeEncodeError):
+            return denial(Code.INVALID_INPUT, "The arguments are nothing that JSON can carry.").envelope
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
             return denial(Code.INTERNAL, f"The call could not be judged ({type(error).__name__}).").envelope
 
