@@ -183,23 +183,27 @@ class SpawnedGuard:
             self._changed.notify_all()
 
 
-def spawn(
+def spawn(  # noqa: PLR0913 - what there is to configure
     *,
     allow_eval: Collection[str] = (),
     policy: Path | None = None,
+    manifest: Path | None = None,
     audit_log: Path | None = None,
     arguments: Sequence[str] = (),
     interpreter: str = sys.executable,
 ) -> SpawnedGuard:
     """Start a guard that permits eval in the targets ``allow_eval``, and return it when it is ready.
 
-    ``audit_log`` defaults to a file of this process in evalward/ of XDG_STATE_HOME or ~/.local/state;
-    ``arguments`` are further flags of ``evalward serve``. The variables EVALWARD_* hold for what is not
-    given here. Raises SpawnError when the guard does not start.
+    ``policy`` and ``manifest`` are the files that ``evalward serve`` takes. ``audit_log`` defaults to a file of
+    this process in evalward/ of XDG_STATE_HOME or ~/.local/state. ``arguments`` are further flags of
+    ``evalward serve``; the variables EVALWARD_* hold for what is not given here.
+
+    Raises SpawnError when the guard does not start.
     """
     directory = tempfile.TemporaryDirectory(prefix="evalward-")
     flags = [f"--allow-eval={','.join(allow_eval)}"] if allow_eval else []
     flags += [] if policy is None else [f"--policy={policy}"]
+    flags += [] if manifest is None else [f"--manifest={manifest}"]
     command = [
         # Safe path: a package called evalward in the working directory must not be the guard.
         *(interpreter, "-P", "-m", "evalward", "serve", "--parent"),

@@ -1,0 +1,79 @@
+"""An MCP server (stdio) whose eval tools run nothing that Evalward has not allowed.
+
+``eval_renderer`` evaluates in a page of a real Chromium, ``eval_sandbox`` in Evalward's own QuickJS. The guard is
+the one at EVALWARD_ADDRESS or, without that variable, a child of this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from browser import Page
+from evalward.tools import load_manifest
+from fastmcp import FastMCP
+
+from evalward.client import AsyncGuardClient, guarded, spawn
+from evalward.mcp import denials_as_results, to_result
+from evalward.mcp.fastmcp import EvalwardExtension
+
+MANIFEST = Path(__file__).with_name("manifest.yaml")
+TIMEOUT = 5.0  # seconds for a verdict; an agent can wait longer than the default 250 ms on a busy machine
+
+
+def guard_client(stack: ExitStack) -> AsyncGuardClient:
+    """Return a client of the guard that this process is to ask."""
+    if "EVALWARD_ADDRESS" in os.environ:
+        return AsyncGuardClient(timeout=TIMEOUT)
+    return stack.enter_context(spawn(allow_eval=["renderer", "sandbox"], manifest=MANIFEST)).aio(
+        timeout=TIMEOUT
+    )
+
+
+def build(guard: AsyncGuardClient, page: Page) -> FastMCP:
+    """Return the server; its eval tool has no way to the page but the guarded sink."""
+    one_at_a_time = threading.Lock()
+
+    def evaluate_now(program: str) -> str:
+        with one_at_a_time:
+            return page.evaluate(program)
+
+    async def evaluate(program: str) -> str:
+        return await asyncio.to_thread(evaluate_now, program)
+
+    # CDP takes programs, so guarded() puts the payload into the parentheses in which it was judged.
+    in_page = guarded(evaluate, guard, target="renderer", shape="expression", wrap=True)
+    server: FastMCP = FastMCP("evalward-example")
+
+    @server.tool
+    @denials_as_results
+    async def eval_renderer(code: str) -> str:
+        """Evaluate a JavaScript expression in the page. EVAL_BLOCKED_CONSTRUCT: rewrite it without the construct."""
+        return await in_page(code)
+
+    @server.tool
+    async def eval_sandbox(code: str) -> Any:
+        """Evaluate JavaScript without a page or I/O, and return its value as JSON."""
+        reply = await guard.evaluate(code.encode(errors="surrogatepass"))
+        return (reply.result_json or b"null").decode() if reply.ok else to_result(reply.envelope)
+
+    # The sandbox judges what it runs in the same call, so that sink needs no guard in front of it.
+    server.add_extension(EvalwardExtension(guard, load_manifest(MANIFEST), sinks={"eval_renderer": in_page}))
+    return server
+
+
+def main() -> None:
+    """Serve until the host closes standard input."""
+    with ExitStack() as stack:
+        guard = guard_client(stack)
+        page = Page()
+        stack.callback(page.close)
+        build(guard, page).run(transport="stdio", show_banner=False)
+
+
+if __name__ == "__main__":
+    main()

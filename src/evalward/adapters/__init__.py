@@ -1,0 +1,7 @@
+"""An envelope in the forms of other protocols, as plain JSON data: pure functions (contract.md §3)."""
+
+from evalward.adapters.jsonrpc import to_jsonrpc_error
+from evalward.adapters.mcp import to_call_tool_result
+from evalward.adapters.numeric import to_numeric_error
+
+__all__ = ["to_call_tool_result", "to_jsonrpc_error", "to_numeric_error"]

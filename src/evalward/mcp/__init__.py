@@ -1,0 +1,10 @@
+"""The guard inside an MCP server: extensions for FastMCP 4 and mcp 2, and denials as results (contract.md §7).
+
+An extension is early feedback. What enforces is ``evalward.client.guarded`` at the sink: an extension that is
+registered later can change the arguments afterwards, and a task runs its tool past every interceptor.
+"""
+
+from evalward.mcp.gate import Gate, GuardSetupError, Served
+from evalward.mcp.result import denials_as_results, to_result
+
+__all__ = ["Gate", "GuardSetupError", "Served", "denials_as_results", "to_result"]

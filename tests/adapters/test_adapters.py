@@ -1,0 +1,139 @@
+"""Each adapter's output is the file in ``data/adapters``; ``python tests/adapters/test_adapters.py`` writes them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalward.adapters import to_call_tool_result, to_jsonrpc_error, to_numeric_error
+from evalward.errors import (
+    REGISTRY,
+    Code,
+    Meta,
+    NotJsonError,
+    Provenance,
+    Repair,
+    error_envelope,
+    success_envelope,
+)
+
+GOLDEN = Path(__file__).parents[1] / "data" / "adapters"
+META = Meta(
+    1.5, "d" * 32, Provenance("0.1.0", "a" * 64, "b" * 12, "tree-sitter-javascript 0.25.0"), audited=True
+)
+INFRASTRUCTURE = [code for code in Code if REGISTRY[code].is_infrastructure]
+DOMAIN = [code for code in Code if not REGISTRY[code].is_infrastructure]
+
+ENVELOPES: dict[str, dict[str, Any]] = {
+    "success": success_envelope({"target": "renderer", "code_hash": "c" * 64}, meta=META),
+    "block": error_envelope(
+        Code.EVAL_BLOCKED_CONSTRUCT,
+        "The payload reaches process.exit, which the policy blocks at line 1, column 1.",
+        meta=META,
+        details={"construct": "process.exit", "location": {"line": 1, "column": 1}, "code_hash": "c" * 64},
+    ),
+    "repair": error_envelope(
+        Code.INVALID_INPUT,
+        "The request's shape names nothing.",
+        meta=META,
+        repair=Repair(field="shape", allowed=["script", "expression"]),
+    ),
+    "overloaded": error_envelope(Code.OVERLOADED, "The service has no room for another request.", meta=META),
+    "internal": error_envelope(Code.INTERNAL, "The request could not be judged.", meta=META),
+    "unauthenticated": error_envelope(Code.UNAUTHENTICATED, "The call does not carry the token.", meta=META),
+    "policy": error_envelope(Code.POLICY_INVALID, "policy.yaml: unknown field", meta=META),
+    "late": error_envelope(Code.DEADLINE_EXCEEDED, "The caller's deadline has passed.", meta=META),
+}
+ADAPTERS = {"call_tool_result": to_call_tool_result, "jsonrpc": to_jsonrpc_error, "numeric": to_numeric_error}
+
+
+def adapted(adapter: str, name: str) -> dict[str, Any]:
+    try:
+        return {"result": ADAPTERS[adapter](ENVELOPES[name])}
+    except ValueError as refusal:
+        return {"refused": str(refusal)}
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+@pytest.mark.parametrize("name", ENVELOPES)
+def test_the_output_is_the_golden_one(adapter: str, name: str) -> None:
+    golden = json.loads((GOLDEN / f"{adapter}.json").read_text(encoding="utf-8"))
+
+    assert adapted(adapter, name) == golden[name]
+
+
+def test_a_failed_call_shows_the_model_hint_actions_and_the_whole_envelope() -> None:
+    envelope = ENVELOPES["block"]
+
+    result: Any = to_call_tool_result(envelope)
+
+    assert (result["isError"], result["structuredContent"]) == (True, envelope)
+    assert [block["type"] for block in result["content"]] == ["text"]
+    text = result["content"][0]["text"]
+    assert envelope["hint"] in text
+    assert all(action in text for action in envelope["next_actions"])
+    assert json.loads(text[text.index("{") :]) == envelope
+
+
+@pytest.mark.parametrize("code", DOMAIN)
+def test_a_domain_failure_is_no_protocol_error(code: Code) -> None:
+    with pytest.raises(ValueError, match="domain failure"):
+        to_jsonrpc_error(error_envelope(code, "no", meta=META))
+
+
+@pytest.mark.parametrize("code", INFRASTRUCTURE)
+def test_every_infrastructure_failure_has_a_negative_number(code: Code) -> None:
+    error = to_jsonrpc_error(error_envelope(code, "no", meta=META))
+
+    assert error["code"] in {-32004, -32003, -32001, -32000, -32603}
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_code_has_its_positive_number(code: Code) -> None:
+    assert to_numeric_error(error_envelope(code, "no", meta=META))["code"] == REGISTRY[code].number
+
+
+FOREIGN = {"ok": False, "error": "e", "code": "plugin.CODE", "number": 4000, "domain": "plugin"}
+
+
+@pytest.mark.parametrize(
+    ("category", "number"),
+    [
+        *{
+            "CONFIG": -32004,
+            "AUTH": -32003,
+            "UPSTREAM": -32002,
+            "TIMEOUT": -32001,
+            "TRANSPORT": -32000,
+        }.items(),
+        *{"PROTOCOL": -32000, "INTERNAL": -32603, "WEATHER": -32603, None: -32603}.items(),
+    ],
+)
+def test_a_foreign_code_goes_by_its_category(category: str | None, number: int) -> None:
+    assert to_jsonrpc_error({**FOREIGN, "category": category})["code"] == number
+
+
+def test_a_foreign_input_failure_is_no_protocol_error() -> None:
+    with pytest.raises(ValueError, match="domain failure"):
+        to_jsonrpc_error({**FOREIGN, "category": "INPUT"})
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values())
+@pytest.mark.parametrize("envelope", [{}, {"ok": None}, {"ok": 0, "number": 1}, {"ok": "false", "number": 1}])
+def test_what_is_no_envelope_is_refused(adapter: Any, envelope: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="envelope"):
+        adapter(envelope)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS.values())
+def test_what_json_cannot_carry_is_refused(adapter: Any) -> None:
+    with pytest.raises(NotJsonError):
+        adapter({**ENVELOPES["internal"], "details": {"score": float("nan")}})
+
+
+if __name__ == "__main__":
+    for adapter in ADAPTERS:
+        outputs = {name: adapted(adapter, name) for name in ENVELOPES}
+        text = json.dumps(outputs, indent=2, ensure_ascii=False, sort_keys=True)
+        (GOLDEN / f"{adapter}.json").write_text(f"{text}\n", encoding="utf-8")

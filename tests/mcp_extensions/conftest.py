@@ -1,0 +1,50 @@
+"""A real service with the manifest that the servers under test share, in this process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from evalward.tools import Manifest, parse_manifest
+
+from evalward.audit import AuditLog
+from evalward.errors import Provenance
+from evalward.guard import judge
+from evalward.guard.target import Target
+from evalward.policy import Policy
+from evalward.server.lifecycle import Server, Settings
+from evalward.server.listen import parse_listen
+
+EVAL_PAGE = {
+    "name": "eval_page",
+    "operation_type": "eval",
+    "target": "renderer",
+    "shape": "expression",
+    "source_fields": ["code"],
+}
+FILL = {"name": "fill", "operation_type": "command"}
+
+
+@pytest.fixture
+def manifest() -> Manifest:
+    return parse_manifest({"api_version": "evalward/v1", "tools": [EVAL_PAGE, FILL]}, source="the test")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.fixture
+def address(tmp_path: Path, manifest: Manifest, log: Path) -> Iterator[str]:
+    """Serve the real guard, which permits eval in the renderer; yield its address."""
+    policy = Policy.default().allowing([Target.RENDERER])
+    server = Server(
+        judge,
+        policy=policy,
+        provenance=Provenance("0.0.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0"),
+        audit_log=AuditLog.open(log),
+        settings=Settings(warm_sandbox=False),
+        manifest=manifest,
+    )
+    yield server.start([parse_listen(f"unix:{tmp_path}/guard.sock")])[0]
+    server.stop()
