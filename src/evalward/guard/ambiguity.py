@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalward.guard.spans import Span
 
 _LONE_BREAK = re.compile(rb"\r|\xe2\x80[\xa8\xa9]")
+LONE_CR = re.compile(rb"\r(?!\n)")
 _BRACE = 0x7B
 _HTML = re.compile(rb"<!--|-->")
 _LEADING_COMMENTS = re.compile(rb"(?:[^\S\r\n]|\xc2\xa0|\xef\xbb\xbf|/\*(?:[^*]|\*(?!/))*+\*/)*+\Z")
@@ -84,6 +85,20 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
             or _LONE_BREAK.search(source, end, around[1])
             or (match[0] == b"-->" and not _begins_line(source, start, spans))
         ):
+            return start, end
+    return None
+
+
+def line_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
+    """U11: the grammar's rule that inserts semicolons reads on past a lone CR behind ``//``, V8 does not.
+
+    ``x//`` CR ``/P/g`` divides in V8; the tree ends the statement at the comment and sees a regular expression.
+    """
+    source = program.source
+    if b"//" not in source or not LONE_CR.search(source):
+        return None
+    for start, end, label in opaque_spans(program.tree.root_node):
+        if label == COMMENT and source.startswith(b"//", start) and LONE_CR.match(source, end):
             return start, end
     return None
 

@@ -224,8 +224,9 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         return _ambiguous(program, operand)
     if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
         return _ambiguous(program, hash_bang)
-    if (html := ambiguity.html_comment_fault(program)) is not None:
-        return Rejection("parser-ambiguity", html[0] - program.offset, html[1] - program.offset)
+    comment = ambiguity.html_comment_fault(program) or ambiguity.line_comment_fault(program)
+    if comment is not None:
+        return Rejection("parser-ambiguity", comment[0] - program.offset, comment[1] - program.offset)
     return None
 
 
