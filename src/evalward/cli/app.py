@@ -25,6 +25,7 @@ class _Commands(LazyGroup):
         "eval": "evalward.cli.eval:eval_command",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
+        "fuzz-syntax": "evalward.cli.fuzz_syntax:fuzz_syntax",
     }
 
 
