@@ -2,7 +2,7 @@
 
 A *quiet* program needs neither the survey nor the resolver. It names no capability (``triggers``), and its text
 has none of the character sequences at which this grammar's tokens and V8's part: each of guard.md §4's
-differences (U1 to U11) needs one of them, so that the tree of a quiet program is the tree of V8. The tree is then
+differences (U1 to U12) needs one of them, so that the tree of a quiet program is the tree of V8. The tree is then
 asked about the few places that the text leaves open: what a bracket is, and which function an ``await`` is in.
 Whatever is not certain is not quiet, and goes through the survey.
 
@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from evalward.guard.ambiguity import LONE_CR
+from evalward.guard.ambiguity import LONE_CR, UNUSUAL_SPACE
 from evalward.guard.depth import may_nest_deeper
 from evalward.guard.grammar import kind
 from evalward.guard.triggers import names_something
@@ -65,7 +65,7 @@ def is_quiet(program: ParsedProgram, limits: Limits) -> bool:
         return False
     if any(needle in source and pattern.search(source) for needle, pattern in _PARTS):
         return False
-    if names_something(source):
+    if (not source.isascii() and UNUSUAL_SPACE.search(source)) or names_something(source):
         return False
     if root.descendant_count > node_limit(limits) or may_nest_deeper(root, limits.depth):
         return False

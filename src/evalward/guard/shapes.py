@@ -44,6 +44,7 @@ _BODIED = kinds("function_expression", "generator_function", "class")
 _DECLARATIONS = kinds("function_declaration", "generator_function_declaration", "class_declaration")
 _STARTS_STATEMENT = re.compile(rb"[A-Za-z0-9_$\"'{;]")
 _NAMES = kinds("identifier")
+_SEMICOLON = kind(";", named=False)
 _SLASH = 0x2F
 _NAMED_BREAKOUT = 2 * 1024
 _OPAQUE = COMMENTS | STRING_TEXT | REGEX_TEXT
@@ -126,8 +127,8 @@ def _is_one_open(script: ParsedProgram) -> bool:
     statements = [node for node in script.roots if node.kind_id not in COMMENTS]
     if len(statements) != 1:
         return False
-    end = statements[0].end_byte
-    return script.source[end - 1 : end] != b";"
+    children = statements[0].children
+    return not children or children[-1].kind_id != _SEMICOLON  # a comment may end in one too
 
 
 def _shapes_of_declaration(script: ParsedProgram) -> tuple[Shape, ...]:

@@ -64,7 +64,7 @@ def _part(rng: random.Random) -> str:
 def _joined(rng: random.Random, parts: list[str]) -> str:
     text = ""
     for part in parts:
-        gap = rng.choice(pieces()["gaps"])
+        gap = "".join(rng.choice(pieces()["gaps"]) for _ in range(rng.choice((1, 1, 1, 2))))
         if not gap and _WORD.search(text) and (part[:1].isalnum() or part[:1] in "_$\\"):
             gap = " "
         text += (gap if text else "") + part

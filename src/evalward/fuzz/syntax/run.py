@@ -23,6 +23,7 @@ SHRUNK: Final = 60
 
 _UNDECLARED: Final = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 _DECLARED: Final = {shape: (shape,) for shape in Shape}
+_TRIVIA: Final = r"(?:[\s\ufeff]|//.*|/\*[\s\S]*?\*/)*"
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -136,13 +137,19 @@ def _compare(text: str, shape: Shape | None, ran: Runs) -> tuple[str | None, lis
     found = []
     seen = frozenset[str]().union(*reading.probes.values())
     for ran_as, probes in ran.items():
-        unseen = sorted(probes - seen)
+        unseen = sorted(each for each in probes - seen if not each.endswith("()") or _is_called(each, text))
         if unseen:
             kind = "call" if unseen[0].removesuffix("()") in seen else "hidden"
             found.append(Finding(kind, text, shape, ran_as, unseen[0]))
         elif probes and ran_as not in reading.probes:
             found.append(Finding("unclaimed", text, shape, ran_as, min(probes)))
     return reading.refused, found
+
+
+def _is_called(call: str, text: str) -> bool:
+    """Whether the text calls the probe itself, and not a value that it was read into."""
+    name = re.escape(call.removesuffix("()"))
+    return re.search(rf"\bnew\W*{name}\b|\b{name}{_TRIVIA}[(`]", text) is not None
 
 
 def _distinct(raw: Sequence[Finding]) -> list[Finding]:
