@@ -113,8 +113,11 @@ def line_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
     source = program.source
     if b"//" not in source or not LONE_CR.search(source):
         return None
-    for start, end, label in opaque_spans(program.tree.root_node):
-        if label == COMMENT and source.startswith(b"//", start) and LONE_CR.match(source, end):
+    spans = opaque_spans(program.tree.root_node)
+    for start, end, label in spans:
+        if label != COMMENT or not source.startswith(b"//", start) or not LONE_CR.match(source, end):
+            continue
+        if _follows_expression(source, start, spans, broken=True):
             return start, end
     return None
 
@@ -137,14 +140,14 @@ def unusual_space_fault(program: ParsedProgram) -> tuple[int, int] | None:
         checked = trivia.end() if trivia else start
         if source[checked : checked + 1] not in _GOES_ON or checked == len(source):
             continue
-        if _goes_on_from_above(source, start, spans):
+        if _follows_expression(source, start, spans):
             return start, checked
     return None
 
 
-def _goes_on_from_above(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
-    """Say whether a line break and what may be the end of an expression come before ``start``."""
-    position, broken = start, False
+def _follows_expression(source: bytes, start: int, spans: tuple[Span, ...], *, broken: bool = False) -> bool:
+    """Say whether a line break (unless ``broken`` already) and the end of an expression may precede ``start``."""
+    position = start
     for _ in range(_COMMENTS_IN_A_ROW):
         position, passed = _before_space(source, position)
         broken |= passed

@@ -4,7 +4,7 @@
 const vm = require('node:vm');
 const { readFileSync, writeSync } = require('node:fs');
 
-const TIMEOUT_MS = 40;
+const TIMEOUT_MS = 250;
 const PROBES = 12;
 const TURNS = 3;
 const RUNS_PER_CONTEXT = 100;
