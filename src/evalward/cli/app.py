@@ -28,6 +28,7 @@ class _Commands(LazyGroup):
         "audit": "evalward.cli.audit:app",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
+        "fuzz-syntax": "evalward.cli.fuzz_syntax:fuzz_syntax",
     }
 
 

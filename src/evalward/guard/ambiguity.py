@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     from evalward.guard.spans import Span
 
 _LONE_BREAK = re.compile(rb"\r|\xe2\x80[\xa8\xa9]")
+LONE_CR = re.compile(rb"\r(?!\n)")
+# Space and line ends that are not ASCII (ECMA-262 §12.2, §12.3).
+UNUSUAL_SPACE = re.compile(
+    rb"\xc2\xa0|\xef\xbb\xbf|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+)
+_TRIVIA = re.compile(
+    rb"(?:[\t\n\v\f\r ]|"
+    + UNUSUAL_SPACE.pattern
+    + rb"|//(?:[^\n\r\xe2]|\xe2(?!\x80[\xa8\xa9]))*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+)
+_PLAIN_SPACE = b"\t\v\f "
+_LINE_ENDS = (b"\n", b"\r", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
+# What goes on with an expression from the line above, and what such an expression does not end in.
+_GOES_ON = b"`,:;*%><=[(?^|&/.+-!i"
+_BEFORE_EXPRESSION = b";{(,[=?:&|"
+# Past so many nobody looks, so that a text of comments costs no square of its length.
+_COMMENTS_IN_A_ROW = 64
 _BRACE = 0x7B
 _HTML = re.compile(rb"<!--|-->")
 _LEADING_COMMENTS = re.compile(rb"(?:[^\S\r\n]|\xc2\xa0|\xef\xbb\xbf|/\*(?:[^*]|\*(?!/))*+\*/)*+\Z")
@@ -88,17 +105,84 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
     return None
 
 
+def line_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
+    """U11: the grammar's rule that inserts semicolons reads on past a lone CR behind ``//``, V8 does not.
+
+    ``x//`` CR ``/P/g`` divides in V8; the tree ends the statement at the comment and sees a regular expression.
+    """
+    source = program.source
+    if b"//" not in source or not LONE_CR.search(source):
+        return None
+    spans = opaque_spans(program.tree.root_node)
+    for start, end, label in spans:
+        if label != COMMENT or not source.startswith(b"//", start) or not LONE_CR.match(source, end):
+            continue
+        if _follows_expression(source, start, spans, broken=True):
+            return start, end
+    return None
+
+
+def unusual_space_fault(program: ParsedProgram) -> tuple[int, int] | None:
+    """U12: to the grammar's rule that inserts semicolons, space that is not ASCII is no space, but a token.
+
+    ``f`` LF NBSP ``(x)`` calls in V8 and is two statements in the tree; so is a division there.
+    """
+    source = program.source
+    if source.isascii() or not UNUSUAL_SPACE.search(source):
+        return None
+    spans = opaque_spans(program.tree.root_node)
+    checked = 0
+    for match in UNUSUAL_SPACE.finditer(source):
+        start = match.start()
+        if start < checked or span_around(spans, start, start + 1) is not None:
+            continue
+        trivia = _TRIVIA.match(source, start)
+        checked = trivia.end() if trivia else start
+        if source[checked : checked + 1] not in _GOES_ON or checked == len(source):
+            continue
+        if _follows_expression(source, start, spans):
+            return start, checked
+    return None
+
+
+def _follows_expression(source: bytes, start: int, spans: tuple[Span, ...], *, broken: bool = False) -> bool:
+    """Say whether a line break (unless ``broken`` already) and the end of an expression may precede ``start``."""
+    position = start
+    for _ in range(_COMMENTS_IN_A_ROW):
+        position, passed = _before_space(source, position)
+        broken |= passed
+        around = span_around(spans, position - 1, position) if position else None
+        if around is None or around[2] != COMMENT:
+            return broken and bool(position) and source[position - 1] not in _BEFORE_EXPRESSION
+        broken |= LINE_BREAK.search(source, around[0], around[1]) is not None
+        position = around[0]
+    return True
+
+
+def _before_space(source: bytes, position: int) -> tuple[int, bool]:
+    """Step back over space and line ends before ``position``; say whether there was a line end."""
+    broken = False
+    while position:
+        if source[position - 1] in _PLAIN_SPACE:
+            position -= 1
+        elif source.endswith(_LINE_ENDS, 0, position):
+            position -= 1 if source[position - 1] in b"\n\r" else 3
+            broken = True
+        elif UNUSUAL_SPACE.fullmatch(source, max(0, position - 2), position):
+            position -= 2
+        elif UNUSUAL_SPACE.fullmatch(source, max(0, position - 3), position):
+            position -= 3
+        else:
+            break
+    return position, broken
+
+
 def _begins_line(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
     """Say whether only space and comments lie between a line break (or the payload's start) and ``start``."""
     position = start
     while True:
-        while position and source[position - 1] in b"\t\v\f \xa0\xc2\xef\xbb\xbf":
-            position -= 1
-        if (
-            not position
-            or source[position - 1] in b"\n\r"
-            or source[position - 3 : position - 1] == b"\xe2\x80"
-        ):
+        position, broken = _before_space(source, position)
+        if broken or not position:
             return True
         around = span_around(spans, position - 1, position)
         if around is None or around[2] != COMMENT:

@@ -2,7 +2,7 @@
 
 A *quiet* program needs neither the survey nor the resolver. It names no capability (``triggers``), and its text
 has none of the character sequences at which this grammar's tokens and V8's part: each of guard.md §4's
-differences (U1 to U10) needs one of them, so that the tree of a quiet program is the tree of V8. The tree is then
+differences (U1 to U12) needs one of them, so that the tree of a quiet program is the tree of V8. The tree is then
 asked about the few places that the text leaves open: what a bracket is, and which function an ``await`` is in.
 Whatever is not certain is not quiet, and goes through the survey.
 
@@ -15,6 +15,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from evalward.guard.ambiguity import LONE_CR, UNUSUAL_SPACE
 from evalward.guard.depth import may_nest_deeper
 from evalward.guard.grammar import kind
 from evalward.guard.triggers import names_something
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 _SPELLS = re.compile(rb"\\(?:[xu0-9\r\n\x80-\xff]|(?<=[\w$]\\)[AC-Zac-eg-mo-qsuw-z_$])")
 _TRIVIA = rb"(?:[\t\n\v\f\r ]|//[^\n\r\x80-\xff]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 # Where tokens part: a slash behind a brace (U6, U9, U10), a slash that ends a line or meets a comment (U5), what
-# JSX needs (U7), and the words that are keywords in one reading and names in the other (U4, U8).
+# JSX needs (U7), a lone CR (U11), and the words that are keywords in one reading and names in the other (U4, U8).
 _PARTS = (
     (b"}", re.compile(rb"\}(?=" + _TRIVIA + rb"[/\x80-\xff])")),
     (b"/", re.compile(rb"/(?:[ \t]*+(?:[\r\n\v\f\x80-\xff>]|/[/*])|\*)")),
@@ -39,6 +40,7 @@ _PARTS = (
     (b"let", UNPLAIN_LET),
     (b"return", RETURN_BROKEN),
     (b"async", ASYNC_BROKEN),
+    (b"\r", LONE_CR),
     (b"with", re.compile(rb"with\s*+[(/\x80-\xff]")),
 )
 _NEVER = (b"<!--", b"-->", b"yield")
@@ -63,7 +65,7 @@ def is_quiet(program: ParsedProgram, limits: Limits) -> bool:
         return False
     if any(needle in source and pattern.search(source) for needle, pattern in _PARTS):
         return False
-    if names_something(source):
+    if (not source.isascii() and UNUSUAL_SPACE.search(source)) or names_something(source):
         return False
     if root.descendant_count > node_limit(limits) or may_nest_deeper(root, limits.depth):
         return False

@@ -31,6 +31,8 @@ _SPACE = (
 _TRIVIA_PATTERN = rb"(?:" + _SPACE + rb"|//[^\n\r\xe2]*|/\*[\s\S]*?\*/)*+"
 _ASYNC_FUNCTION = rb"async" + _TRIVIA_PATTERN + rb"function"
 _MAY_DIFFER = re.compile(rb"\{|(?:function|class|" + _ASYNC_FUNCTION + rb")(?![\w$])|<!--|-->|#!")
+# A declaration here, a member of `let` in parentheses.
+_LET_BRACKET = re.compile(rb"let" + _TRIVIA_PATTERN + rb"\[")
 # A declaration needs a name (ECMA-262 §15.2): V8 reads these as expressions or not at all.
 _NAMELESS = re.compile(
     rb"(?:(?:" + _ASYNC_FUNCTION + rb"|function)" + _TRIVIA_PATTERN + rb"\*?" + _TRIVIA_PATTERN + rb"\("
@@ -42,6 +44,7 @@ _BODIED = kinds("function_expression", "generator_function", "class")
 _DECLARATIONS = kinds("function_declaration", "generator_function_declaration", "class_declaration")
 _STARTS_STATEMENT = re.compile(rb"[A-Za-z0-9_$\"'{;]")
 _NAMES = kinds("identifier")
+_SEMICOLON = kind(";", named=False)
 _SLASH = 0x2F
 _NAMED_BREAKOUT = 2 * 1024
 _OPAQUE = COMMENTS | STRING_TEXT | REGEX_TEXT
@@ -58,7 +61,7 @@ class Rejection:
     budget: int | None = None
 
 
-def programs_of(
+def programs_of(  # noqa: PLR0911 - one return per way to read it
     payload: bytes, shape: Shape | None, *, limit_bytes: int
 ) -> tuple[ParsedProgram, ...] | Rejection:
     """Return the programs that ``payload`` is under ``shape``, or under all three when it is None."""
@@ -73,6 +76,8 @@ def programs_of(
     if _MAY_DIFFER.match(payload, first):
         return _both(payload, script, limit_bytes)
     if isinstance(script, ParsedProgram):
+        if _LET_BRACKET.match(payload, first) and _is_one_open(script):
+            return Rejection("parser-ambiguity", first, len(payload))
         return (_read_by(script, _shapes_of(script)),)
     return _breakout(payload, limit_bytes) or script
 
@@ -111,12 +116,19 @@ def _read_by(program: ParsedProgram, shapes: tuple[Shape, ...]) -> ParsedProgram
 
 def _shapes_of(script: ParsedProgram) -> tuple[Shape, ...]:
     """Say which shapes read this script: as an expression, only one statement without a semicolon."""
-    statements = [node for node in script.roots if node.kind_id not in COMMENTS]
-    if len(statements) == 1 and statements[0].kind_id == _EXPRESSION_STATEMENT:
-        last = statements[0]
-        if script.source[last.end_byte - 1 : last.end_byte] != b";":
-            return _UNSET
+    first = next((node for node in script.roots if node.kind_id not in COMMENTS), None)
+    if first is not None and first.kind_id == _EXPRESSION_STATEMENT and _is_one_open(script):
+        return _UNSET
     return (Shape.SCRIPT, Shape.ASYNC_BODY)
+
+
+def _is_one_open(script: ParsedProgram) -> bool:
+    """Say whether there is one statement, without a semicolon at its end."""
+    statements = [node for node in script.roots if node.kind_id not in COMMENTS]
+    if len(statements) != 1:
+        return False
+    children = statements[0].children
+    return not children or children[-1].kind_id != _SEMICOLON  # a comment may end in one too
 
 
 def _shapes_of_declaration(script: ParsedProgram) -> tuple[Shape, ...]:

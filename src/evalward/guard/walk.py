@@ -224,8 +224,13 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         return _ambiguous(program, operand)
     if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
         return _ambiguous(program, hash_bang)
-    if (html := ambiguity.html_comment_fault(program)) is not None:
-        return Rejection("parser-ambiguity", html[0] - program.offset, html[1] - program.offset)
+    for check in (
+        ambiguity.html_comment_fault,
+        ambiguity.line_comment_fault,
+        ambiguity.unusual_space_fault,
+    ):
+        if (span := check(program)) is not None:
+            return Rejection("parser-ambiguity", span[0] - program.offset, span[1] - program.offset)
     return None
 
 

@@ -38,6 +38,8 @@ _FIELD = kind("field_definition")
 _STATIC_BLOCK = kind("class_static_block")
 # The value of a field may be a function of the same span, which lies inside.
 _OF_CLASS, _OF_FUNCTION = range(2)
+# Behind the name `await` these divide or count it, and what follows them is lexed otherwise.
+_AFTER_NAME = (b"/", b"++", b"--")
 # Behind the name `await` and a line break a script begins a new statement with these.
 _STATEMENT_STARTS = (b"{", b"function", b"class", b"async", b"let")
 
@@ -137,7 +139,7 @@ class Words:
         if operand is None or operand.kind_id == _ARROW:
             return False
         source, start = self.program.source, operand.start_byte
-        if source[start : start + 1] == b"/":
+        if source.startswith(_AFTER_NAME, start):
             return False
         return not (self._broken(node, b"await") and source.startswith(_STATEMENT_STARTS, start))
 
