@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from browser import Page
-from evalward.tools import load_manifest
 from fastmcp import FastMCP
 
 from evalward.client import AsyncGuardClient, guarded, spawn
 from evalward.mcp import denials_as_results, to_result
 from evalward.mcp.fastmcp import EvalwardExtension
+from evalward.tools import load_manifest
 
 MANIFEST = Path(__file__).with_name("manifest.yaml")
 TIMEOUT = 5.0  # seconds for a verdict; an agent can wait longer than the default 250 ms on a busy machine

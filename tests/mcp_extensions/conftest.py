@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from evalward.tools import Manifest, parse_manifest
 
 from evalward.audit import AuditLog
 from evalward.errors import Provenance
@@ -13,6 +12,7 @@ from evalward.guard.target import Target
 from evalward.policy import Policy
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import parse_listen
+from evalward.tools import Manifest, parse_manifest
 
 EVAL_PAGE = {
     "name": "eval_page",

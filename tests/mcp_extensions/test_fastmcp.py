@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import yaml
-from evalward.tools import Manifest, parse_manifest
 
 from evalward.client import AsyncGuardClient, guarded
+from evalward.tools import Manifest, parse_manifest
 
 pytest.importorskip("fastmcp", reason="the extra evalward[fastmcp] is not installed")
 

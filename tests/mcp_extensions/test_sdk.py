@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from evalward.tools import Manifest
 
 from evalward.client import AsyncGuardClient, guarded
+from evalward.tools import Manifest
 
 pytest.importorskip("mcp.server.mcpserver", reason="the extra evalward[mcp] is not installed")
 
