@@ -69,7 +69,7 @@ class UnknownKeys(Properties):
             for atom in owner:
                 result = join(result, self.get_element(atom, start))
         if resolved.unknown:
-            for atom in owner:
+            for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
                 result = join(result, self.get_unknown(atom, start, end))
         return result
 
