@@ -47,7 +47,10 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Counted limits: they never depend on a clock (guard.md §1, §4)."""
+    """Counted limits: they never depend on a clock (guard.md §1, §4).
+
+    ``steps`` is the resolver's budget for the largest payloads; smaller ones get less, in proportion.
+    """
 
     payload_bytes: int = 128 * 1024
     depth: int = 2_000

@@ -10,7 +10,7 @@ from evalward.guard.resolver.interpreter import Interpreter
 from evalward.guard.resolver.lowering import lower
 from evalward.guard.resolver.state import AnalysisLimitError
 from evalward.guard.resolver.values import V_DATA, Value, known, of
-from evalward.guard.rules import Action
+from evalward.guard.rules import Action, Limits
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.triggers import is_loaded
 from evalward.guard.verdict import Finding, TraceStep
@@ -53,6 +53,25 @@ _ELECTRON_GLOBALS = {
     "BrowserWindow": "electron.BrowserWindow",
     "webContents": "electron.webContents",
 }
+
+
+_STEPS_AT_START = 40_000
+_STEPS_PER_BYTE = 4
+_STEPS_PER_FURTHER_BYTE = 1
+_SMALL = 16 * 1024
+
+
+def step_limit(limits: Limits, length: int) -> int:
+    """Return how many steps the resolver may take on a payload of ``length`` bytes, at most ``limits.steps``.
+
+    The dearest programs of the corpus take some 4 a byte while they are small and less when they are large; what
+    takes twice that ends in a denial anyway, and a step costs about 1.7 µs. A policy that allows more steps than the
+    default allows more in the same proportion (guard.md §6).
+    """
+    small = min(length, _SMALL)
+    enough = _STEPS_AT_START + _STEPS_PER_BYTE * small + _STEPS_PER_FURTHER_BYTE * (length - small)
+    default = Limits().steps
+    return min(limits.steps, enough * max(limits.steps, default) // default)
 
 
 def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
@@ -99,7 +118,7 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
     interpreter = Interpreter(
         lowered,
         catalogue,
-        steps=rules.limits.steps,
+        steps=step_limit(rules.limits, program.length),
         strict=rules.profile is Profile.STRICT,
         bindings=bindings_for(rules, target),
         parameter=parameter,

@@ -268,8 +268,14 @@ class State:
         if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
             rank += 1  # a name put together in a loop passes through names that mean nothing
         key = (construct, rank, start, end)
-        if key not in self.uses:
-            trace = self.origins.get(atom, ()) if atom is not None else ()
-            if note:
-                trace = (*trace, Step(note, start, end))
+        trace = self.origins.get(atom, ()) if atom is not None else ()
+        if note:
+            trace = (*trace, Step(note, start, end))
+        known = self.uses.get(key)
+        # Of several ways to one use, the one that says most is told, in every process: a set has no order.
+        if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
             self.uses[key] = Use(construct, rank, start, end, trace)
+
+
+def _notes(trace: tuple[Step, ...]) -> list[tuple[int, str]]:
+    return [(step.start, step.note) for step in trace]

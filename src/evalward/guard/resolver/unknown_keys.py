@@ -76,7 +76,7 @@ class UnknownKeys(Properties):
                 else:
                     result = join(result, self.get_element(atom, start))
         if resolved.unknown:
-            for atom in owner:
+            for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
                 result = join(result, self.get_unknown(atom, start, end))
                 if resolved.decoded and type(atom) is Known:
                     result = join(result, self._get_decoded(atom, start, end))
