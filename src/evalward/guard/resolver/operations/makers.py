@@ -89,7 +89,7 @@ class Makers(Members):
             resolved = self.key(self.values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
-                target.extensible = target.extensible or resolved.unknown
+                target.extensible = True
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
