@@ -20,7 +20,9 @@ from evalward.guard.resolver.values import (
 )
 
 _SCRIPT_URL = re.compile(
-    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
+    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
+    r"|[\x00-\x20]*data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
+    re.IGNORECASE,
 )
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}

@@ -214,6 +214,18 @@ def _evaluate(run: Calls, call: Call) -> Value:
     return of(made)
 
 
+def _define_element(run: Calls, call: Call) -> Value:
+    """``customElements.define``: the page constructs the class and tells it of attributes, which are text."""
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    made = run.construct(call.arg(1), (), call.start, call.end)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            method = run.get(of(atom), "attributeChangedCallback", call.start, call.end)
+            run.call(method, of(atom), (of(TEXT), of(TEXT), of(TEXT)), call.start, call.end)
+    run.leak(call.all(1), Flow.ARGUMENT, call.start, call.end)
+    return V_UNDEFINED
+
+
 def _set_content(run: Calls, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
     text = run.strings(call.arg(0), call.start, call.end)
@@ -254,6 +266,8 @@ TRANSFER: dict[str, Transfer] = {
     "Element.setAttributeNS": _set_attribute,
     "Element.addEventListener": _listener,
     "addEventListener": _listener,
+    "TextHolder.prototype.addEventListener": _listener,
+    "AbortSignal.prototype.addEventListener": _listener,
     "EventClass": _event,
     "Element.dispatchEvent": _dispatch,
     "dispatchEvent": _dispatch,
@@ -265,6 +279,7 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
+    "customElements.define": _define_element,
     "playwright.page.setContent": _set_content,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
