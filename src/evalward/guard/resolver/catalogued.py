@@ -219,6 +219,8 @@ class Catalogued(Operators):
             atom.readers.add(self.unit)
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
+            if atom.path.startswith("playwright."):
+                return of(atom)
             if atom.path in {"Element", "document"}:
                 return of(known("Element"))  # one entry stands for every interface of the DOM
             entry = self.catalogue.get(atom.path)
