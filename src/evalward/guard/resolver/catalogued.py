@@ -146,7 +146,12 @@ class Catalogued(Operators):
         return made
 
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
-        """Return a member that no list names: inherited, or what the entry says of others."""
+        """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
+        own = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+        self.patches.readers.add(self.unit)
+        return join(self._unlisted_builtin(atom, name, start, end), own)
+
+    def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)
         if name.isdigit():
             return self.materialize(entry.element, start)
@@ -214,6 +219,8 @@ class Catalogued(Operators):
             atom.readers.add(self.unit)
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
+            if atom.path.startswith("playwright."):
+                return of(atom)
             if atom.path in {"Element", "document"}:
                 return of(known("Element"))  # one entry stands for every interface of the DOM
             entry = self.catalogue.get(atom.path)

@@ -42,6 +42,7 @@ REFLECTIVE = frozenset(
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
 _MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
+_TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
 # Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
@@ -72,6 +73,8 @@ class Judgement(State):
                     self._use_capability(atom, flow, start, end)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
                     self.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
+                    self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
                     self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
             elif atom is BUILT:

@@ -151,6 +151,8 @@ class Properties(Catalogued):
         """Return the method of this name that judges what it is given, since any unknown object may be an element."""
         if name in self.catalogue.evaluating:
             return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
+        if name.endswith("Worklet") and name != "Worklet":
+            return of(known(f"host.{name}", "worker"))
         path = self.catalogue.judging.get(name)
         return of(known(path)) if path is not None else BOTTOM
 

@@ -19,8 +19,10 @@ from evalward.guard.resolver.values import (
     is_active,
 )
 
-_SCRIPT_URL = re.compile(
-    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:", re.IGNORECASE
+SCRIPT_URL = re.compile(
+    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
+    r"|[\x00-\x20]*data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
+    re.IGNORECASE,
 )
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
@@ -66,7 +68,7 @@ class Sinks(UnknownKeys):
             case "url" | "navigate":
                 if kind == "navigate":
                     self.report("navigation", 4, start, end, None, "the page is left")
-                if any(_SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
+                if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
                 elif certain and DECODED in value:
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")

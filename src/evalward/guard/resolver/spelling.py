@@ -6,8 +6,11 @@ host's. Only the beginnings matter here: a text that is known to begin otherwise
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from evalward.guard.catalogue import load_catalogue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +33,20 @@ _MAX_PIECE = 2
 
 
 def is_elsewhere(prefix: str) -> bool:
-    """Whether a text with this beginning certainly spells none of the names."""
+    """Whether a text with this beginning certainly spells none of the names, nor one that objects inherit."""
     start = prefix.lower().lstrip("\0\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f ")
-    return bool(start) and not any(name.startswith(start) or start.startswith(name) for name in _NAMES)
+    if not start or any(name.startswith(start) or start.startswith(name) for name in _NAMES):
+        return False
+    return not any(name.startswith(start) for name in _inherited())
+
+
+@cache
+def _inherited() -> tuple[str, ...]:
+    """Return the names that objects inherit, in lower case: a key that spells one reads a function."""
+    entries = load_catalogue().entries.items()
+    return tuple(
+        {name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members}
+    )
 
 
 def begins_name(texts: Iterable[str]) -> bool:

@@ -95,7 +95,9 @@ class UnknownKeys(Properties):
             for getter in current.getters.values():
                 result = join(result, self.call(getter, of(atom), (), start, end))
             for parent in current.prototype:
-                if isinstance(parent, HeapObject) and parent not in seen:
+                if not isinstance(parent, HeapObject):
+                    result = join(result, self.get_unknown(parent, start, end))
+                elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return result

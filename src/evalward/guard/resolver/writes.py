@@ -18,6 +18,7 @@ from evalward.guard.resolver.values import (
     Known,
     Primitive,
     Value,
+    join,
     of,
 )
 
@@ -207,6 +208,8 @@ class Writes(Sinks):
             self.put(
                 self.patches, f"{atom.path}.{name}", value
             )  # read back wherever the payload reads the member
+        elif member is None and atom.path != "globalThis":
+            self.put(self.patches, f"{atom.path}.{name}", value)  # a property of the payload's own
         if member is not None and member.result == "text":
             self.put(self.patches, f"{atom.path}.{name}", self.strings(value, start, end))
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
@@ -269,6 +272,10 @@ class Writes(Sinks):
                     self.set(of(atom), name, self.call(callables, of(atom), (), start, end), start, end)
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
+                if type(atom) is Known and atom.path != "globalThis":
+                    given = join(value, self.call(callables, of(atom), (), start, end))
+                    for name in resolved.names:
+                        self.put(self.patches, f"{atom.path}.{name}", given)
                 continue
             if atom.kind == "proxy":
                 inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)

@@ -13,6 +13,7 @@ from evalward.guard.resolver.natives import (
     arrays,
     collections,
     document,
+    driver,
     electron,
     encodings,
     functions,
@@ -49,5 +50,6 @@ TRANSFER: dict[str, Transfer] = {
     **collections.TRANSFER,
     **timers.TRANSFER,
     **document.TRANSFER,
+    **driver.TRANSFER,
     **electron.TRANSFER,
 }

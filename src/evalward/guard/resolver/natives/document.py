@@ -194,33 +194,16 @@ def _parse_markup(run: Calls, call: Call) -> Value:
     return of(known("document"))
 
 
-def _evaluate(run: Calls, call: Call) -> Value:
-    """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
-    position = (
-        1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
-    )
-    code = call.arg(position)
-    for atom in code:
-        if isinstance(atom, HeapObject) and atom.callable:
-            first = of(known("electron")) if "electronApp" in call.path else V_DATA
-            run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
-        elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
-            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
-    run.use(code, Flow.CALLBACK, call.start, call.end)
-    for value in (*call.args[position + 1 :], call.rest):
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
-    made = run.allocate("promise", call.start, "evaluated")
-    run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
-    return of(made)
-
-
-def _set_content(run: Calls, call: Call) -> Value:
-    """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = run.strings(call.arg(0), call.start, call.end)
-    active = text & {ACTIVE, DECODED} or any(type(atom) is str and is_active(atom) for atom in text)
-    if active or (run.strict and not all(type(atom) is str for atom in text)):
-        run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
-    return run.materialize("promise:undefined", call.start)
+def _define_element(run: Calls, call: Call) -> Value:
+    """``customElements.define``: the page constructs the class and tells it of attributes, which are text."""
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    made = run.construct(call.arg(1), (), call.start, call.end)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            method = run.get(of(atom), "attributeChangedCallback", call.start, call.end)
+            run.call(method, of(atom), (of(TEXT), of(TEXT), of(TEXT)), call.start, call.end)
+    run.leak(call.all(1), Flow.ARGUMENT, call.start, call.end)
+    return V_UNDEFINED
 
 
 def _observer(run: Calls, call: Call) -> Value:
@@ -228,20 +211,6 @@ def _observer(run: Calls, call: Call) -> Value:
     run.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
     return run.instance("Observer.prototype", call.start)
 
-
-_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
-_EVALUATORS = (
-    "evaluate",
-    "evaluateHandle",
-    "$eval",
-    "$$eval",
-    "waitForFunction",
-    "evaluateAll",
-    "exposeFunction",
-    "exposeBinding",
-    "executeScript",
-    "executeAsyncScript",
-)
 
 TRANSFER: dict[str, Transfer] = {
     "document.write": _write,
@@ -254,6 +223,8 @@ TRANSFER: dict[str, Transfer] = {
     "Element.setAttributeNS": _set_attribute,
     "Element.addEventListener": _listener,
     "addEventListener": _listener,
+    "TextHolder.prototype.addEventListener": _listener,
+    "AbortSignal.prototype.addEventListener": _listener,
     "EventClass": _event,
     "Element.dispatchEvent": _dispatch,
     "dispatchEvent": _dispatch,
@@ -265,7 +236,7 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
-    "playwright.page.setContent": _set_content,
+    "customElements.define": _define_element,
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
@@ -276,5 +247,4 @@ TRANSFER: dict[str, Transfer] = {
         for kind in ("html", "script", "url", "value", "scheme", "handler", "navigate")
     },
     "DOMParser.prototype.parseFromString": _parse_markup,
-    **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
 }

@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     V_NUMBER,
     V_UNDEFINED,
     Host,
+    Known,
     Value,
 )
 
@@ -29,6 +30,8 @@ def _timer(run: Calls, call: Call) -> Value:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
         if not textual and isinstance(atom, HeapObject) and not atom.callable:
             textual = atom.kind not in {"resolver", "proxy"}
+        if type(atom) is Known:  # an object: an anchor is its address
+            textual = atom.path in {"Element", "document", "location"}
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
         if textual or (run.strict and unresolved):
             run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")

@@ -10,6 +10,7 @@ from evalward.guard.resolver.operations.members import Members
 from evalward.guard.resolver.values import (
     BOTTOM,
     DATA,
+    DECODED,
     NULL,
     TEXT,
     UNDEFINED,
@@ -18,6 +19,7 @@ from evalward.guard.resolver.values import (
     V_STRING,
     V_U1,
     V_UNDEFINED,
+    Host,
     Known,
     Primitive,
     Value,
@@ -89,7 +91,7 @@ class Makers(Members):
             resolved = self.key(self.values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
-                target.extensible = target.extensible or resolved.unknown
+                target.extensible = True
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
@@ -208,6 +210,8 @@ class Makers(Members):
                 return BOTTOM
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
                 self.use(of(atom), Flow.ARGUMENT, -1, -1)
+            if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
+                return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers.add(self.unit)
         names = frozenset(

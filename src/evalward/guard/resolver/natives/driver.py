@@ -1,0 +1,96 @@
+"""What drives a page from outside: evaluation, navigation and content (Playwright, Puppeteer, Electron)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.sinks import SCRIPT_URL
+from evalward.guard.resolver.values import (
+    ACTIVE,
+    DATA,
+    DECODED,
+    STRING_UNKNOWNS,
+    V_DATA,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    is_active,
+    known,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+
+_TEXTUAL = STRING_UNKNOWNS | {DATA}
+
+
+def _is_page(value: Value) -> bool:
+    return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
+
+
+def _evaluate(run: Calls, call: Call) -> Value:
+    """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
+    position = (
+        1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
+    )
+    code = call.arg(position)
+    for atom in code:
+        if isinstance(atom, HeapObject) and atom.callable:
+            first = of(known("electron")) if "electronApp" in call.path else V_DATA
+            run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
+        elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
+            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+        elif isinstance(atom, HeapObject) and atom.kind != "proxy" and _is_page(call.this):
+            run.strings(of(atom), call.start, call.end)  # what is no function is turned into text
+            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+    run.use(code, Flow.CALLBACK, call.start, call.end)
+    for value in (*call.args[position + 1 :], call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = run.allocate("promise", call.start, "evaluated")
+    run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+    return of(made)
+
+
+def _go(run: Calls, call: Call) -> Value:
+    """Navigate: a ``javascript:`` URL runs in the page that is left."""
+    for text in run.strings(call.arg(0), call.start, call.end):
+        if text is ACTIVE or (type(text) is str and SCRIPT_URL.match(text)):
+            run.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
+    return run.materialize("promise:unknown", call.start)
+
+
+def _set_content(run: Calls, call: Call) -> Value:
+    """``page.setContent``: markup with script in it is a script that the page runs."""
+    text = run.strings(call.arg(0), call.start, call.end)
+    active = text & {ACTIVE, DECODED} or any(type(atom) is str and is_active(atom) for atom in text)
+    if active or (run.strict and not all(type(atom) is str for atom in text)):
+        run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
+    return run.materialize("promise:undefined", call.start)
+
+
+_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
+_EVALUATORS = (
+    "evaluate",
+    "evaluateHandle",
+    "$eval",
+    "$$eval",
+    "waitForFunction",
+    "evaluateAll",
+    "exposeFunction",
+    "exposeBinding",
+    "executeScript",
+    "executeAsyncScript",
+)
+
+TRANSFER: dict[str, Transfer] = {
+    **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
+    "playwright.page.setContent": _set_content,
+    "playwright.page.goto": _go,
+    "electron.BrowserWindow.prototype.loadURL": _go,
+    "electron.webContents.prototype.loadURL": _go,
+}
