@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import grpc
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from evalward.client.decision import Decision
 
 T = TypeVar("T")
+
+HEALTH_CHECK: Final = "/grpc.health.v1.Health/Check"
+ABSENT: Final = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED})
 
 
 class GuardClient:
@@ -59,6 +62,7 @@ class GuardClient:
         else:
             self._channel = grpc.secure_channel(where.target, where.tls.credentials(), options=where.options)
         self._stub = GuardServiceStub(self._channel)
+        self._health = self._channel.unary_unary(HEALTH_CHECK, bytes, bytes)
         self._ready_run: int | None = None
         self._is_closed = False
 
@@ -68,12 +72,13 @@ class GuardClient:
             return False
         run = self._link.run
         if self._ready_run != run:
-            waiting = grpc.channel_ready_future(self._channel)
+            # Any answer to a call that waits for the connection shows that there is one. gRPC's own future leaves
+            # a thread behind that raises when the channel is closed soon after.
             try:
-                waiting.result(timeout=self._connect_timeout)
-            except grpc.FutureTimeoutError:
-                waiting.cancel()
-                return False
+                self._health(b"", timeout=self._connect_timeout, wait_for_ready=True)
+            except grpc.RpcError as failure:
+                if failure.code() in ABSENT:
+                    return False
             self._ready_run = run
         return True
 
