@@ -199,10 +199,10 @@ class Decider:
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
-            audited=self._ledger.refusal(case, refusal.code, binding.code_hash),
+            audited=self._ledger.refusal(case, Code(refusal.code), binding.code_hash),
             session_id=received.session_id or None,
         )
-        return Answer(refusal.code, refusal.envelope(meta), binding)
+        return Answer(Code(refusal.code), refusal.envelope(meta), binding)
 
 
 def check_open(remaining: float | None, *, stopping: bool) -> None:
