@@ -193,7 +193,9 @@ def test_a_denied_target_says_which_flag_permits_it(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(("tool", "arguments"), [("run", '{"code":"1"}'), ("type_text", '{"text":"a"}')])
-def test_without_an_audit_record_no_call_is_allowed(tool: str, arguments: str, running: Any, ask: Ask) -> None:
+def test_without_an_audit_record_no_call_is_allowed(
+    tool: str, arguments: str, running: Any, ask: Ask
+) -> None:
     running.log.unlink()
 
     with pytest.raises(grpc.RpcError) as failure:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from evalward.audit import AuditSink
     from evalward.errors import Provenance
+    from evalward.errors.stats import ErrorStats
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
     from evalward.server.evaluation import Runner
@@ -146,11 +147,13 @@ class Server:
         runner: Runner | None = None,
         token: str | None = None,
         manifest: Manifest | None = None,
+        stats: ErrorStats | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
         self._provenance = provenance
         self._executor = _executor(judge, settings)
+        self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
         decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
@@ -176,6 +179,7 @@ class Server:
             policy,
             provenance,
             max_streams=settings.max_streams,
+            stats=stats,
         )
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
@@ -241,6 +245,11 @@ class Server:
             LOG.error("no stop record: %s", failure)  # noqa: TRY400 - the cause is in the text
         self._audit_log.close()
         self._sink_watcher.shutdown(wait=False)
+        if self._stats is not None:
+            try:
+                self._stats.save()
+            except OSError as failure:
+                LOG.error("the error counts could not be saved: %s", failure.strerror)  # noqa: TRY400 - as above
         return drained
 
     def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
