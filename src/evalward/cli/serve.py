@@ -22,6 +22,7 @@ from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotatio
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
+from evalward.errors.stack import parse_verbose
 from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
@@ -55,6 +56,13 @@ def _targets(value: str) -> frozenset[Target]:
         return parse_allow_eval(value)
     except CodedError as error:
         raise typer.BadParameter(error.message) from None
+
+
+def _frames(text: str) -> int:
+    try:
+        return parse_verbose(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _address(text: str) -> TcpAddress | UnixAddress:
@@ -157,6 +165,13 @@ def run(  # noqa: PLR0913 - one parameter per option
     max_streams: Annotated[
         int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
     ] = DEFAULTS.max_streams,
+    errors_verbose: Annotated[
+        str,
+        typer.Option(
+            envvar="EVALWARD_ERRORS_VERBOSE",
+            help="Stack frames in the envelope of INTERNAL: a number, or full.",
+        ),
+    ] = "0",
     error_stats: Annotated[
         bool,
         typer.Option(
@@ -258,6 +273,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         batch_items=batch_items,
         batch_bytes=batch_bytes,
         max_streams=max_streams,
+        errors_verbose=_frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,

@@ -78,7 +78,8 @@ class Settings:
     """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
 
     A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
-    ``max_streams`` may be open at once. ``evaluation_deadline_ms`` is the most wall time that a run may have,
+    ``max_streams`` may be open at once. ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
+    ``evaluation_deadline_ms`` is the most wall time that a run may have,
     ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
     (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
     remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
@@ -91,6 +92,7 @@ class Settings:
     batch_items: int = 256
     batch_bytes: int = 1024 * 1024
     max_streams: int = 8
+    errors_verbose: int = 0
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
     warm_sandbox: bool = True
@@ -156,7 +158,13 @@ class Server:
         self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
-        decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
+        decider = Decider(
+            policy=policy,
+            ledger=ledger,
+            executor=self._executor,
+            provenance=provenance,
+            verbose=settings.errors_verbose,
+        )
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
         self._evaluator = LateEvaluator(
             decider,
@@ -304,4 +312,5 @@ def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
         *(["allow-weak"] if policy.allow_weak else []),
         *(["insecure-remote"] if settings.insecure_remote else []),
         *(["reflection"] if settings.reflection else []),
+        *([f"errors-verbose={settings.errors_verbose}"] if settings.errors_verbose else []),
     )
