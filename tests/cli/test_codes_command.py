@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 import typer
@@ -30,3 +31,12 @@ def test_text_names_every_code_and_number(app: typer.Typer) -> None:
     for row in REGISTRY.values():
         assert row.code in done.stdout
         assert str(row.number) in done.stdout
+
+
+def test_the_page_of_codes_is_current(app: typer.Typer) -> None:
+    page = Path(__file__).parents[2] / "docs" / "codes.md"
+
+    result = CliRunner().invoke(app, ["--markdown"])
+
+    assert page.read_text(encoding="utf-8") == result.stdout
+    assert all(f"## `{code}`" in result.stdout for code in REGISTRY)

@@ -192,13 +192,16 @@ def test_a_denied_target_says_which_flag_permits_it(ask: Ask) -> None:
     assert "--allow-eval=main" in response.error.message
 
 
-def test_without_an_audit_record_no_call_is_allowed(running: Any, ask: Ask) -> None:
+@pytest.mark.parametrize(("tool", "arguments"), [("run", '{"code":"1"}'), ("type_text", '{"text":"a"}')])
+def test_without_an_audit_record_no_call_is_allowed(
+    tool: str, arguments: str, running: Any, ask: Ask
+) -> None:
     running.log.unlink()
 
-    for tool, arguments in (("run", '{"code":"1"}'), ("type_text", '{"text":"a"}')):
-        with pytest.raises(grpc.RpcError) as failure:
-            ask(tool, arguments)
-        assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
+    with pytest.raises(grpc.RpcError) as failure:
+        ask(tool, arguments)
+
+    assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
 def test_context_is_quoted_only_when_asked_for_and_never_logged(running: Any, ask: Ask) -> None:

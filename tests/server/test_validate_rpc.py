@@ -251,3 +251,19 @@ def infrastructure(failure: Any, status: grpc.StatusCode, code: str) -> dict[str
     assert (envelope["ok"], envelope["code"], attached.error.code) == (False, code, code)
     assert ("RetryInfo" in parts) is envelope["retryable"]
     return envelope
+
+
+def test_in_verbose_mode_an_internal_failure_shows_where_and_the_log_says_so(start: Start, ask: Ask) -> None:
+    def broken(payload: bytes, **_: object) -> Verdict:
+        raise RuntimeError(payload.decode())
+
+    running = start(broken, Settings(errors_verbose=2))
+
+    with pytest.raises(grpc.RpcError) as failure:
+        running.stub.Validate(ask(b"marker_7f3a"))
+
+    envelope = infrastructure(failure.value, grpc.StatusCode.INTERNAL, "INTERNAL")
+    assert envelope["details"]["failure"] == "RuntimeError"
+    assert [frame.rpartition(" in ")[2] for frame in envelope["details"]["stack"]] == ["broken"]
+    assert "marker_7f3a" not in json.dumps(envelope)
+    assert "errors-verbose=2" in json.loads(running.log.read_text().splitlines()[0])["weakened"]

@@ -17,7 +17,7 @@ from evalward.cli.serverless import (
     provenance,
     target_option,
 )
-from evalward.errors import REGISTRY, Cause, Code, CodedError, Meta, canonical_json, verdict_envelope
+from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.target import Profile, Shape, Target
 from evalward.policy import judge_under
 
@@ -113,7 +113,7 @@ def check(  # noqa: PLR0913 - one parameter per option
 
 def _refused(error: CodedError, output: Format | None) -> Exception:
     """Return what ends the command when there are no rules: usage when the caller is at fault, else 3."""
-    if REGISTRY[error.code].cause is Cause.CALLER:
+    if row_of(error.code).cause is Cause.CALLER:
         return typer.BadParameter(error.message)
     typer.echo(f"{error.code}: {error.message}", err=True)
     if output is Format.JSON:

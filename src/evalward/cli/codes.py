@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from evalward.errors import REGISTRY
+from evalward.errors import REGISTRY, ErrorRow
 
 SCHEMA_VERSION = 1
 
@@ -17,6 +17,7 @@ SCHEMA_VERSION = 1
 def codes(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every field.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/codes.md.")] = False,
 ) -> None:
     """List every code that Evalward answers with, and what a caller can do about it.
 
@@ -24,6 +25,7 @@ def codes(
     Examples:
       evalward codes
       evalward codes --json
+      evalward codes --markdown > docs/codes.md
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     if as_json:
         document = {
@@ -32,13 +34,46 @@ def codes(
         }
         typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
+    if as_markdown:
+        typer.echo(markdown(), nl=False)
+        return
     table = Table("number", Column("code", no_wrap=True), "http", "retry", "hint")
     for row in REGISTRY.values():
         table.add_row(
             str(row.number),
-            row.code.value,
+            str(row.code),
             str(row.http),
             "yes" if row.retryable else "no",
             row.hint,
         )
     Console(highlight=False).print(table)
+
+
+def markdown() -> str:
+    """Return ``docs/codes.md``: the table, and what a caller can do about each code."""
+    rows = sorted(REGISTRY.values(), key=lambda row: row.number)
+    table = [
+        f"| {row.number} | [`{row.code}`](#{row.code.lower()}) | {row.domain} | {row.category} | {row.cause}"
+        f" | {row.http} | {row.grpc_status or ''} | {'yes' if row.retryable else 'no'} |"
+        for row in rows
+    ]
+    return "\n".join([_HEAD, *table, "", *(_section(row) for row in rows)])
+
+
+_HEAD = """# Codes
+
+Every code that Evalward answers with. This page is generated from `src/evalward/errors/registry.py`:
+`evalward codes --markdown > docs/codes.md`. Branch on the code, never on the text of an error: texts may change.
+
+A code without a gRPC status is a domain failure: the RPC succeeds and its outcome is the error. One with a status is an
+infrastructure failure. *Retry* says whether the identical request may succeed later.
+
+| number | code | domain | category | cause | HTTP | gRPC status | retry |
+|--:|---|---|---|---|--:|---|---|"""
+
+
+def _section(row: ErrorRow) -> str:
+    lists = (("Guidance", row.recovery_hints), ("Next actions", row.next_actions))
+    parts = [f"## `{row.code}`\n\n{row.hint}\n"]
+    parts += [f"{title}:\n\n" + "".join(f"- {text}\n" for text in texts) for title, texts in lists if texts]
+    return "\n".join(parts)

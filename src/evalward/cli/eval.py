@@ -14,7 +14,16 @@ import typer
 
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import policy_in_force, provenance
-from evalward.errors import REGISTRY, Cause, CodedError, JsonValue, Meta, canonical_json, verdict_envelope
+from evalward.errors import (
+    REGISTRY,
+    Cause,
+    CodedError,
+    JsonValue,
+    Meta,
+    canonical_json,
+    row_of,
+    verdict_envelope,
+)
 from evalward.guard.target import Profile, Shape, Target
 from evalward.policy import judge_under
 from evalward.sandbox import (
@@ -82,7 +91,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
     try:
         effective = policy_in_force(policy, opt_in=[Target.SANDBOX], profile=profile)
     except CodedError as error:
-        if REGISTRY[error.code].cause is Cause.CALLER:
+        if row_of(error.code).cause is Cause.CALLER:
             raise typer.BadParameter(error.message) from None
         typer.echo(f"{error.code}: {error.message}", err=True)
         raise typer.Exit(INFRASTRUCTURE_FAILURE) from None

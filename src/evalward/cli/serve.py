@@ -22,6 +22,8 @@ from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotatio
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
+from evalward.errors.stack import parse_verbose
+from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy, parse_allow_eval
@@ -54,6 +56,13 @@ def _targets(value: str) -> frozenset[Target]:
         return parse_allow_eval(value)
     except CodedError as error:
         raise typer.BadParameter(error.message) from None
+
+
+def _frames(text: str) -> int:
+    try:
+        return parse_verbose(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _address(text: str) -> TcpAddress | UnixAddress:
@@ -156,6 +165,30 @@ def run(  # noqa: PLR0913 - one parameter per option
     max_streams: Annotated[
         int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
     ] = DEFAULTS.max_streams,
+    errors_verbose: Annotated[
+        str,
+        typer.Option(
+            envvar="EVALWARD_ERRORS_VERBOSE",
+            help="Stack frames in the envelope of INTERNAL: a number, or full.",
+        ),
+    ] = "0",
+    error_stats: Annotated[
+        bool,
+        typer.Option(
+            "--error-stats", envvar="EVALWARD_ERROR_STATS", help="Count failures and answer GetErrorStats."
+        ),
+    ] = False,
+    error_stats_every: Annotated[
+        int,
+        typer.Option(envvar="EVALWARD_ERROR_STATS_EVERY", min=1, help="Count every nth failure only."),
+    ] = 1,
+    error_stats_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="EVALWARD_ERROR_STATS_FILE",
+            help="Where a graceful stop keeps the counts for the next start.",
+        ),
+    ] = None,
     drain_seconds: Annotated[
         float,
         typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
@@ -240,6 +273,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         batch_items=batch_items,
         batch_bytes=batch_bytes,
         max_streams=max_streams,
+        errors_verbose=_frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,
@@ -253,6 +287,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         effective = _policy(policy, targets)
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
+        stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
         log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -274,6 +309,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 settings=settings,
                 token=token,
                 manifest=tools,
+                stats=stats,
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
@@ -288,7 +324,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             server.stop()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
-    except (ListenError, OSError) as error:
+    except (ListenError, OSError, ValueError) as error:
         _fail(str(error))
 
 

@@ -10,7 +10,14 @@ from evalward.errors.envelope import (
     estimate_tokens,
     success_envelope,
 )
-from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow
+from evalward.errors.plugins import (
+    CodesRefusedError,
+    Domain,
+    define_domain,
+    register_error_codes,
+    unregister_error_codes,
+)
+from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow, row_of
 from evalward.errors.verdict_envelope import verdict_envelope, would_block, would_block_names
 
 __all__ = [
@@ -19,6 +26,8 @@ __all__ = [
     "Cause",
     "Code",
     "CodedError",
+    "CodesRefusedError",
+    "Domain",
     "ErrorRow",
     "JsonValue",
     "Meta",
@@ -26,9 +35,13 @@ __all__ = [
     "Provenance",
     "Repair",
     "canonical_json",
+    "define_domain",
     "error_envelope",
     "estimate_tokens",
+    "register_error_codes",
+    "row_of",
     "success_envelope",
+    "unregister_error_codes",
     "verdict_envelope",
     "would_block",
     "would_block_names",

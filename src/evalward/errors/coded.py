@@ -10,15 +10,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evalward.errors.canonical import JsonValue
-    from evalward.errors.registry import Code
 
 
 class CodedError(Exception):
-    """A failure with a code of the registry; ``details``, ``repair`` and ``similar_refs`` end up in its envelope."""
+    """A failure with a code of the registry or of a plugin.
+
+    ``details``, ``repair`` and ``similar_refs`` end up in its envelope.
+    """
 
     def __init__(
         self,
-        code: Code,
+        code: str,
         message: str,
         *,
         details: Mapping[str, object] | None = None,

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors.canonical import JsonValue, canonical_text, to_json, to_json_object
-from evalward.errors.registry import REGISTRY
+from evalward.errors.registry import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from evalward.errors.registry import Code
 
 _CHARS_PER_TOKEN = 4
 _RESERVED = frozenset({"ok", "_meta"})
@@ -104,7 +102,7 @@ def success_envelope(fields: Mapping[str, object], *, meta: Meta) -> dict[str, J
 
 
 def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the envelope
-    code: Code,
+    code: str,
     message: str,
     *,
     meta: Meta,
@@ -122,11 +120,11 @@ def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the env
     """
     if not message:
         raise ValueError(f"{code}: an error envelope needs a message")
-    row = REGISTRY[code]
+    row = row_of(code)
     body: dict[str, object] = {
         "ok": False,
         "error": message,
-        "code": code.value,
+        "code": str(code),
         "number": row.number,
         "domain": row.domain,
         "category": row.category.value,
@@ -144,7 +142,7 @@ def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the env
     return _with_meta({**body, "retryable": row.retryable, "http": row.http}, meta)
 
 
-def _details(code: Code, details: Mapping[str, object] | None, repair: Repair | None) -> dict[str, object]:
+def _details(code: str, details: Mapping[str, object] | None, repair: Repair | None) -> dict[str, object]:
     fields: dict[str, object] = {**repair.as_json()} if repair else {}
     given = details or {}
     clash = sorted(fields.keys() & given.keys())

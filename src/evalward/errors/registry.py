@@ -74,12 +74,13 @@ class Category(StrEnum):
 class ErrorRow:
     """One row of the table.
 
-    ``grpc_status`` names the gRPC status of an infrastructure failure and is None for a domain failure.
-    ``retryable`` says that the identical request may succeed later. ``hint`` is one sentence,
-    ``recovery_hints`` general guidance, ``next_actions`` what a caller can do now.
+    ``code`` is a ``Code``, or ``namespace.CODE`` of a plugin. ``grpc_status`` names the gRPC status of an
+    infrastructure failure and is None for a domain failure. ``retryable`` says that the identical request may
+    succeed later. ``hint`` is one sentence, ``recovery_hints`` general guidance, ``next_actions`` what a caller can
+    do now.
     """
 
-    code: Code
+    code: str
     number: int
     domain: str
     category: Category
@@ -99,8 +100,8 @@ class ErrorRow:
     def as_json(self) -> dict[str, Any]:
         """Return the row as plain JSON data, ``symbol`` included."""
         return {
-            "code": self.code.value,
-            "symbol": self.code.value,
+            "code": str(self.code),
+            "symbol": str(self.code),
             "number": self.number,
             "domain": self.domain,
             "category": self.category.value,
@@ -193,4 +194,13 @@ _ROWS = (
     _broken(Code.INTERNAL, 3307, Category.INTERNAL, "INTERNAL"),
 )
 
-REGISTRY: Mapping[Code, ErrorRow] = MappingProxyType({row.code: row for row in _ROWS})
+REGISTRY: Mapping[Code, ErrorRow] = MappingProxyType({Code(row.code): row for row in _ROWS})
+
+PLUGIN_ROWS: dict[str, ErrorRow] = {}
+"""What plugins registered (``plugins``), by full name."""
+
+
+def row_of(code: str) -> ErrorRow:
+    """Return the row of a code of this table or of a plugin; raise ValueError for any other."""
+    row = PLUGIN_ROWS.get(code)
+    return REGISTRY[Code(code)] if row is None else row

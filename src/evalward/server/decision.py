@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
+from evalward.errors.stack import frames
 from evalward.policy import exception_of, settled, utc_day
 from evalward.server.case import Case
 from evalward.server.executor import Job, Overloaded
@@ -57,10 +58,20 @@ class Answer(NamedTuple):
 class Decider:
     """Answers requests under one policy, in one audit log, with one executor.
 
-    Without a sink that keeps its records (``NullAuditLog``) nothing is ever allowed.
+    ``verbose`` is how many stack frames the envelope of an INTERNAL failure shows. Without
+    a sink that keeps its records (``NullAuditLog``) nothing is ever allowed.
     """
 
-    def __init__(self, *, policy: Policy, ledger: Ledger, executor: Executor, provenance: Provenance) -> None:
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        ledger: Ledger,
+        executor: Executor,
+        provenance: Provenance,
+        verbose: int = 0,
+    ) -> None:
+        self._verbose = verbose
         self._policy = policy
         self._digest = policy.digest
         self._allowed_targets = [*policy.allowed_targets]
@@ -100,7 +111,11 @@ class Decider:
                 Path(frame.filename).name,
                 frame.lineno,
             )
-            return self.refused(case, CodedError(Code.INTERNAL, "The request could not be judged."))
+            stack = frames(failure.__traceback__, self._verbose) if self._verbose else []
+            details = {"failure": type(failure).__name__, "stack": stack} if self._verbose else None
+            return self.refused(
+                case, CodedError(Code.INTERNAL, "The request could not be judged.", details=details)
+            )
 
     def judge(
         self, case: Case, question: Question, remaining: float | None, *, shape_from_text: bool = False
@@ -199,10 +214,10 @@ class Decider:
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
-            audited=self._ledger.refusal(case, refusal.code, binding.code_hash),
+            audited=self._ledger.refusal(case, Code(refusal.code), binding.code_hash),
             session_id=received.session_id or None,
         )
-        return Answer(refusal.code, refusal.envelope(meta), binding)
+        return Answer(Code(refusal.code), refusal.envelope(meta), binding)
 
 
 def check_open(remaining: float | None, *, stopping: bool) -> None:

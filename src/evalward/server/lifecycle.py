@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from evalward.audit import AuditSink
     from evalward.errors import Provenance
+    from evalward.errors.stats import ErrorStats
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
     from evalward.server.evaluation import Runner
@@ -77,7 +78,8 @@ class Settings:
     """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
 
     A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
-    ``max_streams`` may be open at once. ``evaluation_deadline_ms`` is the most wall time that a run may have,
+    ``max_streams`` may be open at once. ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
+    ``evaluation_deadline_ms`` is the most wall time that a run may have,
     ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
     (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
     remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
@@ -90,6 +92,7 @@ class Settings:
     batch_items: int = 256
     batch_bytes: int = 1024 * 1024
     max_streams: int = 8
+    errors_verbose: int = 0
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
     warm_sandbox: bool = True
@@ -146,14 +149,22 @@ class Server:
         runner: Runner | None = None,
         token: str | None = None,
         manifest: Manifest | None = None,
+        stats: ErrorStats | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
         self._provenance = provenance
         self._executor = _executor(judge, settings)
+        self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
-        decider = Decider(policy=policy, ledger=ledger, executor=self._executor, provenance=provenance)
+        decider = Decider(
+            policy=policy,
+            ledger=ledger,
+            executor=self._executor,
+            provenance=provenance,
+            verbose=settings.errors_verbose,
+        )
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
         self._evaluator = LateEvaluator(
             decider,
@@ -176,6 +187,7 @@ class Server:
             policy,
             provenance,
             max_streams=settings.max_streams,
+            stats=stats,
         )
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
@@ -241,6 +253,11 @@ class Server:
             LOG.error("no stop record: %s", failure)  # noqa: TRY400 - the cause is in the text
         self._audit_log.close()
         self._sink_watcher.shutdown(wait=False)
+        if self._stats is not None:
+            try:
+                self._stats.save()
+            except OSError as failure:
+                LOG.error("the error counts could not be saved: %s", failure.strerror)  # noqa: TRY400 - as above
         return drained
 
     def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
@@ -295,4 +312,5 @@ def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
         *(["allow-weak"] if policy.allow_weak else []),
         *(["insecure-remote"] if settings.insecure_remote else []),
         *(["reflection"] if settings.reflection else []),
+        *([f"errors-verbose={settings.errors_verbose}"] if settings.errors_verbose else []),
     )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
 from evalward.errors import REGISTRY, canonical_json
+from evalward.errors.stats import by_domain
 from evalward.server.case import Case
 from evalward.server.decision import overloaded
 from evalward.server.requests import Reading
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from evalward.errors import Provenance
+    from evalward.errors.stats import ErrorStats
     from evalward.policy import Policy
     from evalward.server.batch import BatchDecider
     from evalward.server.call import CallDecider
@@ -55,8 +57,10 @@ class GuardService:
         provenance: Provenance,
         *,
         max_streams: int,
+        stats: ErrorStats | None = None,
     ) -> None:
         self._decider = decider
+        self._stats = stats
         self._calls = calls
         self._batches = batches
         self._max_streams = max_streams
@@ -82,41 +86,45 @@ class GuardService:
 
     def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """Return the handler to add to a server. Payloads come as bytes (see ``requests``)."""
-        return grpc.method_handlers_generic_handler(
-            SERVICE_NAME,
-            {
-                "Validate": grpc.unary_unary_rpc_method_handler(
-                    self.validate,
-                    response_serializer=pb.ValidateResponse.SerializeToString,
-                ),
-                "ValidateCall": grpc.unary_unary_rpc_method_handler(
-                    self.validate_call,
-                    response_serializer=pb.ValidateCallResponse.SerializeToString,
-                ),
-                "ValidateBatch": grpc.unary_unary_rpc_method_handler(
-                    self.validate_batch,
-                    response_serializer=pb.ValidateBatchResponse.SerializeToString,
-                ),
-                "ValidateStream": grpc.stream_stream_rpc_method_handler(
-                    self.validate_stream,
-                    response_serializer=pb.ValidateStreamResponse.SerializeToString,
-                ),
-                "Evaluate": grpc.unary_unary_rpc_method_handler(
-                    self.evaluate,
-                    response_serializer=pb.EvaluateResponse.SerializeToString,
-                ),
-                "ListErrorCodes": grpc.unary_unary_rpc_method_handler(
-                    lambda _request, _context: self._codes,
-                    request_deserializer=pb.ListErrorCodesRequest.FromString,
-                    response_serializer=pb.ListErrorCodesResponse.SerializeToString,
-                ),
-                "GetPolicy": grpc.unary_unary_rpc_method_handler(
-                    lambda _request, _context: self._policy,
-                    request_deserializer=pb.GetPolicyRequest.FromString,
-                    response_serializer=pb.GetPolicyResponse.SerializeToString,
-                ),
-            },
-        )
+        handlers = {
+            "Validate": grpc.unary_unary_rpc_method_handler(
+                self.validate,
+                response_serializer=pb.ValidateResponse.SerializeToString,
+            ),
+            "ValidateCall": grpc.unary_unary_rpc_method_handler(
+                self.validate_call,
+                response_serializer=pb.ValidateCallResponse.SerializeToString,
+            ),
+            "ValidateBatch": grpc.unary_unary_rpc_method_handler(
+                self.validate_batch,
+                response_serializer=pb.ValidateBatchResponse.SerializeToString,
+            ),
+            "ValidateStream": grpc.stream_stream_rpc_method_handler(
+                self.validate_stream,
+                response_serializer=pb.ValidateStreamResponse.SerializeToString,
+            ),
+            "Evaluate": grpc.unary_unary_rpc_method_handler(
+                self.evaluate,
+                response_serializer=pb.EvaluateResponse.SerializeToString,
+            ),
+            "ListErrorCodes": grpc.unary_unary_rpc_method_handler(
+                lambda _request, _context: self._codes,
+                request_deserializer=pb.ListErrorCodesRequest.FromString,
+                response_serializer=pb.ListErrorCodesResponse.SerializeToString,
+            ),
+            "GetPolicy": grpc.unary_unary_rpc_method_handler(
+                lambda _request, _context: self._policy,
+                request_deserializer=pb.GetPolicyRequest.FromString,
+                response_serializer=pb.GetPolicyResponse.SerializeToString,
+            ),
+        }
+        if self._stats is not None:
+            handlers["GetErrorStats"] = grpc.unary_unary_rpc_method_handler(
+                self.error_stats,
+                request_deserializer=pb.GetErrorStatsRequest.FromString,
+                response_serializer=pb.GetErrorStatsResponse.SerializeToString,
+            )
+        return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
@@ -125,6 +133,7 @@ class GuardService:
             answer = self._decider.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
+        self._count(answer)
         _abort_for_infrastructure(answer, context)
         return validate_response(answer)
 
@@ -135,6 +144,7 @@ class GuardService:
             call = self._calls.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
+        self._count(call.answer)
         _abort_for_infrastructure(call.answer, context)
         return call_response(call)
 
@@ -145,7 +155,10 @@ class GuardService:
             batch = self._batches.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
+        for item in batch.items:
+            self._count(item.answer)
         if not batch.items:
+            self._count(batch.answer)
             _abort_for_infrastructure(batch.answer, context)
         return batch_response(batch)
 
@@ -158,6 +171,7 @@ class GuardService:
             self._streams += not full
         if full:
             refusal = self._decider.refused(Case(Reading(b"")), overloaded("streams", self._max_streams))
+            self._count(refusal)
             _abort_for_infrastructure(refusal, context)
         try:
             for item in self._batches.stream(
@@ -165,6 +179,7 @@ class GuardService:
                 remaining=lambda: _remaining(context),
                 stopping=lambda: self._stopping,
             ):
+                self._count(item.answer)
                 yield stream_response(item)
         finally:
             with self._lock:
@@ -186,8 +201,25 @@ class GuardService:
             answer = self._evaluator().evaluate(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
+        self._count(answer)
         _abort_for_infrastructure(answer, context)
         return evaluate_response(answer)
+
+    def error_stats(self, _request: object, _context: object) -> pb.GetErrorStatsResponse:
+        """Return the counts of failures; registered only when the operator opted in."""
+        stats = cast("ErrorStats", self._stats)
+        counts = stats.by_code()
+        return pb.GetErrorStatsResponse(
+            total=sum(counts.values()),
+            by_code={REGISTRY[code].number: number for code, number in counts.items()},
+            by_domain=by_domain(counts),
+            by_symbol={code.value: number for code, number in counts.items()},
+            sampling=stats.sampling,
+        )
+
+    def _count(self, answer: Answer | None) -> None:
+        if self._stats is not None and answer is not None and answer.code is not None:
+            self._stats.count(answer.code)
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
