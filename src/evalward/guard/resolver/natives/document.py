@@ -121,7 +121,7 @@ def _listener(run: Calls, call: Call) -> Value:
     made = run.instance("Event.prototype", call.start)
     run.patches.readers.add(run.unit)
     event = join(made, run.patches.properties.get(_DISPATCHED, BOTTOM))
-    for atom in event:
+    for atom in made:  # a dispatched one is given no target here: the host holds it
         if isinstance(atom, HeapObject):
             current = (
                 V_GLOBAL
