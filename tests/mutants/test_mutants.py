@@ -50,7 +50,7 @@ def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:
     # Chromium may be absent; that a mutant works must be known of all the others.
     assert {mutant.case.target for mutant in answers.unproven} <= {Target.RENDERER}
     assert len({mutant.case.id for mutant in answers.live + answers.unproven}) >= 40
-    assert len(answers.broken) + answers.refused <= 0.05 * len(answers.live + answers.unproven)
+    assert len(answers.broken) + answers.refused <= 0.1 * len(answers.live + answers.unproven)
     assert sorted(found - expected) == [], "not caught, and not in open.txt"
     live = {mutant.name for mutant in answers.live}
     gone = {line for line in expected - found if line.split(" ", 2)[2] in live and line.startswith("missed")}

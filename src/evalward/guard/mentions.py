@@ -112,6 +112,13 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
 
 
 _HARMLESS = _forms()
+# A document's `open` takes a URL, too: there the word may only be a text that is compared or kept, or the name of a
+# literal, which no pattern can have.
+_OPEN_BESIDE_A_DOCUMENT = (
+    _form(rb"[=:] ?'", rb"'"),
+    _form(rb'[=:] ?"', rb'"'),
+    _form(rb"[{,] ?", rb": ?(?:true|false|[0-9'\"])"),
+)
 
 
 def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[bytes]) -> bool:
@@ -121,16 +128,17 @@ def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[
     if not mentioned <= _HARMLESS.keys():
         return False
     if b"open" in mentioned and b"document" in present:
-        return False  # a document opens a URL
+        if not _is_harmless(source, b"open", _OPEN_BESIDE_A_DOCUMENT):
+            return False
+        mentioned -= {b"open"}
     if not mentioned.isdisjoint(_SINKS) and not (
         present.isdisjoint(_KEYED_BY_TEXT) and present.isdisjoint(_ATTRIBUTE_NODES)
     ):
         return False
-    return all(_is_harmless(source, word) for word in mentioned)
+    return all(_is_harmless(source, word, _HARMLESS[word]) for word in mentioned)
 
 
-def _is_harmless(source: bytes, word: bytes) -> bool:
-    forms = _HARMLESS[word]
+def _is_harmless(source: bytes, word: bytes, forms: tuple[_Form, ...]) -> bool:
     as_is: bool | None = None
     place = source.find(word)
     while place >= 0:

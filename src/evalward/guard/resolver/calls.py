@@ -173,9 +173,11 @@ class Calls(Iteration):
         if target.bound is not None:
             function, bound = target.bound
             return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
-        if target.kind == "resolver":
+        if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
                 self.settle(target, value, start, end)
+                if target.kind == "rejecter":
+                    self.write(self.thrown, value)
             return V_UNDEFINED
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)

@@ -37,6 +37,7 @@ PROTOTYPES = {
     "class": "Function.prototype",
     "native": "Function.prototype",
     "resolver": "Function.prototype",
+    "rejecter": "Function.prototype",
     "regexp": "RegExp.prototype",
     "promise": "Promise.prototype",
     "map": "Map.prototype",

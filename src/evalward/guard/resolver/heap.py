@@ -79,7 +79,7 @@ class HeapObject:
     @property
     def callable(self) -> bool:
         """Whether the object is certainly a function."""
-        return self.kind in {"function", "class", "native", "resolver"}
+        return self.kind in {"function", "class", "native", "resolver", "rejecter"}
 
     def contents(self) -> Value:
         """Return the join of all that an unknown key or an iteration may find in the object itself."""

@@ -55,16 +55,16 @@ class Iteration(Inlining):
             if then:
                 self.use(then, Flow.CALLBACK, start, end)
                 container = self.allocate("promise", atom.start, "then")
-                resolver = self.resolver(container)
-                self.call(then, of(atom), (of(resolver), of(resolver)), start, end)
+                ways = (of(self.resolver(container)), of(self.resolver(container, rejects=True)))
+                self.call(then, of(atom), ways, start, end)
                 result = join(result, container.elements)
                 container.readers.add(self.unit)
             result = join(result, of(atom))
         return result
 
-    def resolver(self, container: HeapObject) -> HeapObject:
-        """Return the function that puts its argument into a promise."""
-        made = self.allocate("resolver", container.start, "resolver")
+    def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
+        made = self.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
         self.put_element(made, of(container))
         return made
 

@@ -102,6 +102,7 @@ class Operators(Coercion):
         """Return the value of a binary expression."""
         if not left or not right:
             return join(left, right) if operator in {"||", "&&", "??"} else BOTTOM
+        self.spend((len(left) + len(right)) >> 2)
         match operator:
             case "+":
                 return self._add(left, right, start, end)

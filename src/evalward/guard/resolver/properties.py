@@ -53,19 +53,17 @@ class Properties(Catalogued):
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
-        self.steps += len(owner)
+        self.spend(len(owner))
         if len(owner) == 1:
             (atom,) = owner
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
-        result: Value = BOTTOM
+        found: set[Atom] = set()  # joined once: joining as many values one by one takes the square of the time
         for atom in owner:
-            if atom is UNDEFINED or atom is NULL:
-                continue
-            found = self.get_from(atom, name, of(atom), start, end)
-            result = join(result, found or V_UNDEFINED)
-        return result
+            if atom is not UNDEFINED and atom is not NULL:
+                found |= self.get_from(atom, name, of(atom), start, end) or V_UNDEFINED
+        return join(BOTTOM, frozenset(found))
 
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""

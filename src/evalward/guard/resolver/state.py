@@ -144,6 +144,7 @@ class State:
         old = self.values[register]
         if value <= old:
             return
+        self.spend(len(value) >> 2)
         if old:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count

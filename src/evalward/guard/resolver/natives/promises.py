@@ -48,13 +48,18 @@ def _finally(run: Calls, call: Call) -> Value:
 
 def _promise(run: Calls, call: Call) -> Value:
     made = run.allocate("promise", call.start, "executor")
-    resolver = of(run.resolver(made))
+    ways = (of(run.resolver(made)), of(run.resolver(made, rejects=True)))
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), V_UNDEFINED, (resolver, resolver), call.start, call.end)
+    run.call(call.arg(0), V_UNDEFINED, ways, call.start, call.end)
     return of(made)
 
 
 def _resolve(run: Calls, call: Call) -> Value:
+    return settled(run, call, call.arg(0))
+
+
+def _reject(run: Calls, call: Call) -> Value:
+    run.write(run.thrown, call.arg(0))
     return settled(run, call, call.arg(0))
 
 
@@ -91,10 +96,9 @@ def _first(run: Calls, call: Call) -> Value:
 def _with_resolvers(run: Calls, call: Call) -> Value:
     promise = run.allocate("promise", call.start, "withResolvers")
     made = run.allocate("object", call.start, "withResolvers")
-    resolver = of(run.resolver(promise))
     run.put(made, "promise", of(promise))
-    run.put(made, "resolve", resolver)
-    run.put(made, "reject", resolver)
+    run.put(made, "resolve", of(run.resolver(promise)))
+    run.put(made, "reject", of(run.resolver(promise, rejects=True)))
     return of(made)
 
 
@@ -108,7 +112,7 @@ def _try(run: Calls, call: Call) -> Value:
 TRANSFER: dict[str, Transfer] = {
     "Promise": _promise,
     "Promise.resolve": _resolve,
-    "Promise.reject": _resolve,
+    "Promise.reject": _reject,
     "Promise.all": _all,
     "Promise.allSettled": _all_settled,
     "Promise.any": _first,

@@ -29,7 +29,7 @@ def _timer(run: Calls, call: Call) -> Value:
     for atom in handler:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
         if not textual and isinstance(atom, HeapObject) and not atom.callable:
-            textual = atom.kind not in {"resolver", "proxy"}
+            textual = atom.kind not in {"resolver", "rejecter", "proxy"}
         if type(atom) is Known:  # an object: an anchor is its address
             textual = atom.path in {"Element", "document", "location"}
         unresolved = atom in {U1, U2} or isinstance(atom, Host)

@@ -132,6 +132,7 @@ class Members(DecodedCalls):
             self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
         twice = owner_register in self.constructors
         result: Value = BOTTOM
+        asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self.values[key])
         super_unit = self.lowered.supers.get(owner_register)
         for atom in in_order(owner):
             one = of(atom)
@@ -144,12 +145,12 @@ class Members(DecodedCalls):
                 if type(key) is str
                 else self.get_computed(one, self.values[key], start, end, closed=key in self.lowered.closed)
             )
-            if twice and (key == "constructor" or (type(key) is int and "constructor" in self.values[key])):
+            if twice and asks_constructor:
                 function = self.relabelled(function)
             result = join(result, self.call(function, this, args, start, end, rest))
         if type(key) is int and DECODED in self.values[key]:
             result = join(result, self.call_decoded(owner, (*args, rest), start, end))
-        if key == "constructor":
+        if asks_constructor:
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
             self.origin(BUILT, None, "`constructor` is called", start, end)
             result = join(result, of(BUILT))
