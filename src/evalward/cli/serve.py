@@ -13,12 +13,13 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
 from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
+from evalward.cli import serve_options as options
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
@@ -78,178 +79,37 @@ serve = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @serve.command(cls=BareAllowEval)
 def run(  # noqa: PLR0913 - one parameter per option
     *,
-    listen: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="EVALWARD_LISTEN",
-            help=f"HOST:PORT on loopback, or unix:PATH; repeatable. [default: {DEFAULT_LISTEN}]",
-        ),
-    ] = None,
-    allow_eval: Annotated[
-        str,
-        typer.Option(
-            envvar="EVALWARD_ALLOW_EVAL",
-            metavar="[=TARGETS]",
-            help="Targets whose payloads may be allowed: --allow-eval=renderer; the bare flag: all.",
-        ),
-    ] = "",
-    policy: Annotated[
-        Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")
-    ] = None,
-    manifest: Annotated[
-        Path | None,
-        typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
-    ] = None,
-    audit_log: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="EVALWARD_AUDIT_LOG",
-            help="The audit log; - is stdout. [default: evalward/audit.jsonl in XDG_STATE_HOME or ~/.local/state]",
-        ),
-    ] = None,
-    audit_key: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="EVALWARD_AUDIT_KEY",
-            help="A private file of 32 bytes or more: makes the audit log tamper-evident.",
-        ),
-    ] = None,
-    audit_durability: Annotated[
-        Durability,
-        typer.Option(
-            envvar="EVALWARD_AUDIT_DURABILITY",
-            help="What a record survives before its reply: the process's death, or the loss of power.",
-        ),
-    ] = Durability.PROCESS,
-    audit_rotate_bytes: Annotated[
-        int | None,
-        typer.Option(envvar="EVALWARD_AUDIT_ROTATE_BYTES", min=1, help="Begin a new file past this size."),
-    ] = None,
-    audit_rotate_hours: Annotated[
-        float | None,
-        typer.Option(envvar="EVALWARD_AUDIT_ROTATE_HOURS", min=0, help="Begin a new file past this age."),
-    ] = None,
-    audit_fnv1a32: Annotated[
-        bool,
-        typer.Option(
-            "--audit-fnv1a32",
-            envvar="EVALWARD_AUDIT_FNV1A32",
-            help="Add each payload's FNV-1a to its record.",
-        ),
-    ] = False,
-    audit_timeout_ms: Annotated[
-        int,
-        typer.Option(
-            envvar="EVALWARD_AUDIT_TIMEOUT_MS", min=1, max=60_000, help="How long a record may take."
-        ),
-    ] = 1_000,
-    reflection: Annotated[
-        bool, typer.Option("--reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection.")
-    ] = DEFAULTS.reflection,
-    max_concurrent: Annotated[
-        int, typer.Option(envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time.")
-    ] = DEFAULTS.max_concurrent,
-    queue: Annotated[
-        int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
-    ] = DEFAULTS.queue,
-    batch_items: Annotated[
-        int,
-        typer.Option(envvar="EVALWARD_BATCH_ITEMS", min=1, max=10_000, help="Items of a batch or a stream."),
-    ] = DEFAULTS.batch_items,
-    batch_bytes: Annotated[
-        int,
-        typer.Option(
-            envvar="EVALWARD_BATCH_BYTES", min=1, max=64 * 1024 * 1024, help="Bytes of a batch or a stream."
-        ),
-    ] = DEFAULTS.batch_bytes,
-    max_streams: Annotated[
-        int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
-    ] = DEFAULTS.max_streams,
-    errors_verbose: Annotated[
-        str,
-        typer.Option(
-            envvar="EVALWARD_ERRORS_VERBOSE",
-            help="Stack frames in the envelope of INTERNAL: a number, or full.",
-        ),
-    ] = "0",
-    error_stats: Annotated[
-        bool,
-        typer.Option(
-            "--error-stats", envvar="EVALWARD_ERROR_STATS", help="Count failures and answer GetErrorStats."
-        ),
-    ] = False,
-    error_stats_every: Annotated[
-        int,
-        typer.Option(envvar="EVALWARD_ERROR_STATS_EVERY", min=1, help="Count every nth failure only."),
-    ] = 1,
-    error_stats_file: Annotated[
-        Path | None,
-        typer.Option(
-            envvar="EVALWARD_ERROR_STATS_FILE",
-            help="Where a graceful stop keeps the counts for the next start.",
-        ),
-    ] = None,
-    drain_seconds: Annotated[
-        float,
-        typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
-    ] = DEFAULTS.drain_seconds,
-    evaluation_deadline_ms: Annotated[
-        int,
-        typer.Option(
-            envvar="EVALWARD_EVALUATION_DEADLINE_MS",
-            min=1,
-            max=5_000,
-            help="Wall time that a run in the sandbox may take.",
-        ),
-    ] = DEFAULTS.evaluation_deadline_ms,
-    evaluation_queue: Annotated[
-        int,
-        typer.Option(
-            envvar="EVALWARD_EVALUATION_QUEUE", min=0, max=1024, help="Runs that may wait for a core."
-        ),
-    ] = DEFAULTS.evaluation_queue,
-    tls_cert: Annotated[
-        Path | None,
-        typer.Option(envvar="EVALWARD_TLS_CERT", help="The certificate chain (PEM) of every TCP socket."),
-    ] = None,
-    tls_key: Annotated[
-        Path | None, typer.Option(envvar="EVALWARD_TLS_KEY", help="The private key (PEM) to --tls-cert.")
-    ] = None,
-    client_ca: Annotated[
-        Path | None,
-        typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
-    ] = None,
-    insecure_remote: Annotated[
-        bool,
-        typer.Option(
-            "--insecure-remote",
-            envvar="EVALWARD_INSECURE_REMOTE",
-            help="Serve beyond loopback without TLS: something else must protect the network.",
-        ),
-    ] = False,
-    verdict_cache: Annotated[
-        int,
-        typer.Option(
-            envvar="EVALWARD_VERDICT_CACHE",
-            min=0,
-            max=1_000_000,
-            help="Verdicts to remember, within 16 MiB; 0: none.",
-        ),
-    ] = DEFAULTS.verdict_cache,
-    warm_sandbox: Annotated[
-        bool,
-        typer.Option(
-            envvar="EVALWARD_WARM_SANDBOX",
-            help="Build the sandbox's engine after the start, or with the first run.",
-        ),
-    ] = DEFAULTS.warm_sandbox,
-    parent: Annotated[
-        bool,
-        typer.Option(
-            "--parent",
-            help="End when standard input ends; its first line is the token that every call must carry.",
-        ),
-    ] = False,
+    listen: options.Listen = None,
+    allow_eval: options.AllowEval = "",
+    policy: options.Policy = None,
+    manifest: options.Manifest = None,
+    audit_log: options.AuditLog = None,
+    audit_key: options.AuditKey = None,
+    audit_durability: options.AuditDurability = Durability.PROCESS,
+    audit_rotate_bytes: options.AuditRotateBytes = None,
+    audit_rotate_hours: options.AuditRotateHours = None,
+    audit_fnv1a32: options.AuditFnv1A32 = False,
+    audit_timeout_ms: options.AuditTimeoutMs = 1_000,
+    reflection: options.Reflection = DEFAULTS.reflection,
+    max_concurrent: options.MaxConcurrent = DEFAULTS.max_concurrent,
+    queue: options.Queue = DEFAULTS.queue,
+    batch_items: options.BatchItems = DEFAULTS.batch_items,
+    batch_bytes: options.BatchBytes = DEFAULTS.batch_bytes,
+    max_streams: options.MaxStreams = DEFAULTS.max_streams,
+    errors_verbose: options.ErrorsVerbose = "0",
+    error_stats: options.ErrorStats = False,
+    error_stats_every: options.ErrorStatsEvery = 1,
+    error_stats_file: options.ErrorStatsFile = None,
+    drain_seconds: options.DrainSeconds = DEFAULTS.drain_seconds,
+    evaluation_deadline_ms: options.EvaluationDeadlineMs = DEFAULTS.evaluation_deadline_ms,
+    evaluation_queue: options.EvaluationQueue = DEFAULTS.evaluation_queue,
+    tls_cert: options.TlsCert = None,
+    tls_key: options.TlsKey = None,
+    client_ca: options.ClientCa = None,
+    insecure_remote: options.InsecureRemote = False,
+    verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
+    warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
+    parent: options.Parent = False,
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 

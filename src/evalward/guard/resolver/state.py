@@ -193,7 +193,7 @@ class State:
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        # Only arrays are told apart by the call that makes them: objects, too, cost six times as much and block no less.
+        # Only arrays are told apart by their call: objects, too, cost six times as much and blocked no less.
         key = (start, kind, tag, self.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:

@@ -1,0 +1,206 @@
+"""The options of ``evalward serve``, each with its EVALWARD_* variable; ``serve`` gives them their defaults."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.audit import Durability
+from evalward.server.listen import DEFAULT_LISTEN
+
+Listen = Annotated[
+    list[str] | None,
+    typer.Option(
+        envvar="EVALWARD_LISTEN",
+        help=f"HOST:PORT, or unix:PATH; beyond loopback with TLS; repeatable. [default: {DEFAULT_LISTEN}]",
+    ),
+]
+
+AllowEval = Annotated[
+    str,
+    typer.Option(
+        envvar="EVALWARD_ALLOW_EVAL",
+        metavar="[=TARGETS]",
+        help="Targets whose payloads may be allowed: --allow-eval=renderer; the bare flag: all.",
+    ),
+]
+
+Policy = Annotated[Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")]
+
+Manifest = Annotated[
+    Path | None,
+    typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
+]
+
+AuditLog = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_AUDIT_LOG",
+        help="The audit log; - is stdout. [default: evalward/audit.jsonl in XDG_STATE_HOME or ~/.local/state]",
+    ),
+]
+
+AuditKey = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_AUDIT_KEY",
+        help="A private file of 32 bytes or more: makes the audit log tamper-evident.",
+    ),
+]
+
+AuditDurability = Annotated[
+    Durability,
+    typer.Option(
+        envvar="EVALWARD_AUDIT_DURABILITY",
+        help="What a record survives before its reply: the process's death, or the loss of power.",
+    ),
+]
+
+AuditRotateBytes = Annotated[
+    int | None,
+    typer.Option(envvar="EVALWARD_AUDIT_ROTATE_BYTES", min=1, help="Begin a new file past this size."),
+]
+
+AuditRotateHours = Annotated[
+    float | None,
+    typer.Option(envvar="EVALWARD_AUDIT_ROTATE_HOURS", min=0, help="Begin a new file past this age."),
+]
+
+AuditFnv1A32 = Annotated[
+    bool,
+    typer.Option(
+        "--audit-fnv1a32",
+        envvar="EVALWARD_AUDIT_FNV1A32",
+        help="Add each payload's FNV-1a to its record.",
+    ),
+]
+
+AuditTimeoutMs = Annotated[
+    int,
+    typer.Option(envvar="EVALWARD_AUDIT_TIMEOUT_MS", min=1, max=60_000, help="How long a record may take."),
+]
+
+Reflection = Annotated[
+    bool, typer.Option("--reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection.")
+]
+
+MaxConcurrent = Annotated[
+    int, typer.Option(envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time.")
+]
+
+Queue = Annotated[
+    int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
+]
+
+BatchItems = Annotated[
+    int,
+    typer.Option(envvar="EVALWARD_BATCH_ITEMS", min=1, max=10_000, help="Items of a batch or a stream."),
+]
+
+BatchBytes = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_BATCH_BYTES", min=1, max=64 * 1024 * 1024, help="Bytes of a batch or a stream."
+    ),
+]
+
+MaxStreams = Annotated[
+    int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
+]
+
+ErrorsVerbose = Annotated[
+    str,
+    typer.Option(
+        envvar="EVALWARD_ERRORS_VERBOSE",
+        help="Stack frames in the envelope of INTERNAL: a number, or full.",
+    ),
+]
+
+ErrorStats = Annotated[
+    bool,
+    typer.Option(
+        "--error-stats", envvar="EVALWARD_ERROR_STATS", help="Count failures and answer GetErrorStats."
+    ),
+]
+
+ErrorStatsEvery = Annotated[
+    int,
+    typer.Option(envvar="EVALWARD_ERROR_STATS_EVERY", min=1, help="Count every nth failure only."),
+]
+
+ErrorStatsFile = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_ERROR_STATS_FILE",
+        help="Where a graceful stop keeps the counts for the next start.",
+    ),
+]
+
+DrainSeconds = Annotated[
+    float,
+    typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
+]
+
+EvaluationDeadlineMs = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_EVALUATION_DEADLINE_MS",
+        min=1,
+        max=5_000,
+        help="Wall time that a run in the sandbox may take.",
+    ),
+]
+
+EvaluationQueue = Annotated[
+    int,
+    typer.Option(envvar="EVALWARD_EVALUATION_QUEUE", min=0, max=1024, help="Runs that may wait for a core."),
+]
+
+TlsCert = Annotated[
+    Path | None,
+    typer.Option(envvar="EVALWARD_TLS_CERT", help="The certificate chain (PEM) of every TCP socket."),
+]
+
+TlsKey = Annotated[
+    Path | None, typer.Option(envvar="EVALWARD_TLS_KEY", help="The private key (PEM) to --tls-cert.")
+]
+
+ClientCa = Annotated[
+    Path | None,
+    typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
+]
+
+InsecureRemote = Annotated[
+    bool,
+    typer.Option(
+        "--insecure-remote",
+        envvar="EVALWARD_INSECURE_REMOTE",
+        help="Serve beyond loopback without TLS: something else must protect the network.",
+    ),
+]
+
+VerdictCache = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_VERDICT_CACHE",
+        min=0,
+        max=1_000_000,
+        help="Verdicts to remember, within 16 MiB; 0: none.",
+    ),
+]
+
+WarmSandbox = Annotated[
+    bool,
+    typer.Option(
+        envvar="EVALWARD_WARM_SANDBOX",
+        help="Build the sandbox's engine after the start, or with the first run.",
+    ),
+]
+
+Parent = Annotated[
+    bool,
+    typer.Option(
+        "--parent",
+        help="End when standard input ends; its first line is the token that every call must carry.",
+    ),
+]
