@@ -59,9 +59,8 @@ class Properties(Catalogued):
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
-        found: set[Atom] = (
-            set()
-        )  # joined once: joining as many values one by one takes the square of the time
+        # Joined once: joining as many values one by one takes the square of the time.
+        found: set[Atom] = set()
         for atom in owner:
             if atom is not UNDEFINED and atom is not NULL:
                 found |= self.get_from(atom, name, of(atom), start, end) or V_UNDEFINED
