@@ -17,6 +17,7 @@ from evalward.errors import Code, CodedError
 
 FILE_MODE: Final = 0o600
 _OPEN_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_ENDS_OF_TWO_LINES: Final = 2  # of the last whole line, and of the one before it
 _TAIL_BLOCK: Final = 64 * 1024
 _FIRST_TIME: Final = re.compile(rb'"ts":"([^"]{20,32})"')
 _LONGEST_LINE: Final = 64 * 1024
@@ -262,7 +263,7 @@ def _tail(descriptor: int, size: int) -> Tail:
     """Return the last line that is whole and not absurdly long, and the bytes that follow the last newline."""
     data = b""
     position = size
-    while position > 0 and data.count(b"\n") < 2 and len(data) < _LONGEST_LINE + _TAIL_BLOCK:  # noqa: PLR2004
+    while position > 0 and data.count(b"\n") < _ENDS_OF_TWO_LINES and len(data) < _LONGEST_LINE + _TAIL_BLOCK:
         start = max(0, position - _TAIL_BLOCK)
         data = os.pread(descriptor, position - start, start) + data
         position = start

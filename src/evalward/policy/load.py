@@ -45,12 +45,12 @@ class Issue:
         return f"{field}{self.problem}" + (f" (allowed: {self.allowed})" if self.allowed else "")
 
 
-class PolicyError(CodedError):
-    """A policy that is not in force, with every reason (POLICY_INVALID)."""
+class FileRefusedError(CodedError):
+    """A file of the operator's that is not in force: ``source`` names it, ``issues`` are all the reasons."""
 
-    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+    def __init__(self, code: Code, source: str, issues: Sequence[Issue]) -> None:
         super().__init__(
-            Code.POLICY_INVALID,
+            code,
             f"{source}: " + "; ".join(map(str, issues)),
             details={
                 "file": source,
@@ -62,6 +62,13 @@ class PolicyError(CodedError):
         )
         self.source = source
         self.issues = tuple(issues)
+
+
+class PolicyError(FileRefusedError):
+    """A policy that is not in force, with every reason (POLICY_INVALID)."""
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        super().__init__(Code.POLICY_INVALID, source, issues)
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from evalward.errors import Code, CodedError
 from evalward.guard.target import Shape, Target
 from evalward.policy.documents import DocumentError, read_regular_file, read_yaml
-from evalward.policy.load import Issue
+from evalward.policy.load import FileRefusedError, Issue
 from evalward.tools.arguments import read_arguments
 from evalward.tools.manifest import Manifest, OperationType, Tool
 
@@ -32,23 +32,11 @@ _ALLOWED = {
 }
 
 
-class ManifestError(CodedError):
+class ManifestError(FileRefusedError):
     """A manifest that cannot route, with every reason (CONFIG_INVALID)."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
-        super().__init__(
-            Code.CONFIG_INVALID,
-            f"{source}: " + "; ".join(map(str, issues)),
-            details={
-                "file": source,
-                "issues": [
-                    {"field": issue.field, "problem": issue.problem, "allowed": issue.allowed}
-                    for issue in issues
-                ],
-            },
-        )
-        self.source = source
-        self.issues = tuple(issues)
+        super().__init__(Code.CONFIG_INVALID, source, issues)
 
 
 def load_manifest(path: str | os.PathLike[str]) -> Manifest:
