@@ -1,15 +1,17 @@
 """TCP, TLS and Unix sockets, the address from the environment, and the token."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 import trustme
-from fake_guard import Asker, assert_denied, is_allowed, question, true_allow
+from fake_guard import RPCS, Asker, assert_denied, is_allowed, question, true_allow
 
 from evalward.client import AsyncGuardClient, GuardClient, Tls
+from evalward.client.address import Address
 
 ServeFake = Callable[..., str]
 
@@ -117,6 +119,35 @@ def test_the_token_goes_with_every_call(asker: Asker, serve_fake: ServeFake) -> 
     for rpc in ("Validate", "ValidateCall", "Evaluate"):
         assert is_allowed(asker(address, question(rpc), timeout=10, token="s3cret")[0])
     assert_denied(asker(address, question("Validate"), timeout=10)[0], code="UNAUTHENTICATED")
+
+
+@dataclass
+class Restarting:
+    """A link to a guard whose process is replaced while it is asked, or is away and coming back."""
+
+    address: Address
+    run: int = 1
+    why: str | None = None
+
+    def absence(self) -> str | None:
+        return self.why
+
+
+@pytest.mark.parametrize(
+    ("run", "why", "code"),
+    [(2, None, "SHUTTING_DOWN"), (1, "It is being started.", "SHUTTING_DOWN"), (1, None, "UNAUTHENTICATED")],
+)
+def test_a_new_process_that_refuses_the_token_of_the_one_before_it_may_be_asked_again(
+    run: int, why: str | None, code: str, asker: Asker, serve_fake: ServeFake
+) -> None:
+    def answer(_: Any, context: grpc.ServicerContext) -> Any:
+        link.run, link.why = run, why
+        context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
+
+    link = Restarting(Address(serve_fake(answer), token="of-run-1"))
+    for rpc in RPCS:
+        link.run, link.why = 1, None
+        assert_denied(asker(link, question(rpc), timeout=10)[0], code=code)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,12 @@ from evalward.v1 import evalward_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.client.address import Link
+
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 AWAY: Final = "Nothing runs while the guard is away; check that it is up, then send the same request again."
+
+RESTARTED: Final = "The guard's process ended while it was asked, and has been started again."
 
 # For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
 CODES: Final[Mapping[grpc.StatusCode, Code]] = {
@@ -50,6 +54,16 @@ def failed(error: Exception) -> Decision:
 def is_unavailable(error: Exception) -> bool:
     """Return whether the connection is the trouble, so that the next call has to wait for one."""
     return isinstance(error, grpc.RpcError) and _status(error) is grpc.StatusCode.UNAVAILABLE
+
+
+def is_from_next_run(error: Exception, link: Link, run: int) -> bool:
+    """Return whether a process that took the place of run ``run`` of ``link`` refused that run's token.
+
+    Such a refusal passes: the same question with the token of the new run is answered.
+    """
+    if not isinstance(error, grpc.RpcError) or _status(error) is not grpc.StatusCode.UNAUTHENTICATED:
+        return False
+    return link.run != run or link.absence() is not None
 
 
 def _from_status(failure: Any) -> Decision:

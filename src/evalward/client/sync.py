@@ -9,7 +9,7 @@ import grpc
 from evalward.client.address import CONNECT_SECONDS, Link, Tls, address_of
 from evalward.client.call import CallDecision
 from evalward.client.evaluation import EvaluationReply
-from evalward.client.failure import failed, is_unavailable, unbuilt, unreachable
+from evalward.client.failure import RESTARTED, failed, is_from_next_run, is_unavailable, unbuilt, unreachable
 from evalward.client.question import VALIDATE_SECONDS, Question, Questions
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
@@ -177,6 +177,7 @@ class GuardClient:
             question = build()
         except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
             return deny(unbuilt(error))
+        run = self._link.run
         try:
             if (absence := self._link.absence()) is not None:
                 return deny(unreachable(absence))
@@ -188,4 +189,4 @@ class GuardClient:
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
             if is_unavailable(error):
                 self._ready_run = None
-            return deny(failed(error))
+            return deny(unreachable(RESTARTED) if is_from_next_run(error, self._link, run) else failed(error))
