@@ -2,7 +2,7 @@
 
 import errno
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from log_lines import ALLOW
 
@@ -47,7 +47,6 @@ class FickleSink:
         pass
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(0, 1_600)), max_size=12))
 def test_no_run_of_short_writes_breaks_the_chain_or_loses_what_was_acknowledged(
     takes: list[int | None],

@@ -58,7 +58,7 @@ SHAPES = st.sampled_from([None, "script", "expression", "function", "async_body"
 PROFILES = st.sampled_from(["balanced", "strict", "seed"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(TOKENS), max_size=40).map("".join), SHAPES, PROFILES)
 def test_tokens_in_any_order_get_the_same_verdict_twice(code: str, shape: str | None, profile: str) -> None:
     first = verdict(code, shape=shape, profile=profile)
@@ -66,7 +66,7 @@ def test_tokens_in_any_order_get_the_same_verdict_twice(code: str, shape: str | 
     assert first.code_length == len(code.encode())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.binary(max_size=200), SHAPES)
 def test_any_bytes_get_a_verdict(payload: bytes, shape: str | None) -> None:
     assert verdict(payload, shape=shape).code_length == len(payload)

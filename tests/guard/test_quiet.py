@@ -64,7 +64,7 @@ def test_ordinary_code_is_quiet(path: Path) -> None:
     assert all(is_quiet(program, Limits()) for program in programs)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(list(Shape)))
 def test_what_is_quiet_has_nothing_for_the_survey_to_find(code: str, shape: Shape) -> None:
     programs = programs_of(code.encode(), shape, limit_bytes=131_072)

@@ -43,7 +43,7 @@ def _splice(code: str, places: list[int], words: list[str]) -> str:
     return "".join(tokens)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(code=spliced, profile=st.sampled_from([Profile.BALANCED, Profile.STRICT]))
 def test_whatever_names_are_exchanged_it_ends_without_an_exception_and_answers_alike(
     code: str, profile: Profile

@@ -115,7 +115,7 @@ def texts_under(value: Any, names: tuple[str, ...]) -> list[str]:
     return found
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     arguments=st.dictionaries(st.sampled_from(["code", "script", "data", "steps", "label"]), JSON, max_size=4)
 )
