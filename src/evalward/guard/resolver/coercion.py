@@ -113,7 +113,7 @@ class Coercion(Judgement):
     def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None:
             self.use(of(atom), Flow.COERCE, start, end)
-        if self.catalogue.get(atom.path).callable:
+        if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")

@@ -85,6 +85,11 @@ def number(text: str) -> float | None:
         return None
 
 
+def is_index(name: str) -> bool:
+    """Return whether a property name is an integer index: ``7``, but neither ``07`` nor another script's digit."""
+    return name.isdigit() and name.isascii() and (name[0] != "0" or len(name) == 1)
+
+
 _NUMERIC = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\Z", re.ASCII)
 _WHITE_SPACE = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -106,9 +111,8 @@ def to_number(text: str) -> float:
     if prefix in {"0x", "0o", "0b"}:
         try:
             digits = text[2:]
-            return (
-                float(int(digits, {"x": 16, "o": 8, "b": 2}[prefix[1]])) if digits.isalnum() else float("nan")
-            )
+            plain = digits.isascii() and digits.isalnum()
+            return float(int(digits, {"x": 16, "o": 8, "b": 2}[prefix[1]])) if plain else float("nan")
         except (ValueError, OverflowError):
             return float("nan")
     if not _NUMERIC.match(text):

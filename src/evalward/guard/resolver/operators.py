@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
 _MAX_PAIRS = 64
-_MAX_POWER = 1024
+_EXACT_BITS = 53
 _WORD = 0xFFFFFFFF
 
 
@@ -46,10 +46,17 @@ def to_int32(value: float) -> int:
 
 
 def _power(left: float, right: float) -> float:
-    if abs(right) > _MAX_POWER or (abs(left) == 1 and not math.isfinite(right)):
+    if abs(left) == 1 and not math.isfinite(right):
         return math.nan
-    result = left**right
-    return result if isinstance(result, float) else math.nan
+    if not _is_exact_power(left, right):
+        raise ArithmeticError  # engines differ in the last digit of what is not exact
+    return float(left**right)
+
+
+def _is_exact_power(left: float, right: float) -> bool:
+    if not (left.is_integer() and right.is_integer()) or right < 0:
+        return False
+    return abs(left) <= 1 or right * math.log2(abs(left)) < _EXACT_BITS
 
 
 def _by_zero(operator: str, left: float) -> Value:
@@ -173,6 +180,8 @@ class Operators(Coercion):
     def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
         ones, others = self.numbers(left, start, end), self.numbers(right, start, end)
         function = _ARITHMETIC.get(operator)
+        if ANY_BIGINT in left and ANY_BIGINT in right:
+            return join(V_NUMBER, of(ANY_BIGINT))
         if function is None or len(ones) * len(others) > _MAX_PAIRS:
             return V_NUMBER
         result: Value = BOTTOM
@@ -208,7 +217,7 @@ class Operators(Coercion):
                 result: Value = BOTTOM
                 for atom in self.numbers(value, start, end):
                     if type(atom) is not Primitive:
-                        return V_NUMBER
+                        return join(V_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
                     result = join(result, of(number(folded)))
                 return result

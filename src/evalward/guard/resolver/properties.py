@@ -13,6 +13,7 @@ from evalward.guard.resolver.catalogued import (
     Catalogued,
 )
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
@@ -81,21 +82,22 @@ class Properties(Catalogued):
             return self._get_from_string(atom, name, start, end)
         if type(atom) is Primitive:
             if atom.type == "symbol" and name == "description":
-                own = atom.text.startswith("@@ ") and atom.text != "@@ any"
-                return (
-                    of(atom.text[3:])
-                    if own
-                    else of(f"Symbol.{atom.text[2:]}")
-                    if atom.text != "@@ any"
-                    else V_STRING
-                )
+                return self._description(atom.text)
             return self.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
         return self._get_from_unknown(atom, name, start, end)
+
+    @staticmethod
+    def _description(text: str) -> Value:
+        if text == "@@ any":
+            return join(V_STRING, V_UNDEFINED)
+        if text == "@@ ":
+            return join(of(""), V_UNDEFINED)
+        return of(text[3:] if text.startswith("@@ ") else f"Symbol.{text[2:]}")
 
     def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
         if name == "length":
             return of(number(len(atom))) if atom.isascii() else V_NUMBER
-        if name.isdigit():
+        if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
@@ -103,7 +105,7 @@ class Properties(Catalogued):
 
     def _get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
         if atom in STRING_UNKNOWNS:
-            if name == "length" or not name.isdigit():
+            if name == "length" or not is_index(name):
                 return (
                     V_NUMBER if name == "length" else self.get_builtin("String.prototype", name, start, end)
                 )
@@ -236,7 +238,7 @@ class Properties(Catalogued):
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (of(number(len(target.items))) if target.exact else V_NUMBER), True
-            if name.isdigit():
+            if is_index(name):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
                     result = join(result, target.items[int(name)] if target.exact else target.contents())

@@ -8,6 +8,7 @@ from evalward.guard.resolver.catalogued import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.texts import character_of
 from evalward.guard.resolver.values import (
@@ -62,7 +63,7 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
-            and any(not name.isdigit() and name not in _NOTHING for name in resolved.names)
+            and any(not is_index(name) and name not in _NOTHING for name in resolved.names)
             and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where

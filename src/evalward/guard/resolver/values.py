@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import html
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from evalward.guard.resolver.spelling import begins_name, is_accumulated
@@ -145,6 +146,7 @@ _by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number i
 _known: dict[tuple[str, str | None, bool], Known] = {}
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
+_EXACT = 2**53  # below it, every whole number has its own digits
 _HOST_PATH_CAP = 4
 _HOST_NAME_CAP = 120
 
@@ -155,18 +157,26 @@ def number_text(value: float) -> str:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
-    if value == int(value) and abs(value) < 1e21:  # noqa: PLR2004 - the bound of the standard
+    if value == int(value) and abs(value) < _EXACT:
         return str(int(value))
-    text = repr(value)
-    if "e" not in text:
-        return text
-    mantissa, exponent = text.split("e")
-    power = int(exponent)
-    if -7 < power < 0:  # noqa: PLR2004 - the bounds of the standard
-        digits = mantissa.replace(".", "").lstrip("-")
-        sign = "-" if value < 0 else ""
-        return f"{sign}0.{'0' * (-power - 1)}{digits}"
-    return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+    # Python's shortest digits that read back as the same number are the standard's as well.
+    sign, figures, exponent = Decimal(repr(value)).normalize().as_tuple()
+    digits = "".join(map(str, figures))
+    point = len(digits) + int(exponent)
+    text = _placed(digits, point)
+    return f"-{text}" if sign else text
+
+
+def _placed(digits: str, point: int) -> str:
+    """Return digits whose decimal point stands after the first ``point``, with the bounds of the standard."""
+    if len(digits) <= point <= 21:  # noqa: PLR2004
+        return digits.ljust(point, "0")
+    if 0 < point <= 21:  # noqa: PLR2004
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:  # noqa: PLR2004
+        return f"0.{'0' * -point}{digits}"
+    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{mantissa}e{point - 1:+d}"
 
 
 def number(value: float) -> Primitive:

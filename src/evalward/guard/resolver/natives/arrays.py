@@ -10,6 +10,7 @@ from evalward.guard.resolver.natives.strings import integers
 from evalward.guard.resolver.operators import truthiness
 from evalward.guard.resolver.values import (
     BOTTOM,
+    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -203,8 +204,10 @@ def _reduce(run: Calls, call: Call) -> Value:
 
 
 def _join(run: Calls, call: Call) -> Value:
-    given = call.args and call.path.endswith("join")
-    separators = run.strings(call.arg(0), call.start, call.end) if given else of(",")
+    given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
+    separators = run.strings(given - V_UNDEFINED, call.start, call.end)
+    if UNDEFINED in given:
+        separators = join(separators, of(","))
     result: Value = BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):

@@ -14,6 +14,7 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import constants, integers
 from evalward.guard.resolver.texts import decoding_of, part_of
 from evalward.guard.resolver.values import (
+    ANY_BIGINT,
     BOTTOM,
     V_BOOLEAN,
     V_NUMBER,
@@ -71,7 +72,7 @@ def _parse_float(run: Calls, call: Call) -> Value:
     if any(not text.isascii() or "I" in text for text in texts):
         return V_NUMBER  # what is white space, and Infinity
     found = [
-        re.match(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)", literals.trim(text), re.IGNORECASE)
+        re.match(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", literals.trim(text), re.IGNORECASE)
         for text in texts
     ]
     return frozenset(number(float(match[0]) if match else math.nan) for match in found)
@@ -132,7 +133,7 @@ def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_o
             try:
                 result = join(result, string(fold(text)))
             except (ValueError, binascii.Error):
-                result = join(result, V_STRING)
+                result = join(result, unknown(run.strings(call.arg(0), call.start, call.end)))
         return result
 
     return transfer
@@ -141,6 +142,10 @@ def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_o
 def _decode_uri(text: str) -> str:
     if _RESERVED.search(text):
         raise ValueError  # `decodeURI` leaves these as they are
+    return _decode_uri_component(text)
+
+
+def _decode_uri_component(text: str) -> str:
     return urllib.parse.unquote(text, errors="strict")
 
 
@@ -161,10 +166,10 @@ TRANSFER: dict[str, Transfer] = {
     "Number.prototype.toString": _number_to_string,
     "Number.prototype.valueOf": lambda run, call: run.numbers(call.this, call.start, call.end),
     "Boolean": lambda _run, _call: V_BOOLEAN,
-    "BigInt": _constant(V_NUMBER),
+    "BigInt": _constant(of(ANY_BIGINT)),
     "atob": _text(_atob, decoding_of),
     "btoa": _text(lambda text: base64.b64encode(text.encode("latin-1")).decode()),
-    "decodeURIComponent": _text(_decode_uri, decoding_of),
+    "decodeURIComponent": _text(_decode_uri_component, decoding_of),
     "decodeURI": _text(_decode_uri, decoding_of),
     "encodeURIComponent": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'()")),
     "encodeURI": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'();/?:@&=+$,#")),

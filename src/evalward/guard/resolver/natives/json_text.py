@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.resolver.heap import HeapObject
@@ -14,6 +16,7 @@ from evalward.guard.resolver.values import (
     NULL,
     TEXT,
     TRUE,
+    UNDEFINED,
     V_DATA,
     V_STRING,
     Primitive,
@@ -27,6 +30,7 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
+    from evalward.guard.resolver.values import Atom
 
 _MAX_EXACT = 2**53
 _MAX_JSON_NODES = 2_000
@@ -148,16 +152,29 @@ def _json_stringify(run: Calls, call: Call) -> Value:
     run.use(value, Flow.COERCE, call.start, call.end)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
-        return frozenset(json.dumps(text, ensure_ascii=False) for text in texts)
+        return frozenset(_written(text) for text in texts)
     document = _document(run, value, 0) if len(call.args) == 1 else _UNKNOWN
     if document is not _UNKNOWN:
-        return string(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+        return string(_written(document))
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
-        return frozenset(atom.text for atom in primitives)
+        return frozenset(_of_primitive(atom) for atom in primitives)
     return of(TEXT) if TEXT in value else V_STRING
 
 
+def _written(document: Any) -> str:
+    """Return the text of a document; what is half of a surrogate pair is written as its escape."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _of_primitive(atom: Primitive) -> Atom:
+    if atom.type in {"undefined", "symbol"}:
+        return UNDEFINED
+    return atom.text if atom.type != "number" or math.isfinite(atom.number) else "null"
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNKNOWN = object()
 
 

@@ -219,6 +219,8 @@ def _own_keys(run: Calls, call: Call) -> Value:
         else:
             certain = False
             run.put_element(made, run.enumerable_keys(atom))
+            if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
+                run.put_element(made, V_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
                 given = run.trapped(atom, "ownKeys", (), call.start, call.end)
                 run.put_element(made, run.iterated(given, None, call.start, call.end))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     CHARACTER,
     DECODED,
+    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -34,6 +36,13 @@ _BMP = 0xFFFF
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
 _MAX_INDEX = 2**31 - 1
+# Letters get capitals after they were admitted (U+019B in Unicode 16): here stand those that have theirs.
+_UNSETTLED_CASE = re.compile(
+    "[^\x00-\u019a\u019c-\u024f\u0370-\u052f\u1e00-\u1eff\u2000-\u206f\u2100-\u214f\u3000-\u9fff\uac00-\ud7a3\ufb00-\ufb06]"
+)
+# Turkish, Azeri and Lithuanian map these in a way of their own.
+_BY_LOCALE = re.compile("[iIjJ\u0128-\u0131\u00cc\u00cd\u00ec\u00ed]")
+_USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
 
 
 def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
@@ -122,6 +131,27 @@ def _mapped(fold: Callable[[str], str]) -> Transfer:
     return transfer
 
 
+def _cased(fold: Callable[[str], str], *, by_locale: bool = False) -> Transfer:
+    """Return a case mapping; what a later Unicode or a locale maps in another way is not known."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        texts = constants(run, call.this, call)
+        if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
+            return part_of(run.strings(call.this, call.start, call.end))
+        folded: Value = frozenset(fold(text) for text in texts)
+        if by_locale and not _is_usual_locale(run, call) and any(_BY_LOCALE.search(text) for text in texts):
+            return join(folded, part_of(run.strings(call.this, call.start, call.end)))
+        return folded
+
+    return transfer
+
+
+def _is_usual_locale(run: Calls, call: Call) -> bool:
+    """Whether a locale is named, and is one that maps letters as Unicode does."""
+    names = constants(run, call.arg(0), call)
+    return names is not None and all(_USUAL_LOCALE.fullmatch(name) for name in names)
+
+
 def _at(run: Calls, call: Call) -> Value:
     texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
     if texts is None or indices is None:
@@ -159,6 +189,9 @@ def _normalize(run: Calls, call: Call) -> Value:
     )
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
         return part_of(run.strings(call.this, call.start, call.end))
+    if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
+        # A newer Unicode may know the letter, and take it apart.
+        return part_of(run.strings(call.this, call.start, call.end))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 
 
@@ -183,7 +216,8 @@ def _repeat(run: Calls, call: Call) -> Value:
 def _pad(*, at_start: bool) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts, sizes = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
-        fillers = constants(run, call.arg(1), call) if len(call.args) > 1 else [" "]
+        given = call.arg(1)
+        fillers = constants(run, (given - V_UNDEFINED) | ({" "} if UNDEFINED in given else BOTTOM), call)
         if texts is None or sizes is None or not fillers:
             return part_of(run.strings(call.this, call.start, call.end))
         made: Value = BOTTOM
@@ -237,7 +271,8 @@ def _string(run: Calls, call: Call) -> Value:
 
 
 def _symbol(run: Calls, call: Call) -> Value:
-    text = run.strings(call.arg(0), call.start, call.end)
+    given = call.arg(0)
+    text = run.strings(given - V_UNDEFINED, call.start, call.end) | ({""} if UNDEFINED in given else BOTTOM)
     names = [atom for atom in text if type(atom) is str]
     return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
 
@@ -261,10 +296,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}repeat": _repeat,
     f"{_P}padStart": _pad(at_start=True),
     f"{_P}padEnd": _pad(at_start=False),
-    f"{_P}toLowerCase": _mapped(str.lower),
-    f"{_P}toLocaleLowerCase": _mapped(str.lower),
-    f"{_P}toUpperCase": _mapped(str.upper),
-    f"{_P}toLocaleUpperCase": _mapped(str.upper),
+    f"{_P}toLowerCase": _cased(str.lower),
+    f"{_P}toLocaleLowerCase": _cased(str.lower, by_locale=True),
+    f"{_P}toUpperCase": _cased(str.upper),
+    f"{_P}toLocaleUpperCase": _cased(str.upper, by_locale=True),
     f"{_P}trim": _mapped(literals.trim),
     f"{_P}trimStart": _mapped(
         lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""
@@ -284,6 +319,8 @@ TRANSFER: dict[str, Transfer] = {
     "String": _string,
     "Symbol": _symbol,
     "Symbol.for": _symbol,
-    "Symbol.keyFor": lambda run, call: run.get(call.arg(0), "description", call.start, call.end),
+    "Symbol.keyFor": lambda run, call: join(
+        run.get(call.arg(0), "description", call.start, call.end), V_UNDEFINED
+    ),
     "Symbol.prototype.toString": _symbol_text,
 }

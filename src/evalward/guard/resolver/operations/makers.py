@@ -217,6 +217,5 @@ class Makers(Members):
         names = frozenset(
             name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
         )
-        if atom.kind in {"array", "arguments"}:
-            return V_NUMBER
-        return join(names, V_STRING) if atom.extensible or atom.escaped or atom.prototype else names
+        others = V_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
+        return join(names, join(others, V_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))
