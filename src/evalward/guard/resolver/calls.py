@@ -74,6 +74,11 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
     return 1, 0, atom if type(atom) is str else repr(atom)
 
 
+def objects_of(value: Value) -> Value:
+    """Return the payload's own objects among the atoms."""
+    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
+
+
 @dataclass(slots=True)
 class Call:
     """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
@@ -151,6 +156,7 @@ class Calls(Iteration):
             elif type(atom) is Known:
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+                self.leak(objects_of(this), Flow.ARGUMENT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
 
@@ -300,6 +306,7 @@ class Calls(Iteration):
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)
+            self.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
             made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
             if wraps:

@@ -156,7 +156,7 @@ def number_text(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
     if value == int(value) and abs(value) < 1e21:  # noqa: PLR2004 - the bound of the standard
-        return str(int(value))
+        return _whole_text(value)
     text = repr(value)
     if "e" not in text:
         return text
@@ -167,6 +167,15 @@ def number_text(value: float) -> str:
         sign = "-" if value < 0 else ""
         return f"{sign}0.{'0' * (-power - 1)}{digits}"
     return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def _whole_text(value: float) -> str:
+    """Return the shortest digits that read back as a whole number below 1e21, filled up with zeros."""
+    mantissa, _, exponent = repr(value).removesuffix(".0").partition("e")
+    if not exponent:
+        return mantissa
+    whole, _, fraction = mantissa.partition(".")
+    return whole + fraction.ljust(int(exponent), "0")
 
 
 def number(value: float) -> Primitive:

@@ -10,10 +10,10 @@ from evalward.guard.resolver.natives.strings import integers
 from evalward.guard.resolver.operators import truthiness
 from evalward.guard.resolver.values import (
     BOTTOM,
+    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
-    V_U1,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -203,8 +203,9 @@ def _reduce(run: Calls, call: Call) -> Value:
 
 
 def _join(run: Calls, call: Call) -> Value:
-    given = call.args and call.path.endswith("join")
-    separators = run.strings(call.arg(0), call.start, call.end) if given else of(",")
+    given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
+    chosen = frozenset("," if atom is UNDEFINED else atom for atom in given)
+    separators = run.strings(chosen, call.start, call.end)
     result: Value = BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
@@ -308,5 +309,4 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,
     f"{_P}toLocaleString": lambda _run, _call: V_STRING,
-    "Array.fromAsync": lambda run, call: V_U1 | elements(run, call.this, call),
 }

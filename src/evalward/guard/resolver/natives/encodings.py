@@ -71,7 +71,7 @@ def _parse_float(run: Calls, call: Call) -> Value:
     if any(not text.isascii() or "I" in text for text in texts):
         return V_NUMBER  # what is white space, and Infinity
     found = [
-        re.match(r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)", literals.trim(text), re.IGNORECASE)
+        re.match(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", literals.trim(text), re.IGNORECASE)
         for text in texts
     ]
     return frozenset(number(float(match[0]) if match else math.nan) for match in found)
