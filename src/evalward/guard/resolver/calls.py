@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    HIDDEN,
     NEVER_CALLED,
     NULL,
     TEXT,
@@ -155,10 +156,18 @@ class Calls(Iteration):
                 result = join(result, self._call_object(atom, this, args, rest, start, end))
             elif type(atom) is Known:
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
+            elif atom is HIDDEN:
+                self.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.leak(objects_of(this), Flow.ARGUMENT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
+        """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
+        if any(given):
+            note = "what is called is selected by a name that the payload decodes itself"
+            self.report("dynamic-key", 1, start, end, HIDDEN, note)
 
     def _call_unknown(self, atom: Atom, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
         """Call what is not known: the arguments are handed over; a d of 0 builds a function."""

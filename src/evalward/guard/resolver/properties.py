@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     DATA,
+    HIDDEN,
     NULL,
     SELECTED,
     SELECTED_PROTOTYPE,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _MAX_TRAPS = 6
+_CALLS = frozenset({"call", "apply", "bind"})
 
 
 class Properties(Catalogued):
@@ -112,6 +114,8 @@ class Properties(Catalogued):
             return self._get_from_host(atom, name, start, end)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
             return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
+        if atom is HIDDEN:
+            return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
             return self._constructor_of_unknown(atom, start, end)
         if name in INHERITED or name in INHERITED_ACCESSORS:
@@ -123,7 +127,7 @@ class Properties(Catalogued):
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is SELECTED_PROTOTYPE:
             return BOTTOM
-        if name in {"call", "apply", "bind"}:
+        if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | of(U1)
 
@@ -142,7 +146,7 @@ class Properties(Catalogued):
             return of(CONSTRUCTOR1)
         if name in INHERITED or name in INHERITED_ACCESSORS:
             return self.get_builtin("Object.prototype", name, start, end)
-        if name in {"call", "apply", "bind"}:
+        if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | of(host(f"{atom.path}.{name}"))
 

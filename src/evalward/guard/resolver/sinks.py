@@ -11,8 +11,10 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
     BOTTOM,
+    COMPOSED,
     DATA,
     DECODED,
+    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     Value,
@@ -42,7 +44,8 @@ class Sinks(UnknownKeys):
     ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document.
 
-        Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        Where the receiver is only perhaps an element, what is certainly script counts, and so does markup that the
+        payload decodes from its own text.
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind != "handler":
@@ -53,7 +56,7 @@ class Sinks(UnknownKeys):
             case "html" | "script":
                 if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
-                elif certain and DECODED in value:
+                elif DECODED in value or (certain and COMPOSED in value):
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
                 elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
@@ -61,7 +64,7 @@ class Sinks(UnknownKeys):
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
             case "scheme":
-                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and DECODED in value):
+                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
                     self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)
@@ -70,7 +73,7 @@ class Sinks(UnknownKeys):
                     self.report("navigation", 4, start, end, None, "the page is left")
                 if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
-                elif certain and DECODED in value:
+                elif certain and value & SPELLING:
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
@@ -96,7 +99,7 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or atom is DECODED or (self.strict and atom is ANY_STRING):
+            elif atom is TEXT or atom is DATA or atom in SPELLING or (self.strict and atom is ANY_STRING):
                 self.report(
                     "dynamic-key",
                     1,

@@ -11,6 +11,7 @@ from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
 from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
+    HIDDEN,
     SELECTED,
     SELECTED_PROTOTYPE,
     V_U1,
@@ -90,6 +91,8 @@ class Writes(Sinks):
                 self.polluted.append((start, end))
         elif atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
+        elif atom is HIDDEN:
+            pass
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
@@ -228,6 +231,8 @@ class Writes(Sinks):
                 atom.extensible = True
                 self.changed(atom)
             self.put_element(atom, value)
+            return
+        if atom is HIDDEN:
             return
         if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
