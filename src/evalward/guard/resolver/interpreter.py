@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     V_U1,
     V_UNDEFINED,
     Value,
+    join,
     of,
 )
 
@@ -183,8 +184,10 @@ class Interpreter(FlowOperations):
                 target.start,
                 target.start,
             )
-        elif unit is not None and target.kind == "generator" and unit.sent >= 0:
-            self.write(unit.sent, V_U1)
+        elif target.kind == "arguments":
+            self.put_element(target, join(target.contents(), V_U1))
+        elif unit is not None and target.kind == "generator":
+            self.resume(target, V_U1)
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
             self.enter(target, V_U1, [V_U1] * len(unit.parameters), V_U1)

@@ -229,14 +229,15 @@ class Properties(Catalogued):
             return join(result, self.trapped(target, "get", (key, this), start, end)), False
         if name in target.getters:
             result = join(result, self.call(target.getters[name], this, (), start, end))
-            certain = True
+            certain = name not in target.uncertain
         if name in target.properties:
             result = join(result, target.properties[name])
             certain = name not in target.uncertain
             if name == "name" and "@@name" in target.properties:
                 result, certain = join(result, target.properties["@@name"]), True
         elif name == "prototype" and target.kind == "function":
-            return of(self.prototype_object(target)), True
+            named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
+            return named | of(self.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (of(number(len(target.items))) if target.exact else V_NUMBER), True

@@ -14,7 +14,6 @@ from evalward.guard.resolver.values import (
     HIDDEN,
     SELECTED,
     SELECTED_PROTOTYPE,
-    V_U1,
     Host,
     Known,
     Primitive,
@@ -227,7 +226,9 @@ class Writes(Sinks):
                 self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
             if atom.kind == "array":
                 self.inexact(atom)
-            elif not atom.extensible:
+            if not atom.extensible and (
+                atom.kind != "array" or (not numeric and self._holds_function(value))
+            ):
                 atom.extensible = True
                 self.changed(atom)
             self.put_element(atom, value)
@@ -242,6 +243,11 @@ class Writes(Sinks):
         if type(atom) is Known:
             self._set_dynamic_on_known(atom, start, end, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)
+
+    @staticmethod
+    def _holds_function(value: Value) -> bool:
+        """Whether a function is among the values: under an unknown key it may be what the language calls."""
+        return any(atom.callable if isinstance(atom, HeapObject) else type(atom) is Known for atom in value)
 
     def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, numeric: bool) -> None:
         entry = self.catalogue.get(atom.path)
@@ -290,7 +296,7 @@ class Writes(Sinks):
                 self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self.leak(callables | setters, Flow.PROPERTY, start, end)
                 if callables:
-                    self.put_element(atom, V_U1)
+                    self.put_element(atom, self.call(callables, of(atom), (), start, end))
             for name in resolved.names:
                 if callables:
                     self.put_accessor(atom, name, callables)

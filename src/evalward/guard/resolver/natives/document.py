@@ -49,6 +49,12 @@ def _url(run: Calls, call: Call) -> Value:
                 run.put(atom, "href", of(ACTIVE))
                 run.put(atom, "protocol", of(ACTIVE))
                 run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
+    spelt = text & SPELLING
+    for atom in made if spelt else BOTTOM:
+        if isinstance(atom, HeapObject):
+            run.put(atom, "href", spelt)
+            run.put(atom, "protocol", spelt)
+            run.put(atom, "@@primitive", spelt)
     return made
 
 

@@ -10,7 +10,19 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives import functions
 from evalward.guard.resolver.operations.names import Names
 from evalward.guard.resolver.texts import part_of
-from evalward.guard.resolver.values import BOTTOM, BUILT, STRING_UNKNOWNS, U0, V_U1, Known, Value, join, of
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    BUILT,
+    STRING_UNKNOWNS,
+    U0,
+    U1,
+    UNDEFINED,
+    V_U1,
+    Known,
+    Value,
+    join,
+    of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,10 +36,11 @@ class DecodedCalls(Names):
 
         Of a function it may be `call` or `apply`.
         """
-        inside, given = owner, BOTTOM
+        inside = given = BOTTOM
         for atom in owner:
             if isinstance(atom, HeapObject):
                 inside = join(inside, atom.contents())
+                self.resume(atom, args[0] if args else BOTTOM)
             elif type(atom) is Known and self.catalogue.get(atom.path).callable:
                 method = Call("Function.prototype.call", of(atom), args, BOTTOM, start, end)
                 functions.call(self, method)
@@ -43,12 +56,13 @@ class DecodedCalls(Names):
                     callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
                 )
                 self.use(frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, start, end)
-        passed = join(inside, given - callbacks)
-        made = self.call(callbacks, V_U1, (passed, passed), start, end, V_U1)
+        passed = join(join(owner, inside), given - callbacks)
+        made = self.call(callbacks, of(U1, UNDEFINED), (passed, passed), start, end, V_U1)
         texts = frozenset(atom for atom in owner if type(atom) is str or atom in STRING_UNKNOWNS)
         if texts:
             made = join(made, part_of(texts))
         array = self.allocate("array", start, "decoded")
         self.inexact(array)
+        made = join(made, inside)
         self.put_element(array, join(made, given - callbacks))
         return join(made, of(array)) if made or given else BOTTOM

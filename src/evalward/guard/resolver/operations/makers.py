@@ -95,6 +95,11 @@ class Makers(Members):
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
+            if len(names) + resolved.unknown + resolved.numeric > 1 and not target.uncertain.issuperset(
+                names
+            ):
+                target.uncertain.update(names)  # it has one of them
+                self.changed(target)
         if "@@species" in names:
             self.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         for name in names:
