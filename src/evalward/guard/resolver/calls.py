@@ -22,6 +22,7 @@ from evalward.guard.resolver.values import (
     HIDDEN,
     NEVER_CALLED,
     NULL,
+    PRIMITIVE_UNKNOWNS,
     TEXT,
     U1,
     U2,
@@ -61,6 +62,14 @@ _RESULTS: dict[str, Value] = {
 }
 _MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
+_SPECIES = frozenset(
+    f"{path}.prototype.{name}"
+    for path, names in {
+        "Array": "map filter slice splice concat flat flatMap",
+        "Promise": "then catch finally",
+    }.items()
+    for name in names.split()
+)
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
@@ -75,7 +84,7 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
     return 1, 0, atom if type(atom) is str else repr(atom)
 
 
-def objects_of(value: Value) -> Value:
+def objects_of(value: Value) -> frozenset[HeapObject]:
     """Return the payload's own objects among the atoms."""
     return frozenset(atom for atom in value if isinstance(atom, HeapObject))
 
@@ -280,7 +289,9 @@ class Calls(Iteration):
 
     def sloppy_this(self, this: Value) -> Value:
         if not this or UNDEFINED in this or NULL in this or (self.strict and U1 in this):
-            return frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+            this = frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+        if any(type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS for atom in this):
+            return this | of(U2)  # a wrapper
         return this
 
     def _outcome(self, target: HeapObject) -> Value:
@@ -311,7 +322,11 @@ class Calls(Iteration):
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
-            return native(self, call)
+            made = native(self, call)
+            if atom.path not in _SPECIES:
+                return made
+            # An instance of a payload's subclass: the method makes another one of it.
+            return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)

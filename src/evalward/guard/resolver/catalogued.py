@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, is_index
 from evalward.guard.resolver.operators import Operators
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
@@ -154,7 +154,7 @@ class Catalogued(Operators):
 
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)
-        if name.isdigit():
+        if is_index(name):
             return self.materialize(entry.element, start)
         if name == "constructor" and entry.callable:
             label = ".constructor.constructor" if atom.by_constructor else "function-constructor"

@@ -119,7 +119,9 @@ class Constructions(Calls):
                 self.write(atom.unit.new_target, of(target))
                 made = self.enter(atom, this, args, rest)
                 given = self.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
-                result = join(result, given & _MAY_BE_BUILT)
+                result = join(
+                    result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
+                )
                 result = join(
                     result,
                     frozenset(

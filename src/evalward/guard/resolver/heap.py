@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 MAX_ITEMS = 4_096
 
 
+def is_index(name: str) -> bool:
+    """Whether a property name is an index as it is printed: `01` and other scripts' digits are names."""
+    return name.isascii() and name.isdigit() and (name[0] != "0" or name == "0")
+
+
 class Readers(dict["Unit", None]):
     """The units to run again, in the order in which they asked: the order of runs must not depend on addresses."""
 

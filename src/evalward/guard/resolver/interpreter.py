@@ -129,6 +129,7 @@ class Interpreter(FlowOperations):
                 return
         for register in registers:
             value = self.values[register if register >= 0 else ~register]
+            self.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
             self.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])
 
     def _drain(self) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
 _MAX_PAIRS = 64
 _MAX_POWER = 1024
+_MAX_EXACT = 2.0**53
 _WORD = 0xFFFFFFFF
 
 
@@ -46,10 +47,13 @@ def to_int32(value: float) -> int:
 
 
 def _power(left: float, right: float) -> float:
-    if abs(right) > _MAX_POWER or (abs(left) == 1 and not math.isfinite(right)):
-        return math.nan
-    result = left**right
-    return result if isinstance(result, float) else math.nan
+    """Return a power of whole numbers; raise ArithmeticError for one on which engines and Python may differ."""
+    if not (left.is_integer() and right.is_integer() and 0 <= right <= _MAX_POWER):
+        raise ArithmeticError
+    result = math.pow(left, right)
+    if abs(result) > _MAX_EXACT:
+        raise ArithmeticError
+    return result
 
 
 def _by_zero(operator: str, left: float) -> Value:

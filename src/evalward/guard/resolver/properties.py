@@ -12,7 +12,7 @@ from evalward.guard.resolver.catalogued import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
     Catalogued,
 )
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, is_index
 from evalward.guard.resolver.values import (
     ANY_SYMBOL,
     BOTTOM,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _MAX_TRAPS = 6
+_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
 
 
@@ -97,7 +98,7 @@ class Properties(Catalogued):
     def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
         if name == "length":
             return of(number(len(atom))) if atom.isascii() else V_NUMBER
-        if name.isdigit():
+        if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
@@ -105,7 +106,7 @@ class Properties(Catalogued):
 
     def _get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
         if atom in STRING_UNKNOWNS:
-            if name == "length" or not name.isdigit():
+            if name == "length" or not is_index(name):
                 return (
                     V_NUMBER if name == "length" else self.get_builtin("String.prototype", name, start, end)
                 )
@@ -126,7 +127,7 @@ class Properties(Catalogued):
         if atom is SELECTED:
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is SELECTED_PROTOTYPE:
-            return BOTTOM
+            return of(atom) if name == "prototype" else BOTTOM
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | of(U1)
@@ -151,7 +152,9 @@ class Properties(Catalogued):
         return self._may_be_page_object(name) | of(host(f"{atom.path}.{name}"))
 
     def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges what it is given, since any unknown object may be an element."""
+        """Return the method of this name that judges what it is given: any unknown object may be a window."""
+        if name in _COMPILERS:
+            return of(known(name, _COMPILERS[name]))
         if name in self.catalogue.evaluating:
             return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
         if name.endswith("Worklet") and name != "Worklet":
@@ -241,7 +244,7 @@ class Properties(Catalogued):
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (of(number(len(target.items))) if target.exact else V_NUMBER), True
-            if name.isdigit():
+            if is_index(name):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
                     result = join(result, target.items[int(name)] if target.exact else target.contents())

@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     TEXT,
     Value,
     is_active,
+    known,
 )
 
 SCRIPT_URL = re.compile(
@@ -33,6 +34,7 @@ ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
 _SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
+_TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 INJECTION = "dom-script-injection"
 
 
@@ -80,6 +82,7 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
                     self.use(value, Flow.CALLBACK, start, end)
+                    self.use(value & _TIMERS, Flow.ARGUMENT, start, end)  # an error's text comes first
                     self.call_handler(value, start, this)
 
     def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
@@ -89,6 +92,7 @@ class Sinks(UnknownKeys):
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        name = self.strings(name, start, end)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
-from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject, is_index
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
 from evalward.guard.resolver.values import (
@@ -112,7 +112,7 @@ class Writes(Sinks):
             return
         for parent in target.prototype:
             self._inherited_setter(parent, target, name, value, start, end)
-        if target.kind in {"array", "arguments"} and name.isdigit():
+        if target.kind in {"array", "arguments"} and is_index(name):
             if len(name) <= 5 and int(name) <= len(target.items) < MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
                 self.put_item(target, int(name), value)
             else:

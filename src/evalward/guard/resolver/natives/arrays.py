@@ -250,14 +250,17 @@ def _array(run: Calls, call: Call) -> Value:
 
 
 def _of(run: Calls, call: Call) -> Value:
-    run.construct(
+    made = run.construct(
         frozenset(a for a in call.this if not isinstance(a, Known)),
         call.args,
         call.start,
         call.end,
         call.rest,
     )
-    return make(run, call, None if call.rest else list(call.args), call.all())
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
+    return join(made, make(run, call, None if call.rest else list(call.args), call.all()))
 
 
 def _with(run: Calls, call: Call) -> Value:

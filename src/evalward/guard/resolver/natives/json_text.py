@@ -147,6 +147,8 @@ def _json_stringify(run: Calls, call: Call) -> Value:
     convert_all(run, reachable(run, value), call)
     run.use(value, Flow.COERCE, call.start, call.end)
     texts = [atom for atom in value if type(atom) is str]
+    if any(any(map(_is_surrogate, text)) for text in texts):
+        return V_STRING  # escaped, a lone one
     if texts and len(texts) == len(value):
         return frozenset(json.dumps(text, ensure_ascii=False) for text in texts)
     document = _document(run, value, 0) if len(call.args) == 1 else _UNKNOWN
@@ -156,6 +158,10 @@ def _json_stringify(run: Calls, call: Call) -> Value:
     if primitives and len(primitives) == len(value):
         return frozenset(atom.text for atom in primitives)
     return of(TEXT) if TEXT in value else V_STRING
+
+
+def _is_surrogate(character: str) -> bool:
+    return "\ud800" <= character <= "\udfff"
 
 
 _UNKNOWN = object()
@@ -170,7 +176,7 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
         return _UNKNOWN
     (atom,) = value
     if type(atom) is str:
-        return atom
+        return _UNKNOWN if any(map(_is_surrogate, atom)) else atom
     if (
         type(atom) is Primitive
         and atom.type == "number"

@@ -11,6 +11,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     CHARACTER,
     DECODED,
+    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _BMP = 0xFFFF
+# Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.
+_OLD_CASE = frozenset(map(chr, (*range(0x250), 0x212A, 0x212B, *range(0xFB00, 0xFB07))))
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
 _MAX_INDEX = 2**31 - 1
@@ -112,12 +115,25 @@ def _indexed(
     return transfer
 
 
-def _mapped(fold: Callable[[str], str]) -> Transfer:
+def _mapped(*folds: Callable[[str], str]) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.this, call)
         if texts is None:
             return part_of(run.strings(call.this, call.start, call.end))
-        return frozenset(fold(text) for text in texts)
+        return frozenset(fold(text) for text in texts for fold in folds)
+
+    return transfer
+
+
+def _cased(*folds: Callable[[str], str]) -> Transfer:
+    """Return a change of case: letters beyond Latin have got their other case at various times."""
+    mapped = _mapped(*folds)
+
+    def transfer(run: Calls, call: Call) -> Value:
+        text = run.strings(call.this, call.start, call.end)
+        if any(type(atom) is str and not atom.isascii() and not _OLD_CASE.issuperset(atom) for atom in text):
+            return V_STRING
+        return mapped(run, call)
 
     return transfer
 
@@ -183,7 +199,8 @@ def _repeat(run: Calls, call: Call) -> Value:
 def _pad(*, at_start: bool) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts, sizes = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
-        fillers = constants(run, call.arg(1), call) if len(call.args) > 1 else [" "]
+        given = frozenset(" " if atom is UNDEFINED else atom for atom in call.arg(1))
+        fillers = constants(run, given, call)
         if texts is None or sizes is None or not fillers:
             return part_of(run.strings(call.this, call.start, call.end))
         made: Value = BOTTOM
@@ -247,6 +264,14 @@ def _symbol_text(run: Calls, call: Call) -> Value:
     return run.concatenated((of("Symbol("), text, of(")")))
 
 
+def _turkish_lower(text: str) -> str:
+    return text.replace("\u0130", "i").replace("I", "\u0131").lower()
+
+
+def _turkish_upper(text: str) -> str:
+    return text.replace("i", "\u0130").upper()
+
+
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}slice": _indexed(_slice),
@@ -261,10 +286,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}repeat": _repeat,
     f"{_P}padStart": _pad(at_start=True),
     f"{_P}padEnd": _pad(at_start=False),
-    f"{_P}toLowerCase": _mapped(str.lower),
-    f"{_P}toLocaleLowerCase": _mapped(str.lower),
-    f"{_P}toUpperCase": _mapped(str.upper),
-    f"{_P}toLocaleUpperCase": _mapped(str.upper),
+    f"{_P}toLowerCase": _cased(str.lower),
+    f"{_P}toLocaleLowerCase": _cased(str.lower, _turkish_lower),
+    f"{_P}toUpperCase": _cased(str.upper),
+    f"{_P}toLocaleUpperCase": _cased(str.upper, _turkish_upper),
     f"{_P}trim": _mapped(literals.trim),
     f"{_P}trimStart": _mapped(
         lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, is_index
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.members import Members
 from evalward.guard.resolver.values import (
@@ -119,7 +119,9 @@ class Makers(Members):
             if isinstance(atom, HeapObject):
                 atom.readers.add(self.unit)
                 for name, value in list(atom.properties.items()):
-                    if not name.startswith("@@") or name == "@@toPrimitive":
+                    if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
+                        self.put_or_add(target, name, value)
+                    elif not name.startswith("@@") or name == "@@toPrimitive":
                         target.uncertain.add(name) if name not in target.properties else None
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
@@ -149,7 +151,7 @@ class Makers(Members):
         """Put a property that was copied; an array's elements lose their order."""
         if target.kind in {"array", "arguments"}:
             self.inexact(target)
-            self.put_element(target, value)
+            self.put_element(target, value if name != "length" else BOTTOM)
         else:
             self.put(target, name, value)
 
