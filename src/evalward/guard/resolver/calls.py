@@ -19,8 +19,10 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    HIDDEN,
     NEVER_CALLED,
     NULL,
+    PRIMITIVE_UNKNOWNS,
     TEXT,
     U1,
     U2,
@@ -60,6 +62,14 @@ _RESULTS: dict[str, Value] = {
 }
 _MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
+_SPECIES = frozenset(
+    f"{path}.prototype.{name}"
+    for path, names in {
+        "Array": "map filter slice splice concat flat flatMap",
+        "Promise": "then catch finally",
+    }.items()
+    for name in names.split()
+)
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
@@ -72,6 +82,11 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
     if isinstance(atom, HeapObject):
         return 0, atom.serial, ""
     return 1, 0, atom if type(atom) is str else repr(atom)
+
+
+def objects_of(value: Value) -> frozenset[HeapObject]:
+    """Return the payload's own objects among the atoms."""
+    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
 
 
 @dataclass(slots=True)
@@ -150,9 +165,18 @@ class Calls(Iteration):
                 result = join(result, self._call_object(atom, this, args, rest, start, end))
             elif type(atom) is Known:
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
+            elif atom is HIDDEN:
+                self.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+                self.leak(objects_of(this), Flow.ARGUMENT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
+        """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
+        if any(given):
+            note = "what is called is selected by a name that the payload decodes itself"
+            self.report("dynamic-key", 1, start, end, HIDDEN, note)
 
     def _call_unknown(self, atom: Atom, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
         """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
@@ -265,7 +289,9 @@ class Calls(Iteration):
 
     def sloppy_this(self, this: Value) -> Value:
         if not this or UNDEFINED in this or NULL in this or (self.strict and U1 in this):
-            return frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+            this = frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+        if any(type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS for atom in this):
+            return this | of(U2)  # a wrapper
         return this
 
     def _outcome(self, target: HeapObject) -> Value:
@@ -296,10 +322,15 @@ class Calls(Iteration):
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
-            return native(self, call)
+            made = native(self, call)
+            if atom.path not in _SPECIES:
+                return made
+            # An instance of a payload's subclass: the method makes another one of it.
+            return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)
+            self.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
             made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
             if wraps:

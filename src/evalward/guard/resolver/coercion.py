@@ -23,6 +23,7 @@ from evalward.guard.resolver.values import (
     NULL,
     PREFIXED,
     PRIMITIVE_UNKNOWNS,
+    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
@@ -55,7 +56,8 @@ class Key:
     numeric: bool = False
     unknown: bool = False
     tainted: bool = False
-    decoded: bool = False
+    decoded: bool = False  # may spell any name
+    hidden: bool = False  # the payload decodes it from its own text
     elsewhere: bool = False  # begins as no name does that leads anywhere
 
 
@@ -67,7 +69,7 @@ class Coercion(Judgement):
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
         names: list[str] = []
-        numeric = unknown = tainted = decoded = elsewhere = False
+        numeric = unknown = tainted = decoded = hidden = elsewhere = False
         for atom in value:
             if type(atom) is str:
                 names.append(atom)
@@ -81,6 +83,7 @@ class Coercion(Judgement):
                 inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
                 names.extend(inner.names)
                 elsewhere = elsewhere or inner.elsewhere
+                hidden = hidden or inner.hidden
                 numeric, unknown, tainted, decoded = (
                     numeric or inner.numeric,
                     unknown or inner.unknown,
@@ -92,10 +95,11 @@ class Coercion(Judgement):
             else:
                 unknown = True
                 tainted = tainted or atom is TEXT or atom is DATA
-                decoded = decoded or atom is DECODED
+                decoded = decoded or atom in SPELLING
+                hidden = hidden or atom is DECODED
                 if type(atom) is Known and atom.label is not None:
                     self.use(of(atom), Flow.COERCE, start, end)
-        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, elsewhere)
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)
 
     def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
         """Return ToPrimitive of one atom."""

@@ -10,6 +10,7 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
+    HIDDEN,
     NEVER_CALLED,
     NULL,
     U0,
@@ -49,6 +50,8 @@ class Constructions(Calls):
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
                 result = join(result, self.call_known(atom, made))
+            elif atom is HIDDEN:
+                self.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.use(of(atom), Flow.CONSTRUCT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
@@ -116,7 +119,9 @@ class Constructions(Calls):
                 self.write(atom.unit.new_target, of(target))
                 made = self.enter(atom, this, args, rest)
                 given = self.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
-                result = join(result, given & _MAY_BE_BUILT)
+                result = join(
+                    result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
+                )
                 result = join(
                     result,
                     frozenset(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.calls import objects_of
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.flow import FlowOperations
@@ -19,6 +20,7 @@ from evalward.guard.resolver.values import (
     V_U1,
     V_UNDEFINED,
     Value,
+    join,
     of,
 )
 
@@ -107,11 +109,28 @@ class Interpreter(FlowOperations):
                     if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
                         self.revived.add(instruction[1])
                         self.values[instruction[1]] = V_U1
+                        self._hand_over(instruction)
                         self.enqueue(unit)
                         silent = True
             if not silent:
                 return
             self._drain()
+
+    def _hand_over(self, instruction: Instruction) -> None:
+        """Let a call of what no list names, and newer engines may have, do what it may with all that it is given."""
+        match instruction[0]:
+            case Op.CALL_METHOD:
+                registers: tuple[int, ...] = instruction[4]
+                owner = objects_of(self.values[instruction[2]])
+                self.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+            case Op.CALL | Op.NEW:
+                registers = instruction[3]
+            case _:
+                return
+        for register in registers:
+            value = self.values[register if register >= 0 else ~register]
+            self.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
+            self.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])
 
     def _drain(self) -> None:
         while self.queue or self.pending_escapes:
@@ -166,6 +185,10 @@ class Interpreter(FlowOperations):
                 target.start,
                 target.start,
             )
+        elif target.kind == "arguments":
+            self.put_element(target, join(target.contents(), V_U1))
+        elif unit is not None and target.kind == "generator":
+            self.resume(target, V_U1)
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
             self.enter(target, V_U1, [V_U1] * len(unit.parameters), V_U1)

@@ -62,6 +62,12 @@ class Iteration(Inlining):
             result = join(result, of(atom))
         return result
 
+    def resume(self, target: HeapObject, value: Value) -> None:
+        """Send a value into a generator, or have it thrown there; any other object is left alone."""
+        if target.kind == "generator" and target.unit is not None:
+            self.write(target.unit.sent, value)
+            self.write(self.thrown, value)
+
     def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
         """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
         made = self.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
@@ -116,6 +122,9 @@ class Iteration(Inlining):
             pair = self.allocate("array", atom.start, "pair")
             self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
             self.put_item(pair, 1, atom.elements or V_UNDEFINED)
+            if atom.escaped:
+                self.put_element(pair, V_U1)
+                self.inexact(pair)
             return of(pair)
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED

@@ -11,6 +11,7 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR0,
     CONSTRUCTOR1,
+    HIDDEN,
     U0,
     U1,
     W0,
@@ -77,6 +78,10 @@ class Judgement(State):
                     self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
                     self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+            elif atom is HIDDEN:
+                if flow is Flow.CALLBACK:
+                    note = f"what a name that the payload decodes itself selects {flow.value}"
+                    self.report("dynamic-key", 1, start, end, atom, note)
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
                     self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")

@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     DATA,
+    HIDDEN,
     NULL,
     SELECTED,
     SELECTED_PROTOTYPE,
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _MAX_TRAPS = 6
+_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
+_CALLS = frozenset({"call", "apply", "bind"})
 
 
 class Properties(Catalogued):
@@ -114,6 +117,8 @@ class Properties(Catalogued):
             return self._get_from_host(atom, name, start, end)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
             return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
+        if atom is HIDDEN:
+            return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
             return self._constructor_of_unknown(atom, start, end)
         if name in INHERITED or name in INHERITED_ACCESSORS:
@@ -124,8 +129,8 @@ class Properties(Catalogued):
         if atom is SELECTED:
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is SELECTED_PROTOTYPE:
-            return BOTTOM
-        if name in {"call", "apply", "bind"}:
+            return of(atom) if name == "prototype" else BOTTOM
+        if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | of(U1)
 
@@ -144,12 +149,14 @@ class Properties(Catalogued):
             return of(CONSTRUCTOR1)
         if name in INHERITED or name in INHERITED_ACCESSORS:
             return self.get_builtin("Object.prototype", name, start, end)
-        if name in {"call", "apply", "bind"}:
+        if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | of(host(f"{atom.path}.{name}"))
 
     def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges what it is given, since any unknown object may be an element."""
+        """Return the method of this name that judges what it is given: any unknown object may be a window."""
+        if name in _COMPILERS:
+            return of(known(name, _COMPILERS[name]))
         if name in self.catalogue.evaluating:
             return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
         if name.endswith("Worklet") and name != "Worklet":
@@ -227,14 +234,15 @@ class Properties(Catalogued):
             return join(result, self.trapped(target, "get", (key, this), start, end)), False
         if name in target.getters:
             result = join(result, self.call(target.getters[name], this, (), start, end))
-            certain = True
+            certain = name not in target.uncertain
         if name in target.properties:
             result = join(result, target.properties[name])
             certain = name not in target.uncertain
             if name == "name" and "@@name" in target.properties:
                 result, certain = join(result, target.properties["@@name"]), True
         elif name == "prototype" and target.kind == "function":
-            return of(self.prototype_object(target)), True
+            named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
+            return named | of(self.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (of(number(len(target.items))) if target.exact else V_NUMBER), True

@@ -11,12 +11,15 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
     BOTTOM,
+    COMPOSED,
     DATA,
     DECODED,
+    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     Value,
     is_active,
+    known,
 )
 
 SCRIPT_URL = re.compile(
@@ -31,6 +34,7 @@ ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
 _SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
+_TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 INJECTION = "dom-script-injection"
 
 
@@ -42,7 +46,8 @@ class Sinks(UnknownKeys):
     ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document.
 
-        Where the receiver is only perhaps an element, what is certainly script counts, and nothing else does.
+        Where the receiver is only perhaps an element, what is certainly script counts, and so does markup that the
+        payload decodes from its own text.
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind != "handler":
@@ -53,7 +58,7 @@ class Sinks(UnknownKeys):
             case "html" | "script":
                 if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
-                elif certain and DECODED in value:
+                elif DECODED in value or (certain and COMPOSED in value):
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
                 elif not resolved and certain and (self.strict or kind == "script"):
                     self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
@@ -61,7 +66,7 @@ class Sinks(UnknownKeys):
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
             case "scheme":
-                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and DECODED in value):
+                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
                     self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)
@@ -70,13 +75,14 @@ class Sinks(UnknownKeys):
                     self.report("navigation", 4, start, end, None, "the page is left")
                 if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
-                elif certain and DECODED in value:
+                elif certain and value & SPELLING:
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
                     self.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
                     self.use(value, Flow.CALLBACK, start, end)
+                    self.use(value & _TIMERS, Flow.ARGUMENT, start, end)  # an error's text comes first
                     self.call_handler(value, start, this)
 
     def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
@@ -86,6 +92,7 @@ class Sinks(UnknownKeys):
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        name = self.strings(name, start, end)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)
@@ -96,7 +103,7 @@ class Sinks(UnknownKeys):
                     self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or atom is DECODED or (self.strict and atom is ANY_STRING):
+            elif atom is TEXT or atom is DATA or atom in SPELLING or (self.strict and atom is ANY_STRING):
                 self.report(
                     "dynamic-key",
                     1,

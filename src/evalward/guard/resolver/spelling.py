@@ -30,6 +30,7 @@ _KEYS = tuple(name for name in _NAMES if not name.startswith("data:"))
 _MIN_BEGINNING = 2
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
+_MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: no shorter beginning tells
 
 
 def is_elsewhere(prefix: str) -> bool:
@@ -54,6 +55,20 @@ def begins_name(texts: Iterable[str]) -> bool:
     return any(
         len(text) >= _MIN_BEGINNING and any(name.startswith(text.lower()) for name in _KEYS) for text in texts
     )
+
+
+def begins_evaluation(texts: Iterable[str]) -> bool:
+    """Whether one of the texts is most of the name of a method that runs text, or all of it."""
+    return any(
+        len(text) >= _MIN_EVALUATION and any(name.startswith(text.lower()) for name in _evaluating())
+        for text in texts
+    )
+
+
+@cache
+def _evaluating() -> tuple[str, ...]:
+    catalogue = load_catalogue()
+    return tuple(sorted(name.lower() for name in catalogue.evaluating | catalogue.judging.keys()))
 
 
 def may_spell(pieces: Iterable[str]) -> bool:

@@ -8,9 +8,11 @@ from evalward.guard.resolver.spelling import is_elsewhere, may_hold, may_spell
 from evalward.guard.resolver.values import (
     ACTIVE,
     CHARACTER,
+    COMPOSED,
     DECODED,
     ELSEWHERE,
     PREFIXED,
+    SPELLING,
     TEXT,
     V_STRING,
     Value,
@@ -21,8 +23,10 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SPELT = frozenset({DECODED, CHARACTER, PREFIXED})
+_SPELT = SPELLING | {CHARACTER, PREFIXED}
+_PUT_TOGETHER = frozenset({COMPOSED, PREFIXED})
 _BEGUN = frozenset({PREFIXED, ELSEWHERE})
+_FOREIGN = V_STRING | {COMPOSED}
 _PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
 _MAX_GLUED = 4_096
 _MIN_SCHEME = 2
@@ -41,11 +45,12 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
         return pieces[0] & _PLAIN or V_STRING
     decoded = sum(bool(piece & _SPELT) for piece in pieces)
     constants = [atom for piece in pieces for atom in piece if type(atom) is str]
-    lone = decoded == 1 and all(not piece & {DECODED, PREFIXED} for piece in pieces)
+    own = any(DECODED in piece for piece in pieces) or sum(CHARACTER in piece for piece in pieces) > 1
+    lone = decoded == 1 and not own and all(piece.isdisjoint(_PUT_TOGETHER) for piece in pieces)
     spelt = (decoded and not lone) or may_spell(constants)
     if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
         return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
-    return of(DECODED) if spelt else V_STRING
+    return of(DECODED if own else COMPOSED) if spelt else V_STRING
 
 
 _EMPTY = of("")
@@ -75,8 +80,10 @@ def part_of(value: Value) -> Value:
     """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
     if TEXT in value:
         return of(TEXT)
-    if value & {DECODED, PREFIXED}:
+    if DECODED in value:
         return of(DECODED)
+    if value & _PUT_TOGETHER:
+        return of(COMPOSED)
     if CHARACTER in value:
         return of(CHARACTER)
     constants = [atom for atom in value if type(atom) is str]
@@ -95,4 +102,6 @@ def character_of(value: Value) -> Value:
 
 def decoding_of(value: Value) -> Value:
     """Return what decoding a string gives that is not known."""
-    return of(TEXT) if TEXT in value else of(DECODED)
+    if TEXT in value:
+        return of(TEXT)
+    return of(COMPOSED if value <= _FOREIGN else DECODED)

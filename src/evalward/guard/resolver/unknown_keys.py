@@ -17,6 +17,8 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    HIDDEN,
+    MARKS,
     NULL,
     SELECTED,
     SELECTED_PROTOTYPE,
@@ -54,6 +56,8 @@ class UnknownKeys(Properties):
         if resolved.unknown and not self._is_bare(owner):
             if resolved.decoded:
                 result = of(SELECTED_PROTOTYPE)  # the payload hides the key: any write through it is meant
+                if resolved.hidden and any(self._may_judge(atom) for atom in owner):
+                    result |= of(HIDDEN)
             elif resolved.tainted:
                 result = of(SELECTED)
         for name in resolved.names:
@@ -116,6 +120,13 @@ class UnknownKeys(Properties):
                 result = join(result, self.materialize(member.result, start))
         return result
 
+    def _may_judge(self, atom: Atom) -> bool:
+        """Whether a method of the object may run the text that it is given."""
+        if type(atom) is Known:
+            entry = self.catalogue.get(atom.path)
+            return bool(entry.sinks) or entry.unresolved == "playwright"
+        return isinstance(atom, Host) or atom is U1 or atom is W0
+
     @staticmethod
     def _is_bare(owner: Value) -> bool:
         """Whether every object has no prototype, so that no key leads to a shared one."""
@@ -139,7 +150,7 @@ class UnknownKeys(Properties):
             return character_of(of(atom))
         if isinstance(atom, Host):
             return of(host(f"{atom.path}.0"))
-        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
+        if atom in MARKS:
             return BOTTOM
         if atom is DATA or atom is U0 or atom is W0:
             return of(atom)
@@ -147,7 +158,7 @@ class UnknownKeys(Properties):
 
     def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
-        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
+        if atom in MARKS:
             return BOTTOM
         self.unresolved(atom, start, end)
         if isinstance(atom, HeapObject):

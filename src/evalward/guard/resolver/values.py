@@ -17,7 +17,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from evalward.guard.resolver.spelling import begins_name, is_accumulated
+from evalward.guard.resolver.spelling import begins_evaluation, begins_name, is_accumulated
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
@@ -101,7 +101,8 @@ CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)  # `.constructor` of plain data: one m
 CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that may be callable
 ANY_STRING = Unknown("ANY_STRING", 2)
 TEXT = Unknown("TEXT", 2)
-DECODED = Unknown("DECODED", 2)  # a string that the payload puts together or decodes: it may spell any name
+DECODED = Unknown("DECODED", 2)  # a string that the payload decodes from its own text: it may spell any name
+COMPOSED = Unknown("COMPOSED", 2)  # one that it puts together or decodes, of what may come from elsewhere
 CHARACTER = Unknown("CHARACTER", 2)  # one character of such a string
 PREFIXED = Unknown("PREFIXED", 2)  # such a string behind a beginning that no name of `spelling` has
 ELSEWHERE = Unknown(
@@ -110,6 +111,7 @@ ELSEWHERE = Unknown(
 ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
 SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
 SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
+HIDDEN = Unknown("HIDDEN", 1)  # what a name that the payload decodes itself selects from the host
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
 ANY_BIGINT = Unknown("ANY_BIGINT", 2)
@@ -131,16 +133,15 @@ V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-STRING_UNKNOWNS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED, CHARACTER, PREFIXED, ELSEWHERE})
+SPELLING: Value = frozenset({DECODED, COMPOSED})  # what may spell any name
+STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, PREFIXED, ELSEWHERE})
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
-NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | {
-    SELECTED,
-    SELECTED_PROTOTYPE,
-}  # what only marks what stands beside it
+MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # what only marks what stands beside it
+NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | MARKS
 
-_DROPS_TEXTS = frozenset({ANY_STRING, TEXT, ACTIVE, DECODED})  # what constants are dropped for
+_DROPS_TEXTS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE})  # what constants are dropped for
 
-_ABSORBING: Value = frozenset({ANY_HOST, ANY_STRING, TEXT, DECODED, ANY_NUMBER})
+_ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER})
 _numbers: dict[str, Primitive] = {}
 _by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
 _known: dict[tuple[str, str | None, bool], Known] = {}
@@ -296,8 +297,10 @@ def widened(value: Value, *, force: bool = False) -> Value:
         value = value.difference(strings)
         if any(is_active(text) for text in strings):
             value |= of(ACTIVE)
-        if begins_name(strings) or is_accumulated(strings):
+        if begins_evaluation(strings) or is_accumulated(strings):
             value |= of(DECODED)
+        elif begins_name(strings):
+            value |= of(COMPOSED)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):

@@ -12,9 +12,9 @@ from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
 from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
+    HIDDEN,
     SELECTED,
     SELECTED_PROTOTYPE,
-    V_U1,
     Host,
     Known,
     Primitive,
@@ -91,6 +91,8 @@ class Writes(Sinks):
                 self.polluted.append((start, end))
         elif atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
+        elif atom is HIDDEN:
+            pass
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
@@ -225,10 +227,14 @@ class Writes(Sinks):
                 self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
             if atom.kind == "array":
                 self.inexact(atom)
-            elif not atom.extensible:
+            if not atom.extensible and (
+                atom.kind != "array" or (not numeric and self._holds_function(value))
+            ):
                 atom.extensible = True
                 self.changed(atom)
             self.put_element(atom, value)
+            return
+        if atom is HIDDEN:
             return
         if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
@@ -238,6 +244,11 @@ class Writes(Sinks):
         if type(atom) is Known:
             self._set_dynamic_on_known(atom, start, end, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)
+
+    @staticmethod
+    def _holds_function(value: Value) -> bool:
+        """Whether a function is among the values: under an unknown key it may be what the language calls."""
+        return any(atom.callable if isinstance(atom, HeapObject) else type(atom) is Known for atom in value)
 
     def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, numeric: bool) -> None:
         entry = self.catalogue.get(atom.path)
@@ -286,7 +297,7 @@ class Writes(Sinks):
                 self._set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self.leak(callables | setters, Flow.PROPERTY, start, end)
                 if callables:
-                    self.put_element(atom, V_U1)
+                    self.put_element(atom, self.call(callables, of(atom), (), start, end))
             for name in resolved.names:
                 if callables:
                     self.put_accessor(atom, name, callables)

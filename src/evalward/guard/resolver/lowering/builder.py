@@ -145,16 +145,16 @@ class Builder:
         if scope.is_global and kind == "var":
             scope.global_vars.add(name)
         if kind == "function" and not self.unit.strict and not scope.is_function:
-            self._declare_annex_b(name, scope, register)
+            register = scope.names[name] = self._declare_annex_b(name, scope, register)
         return register
 
-    def _declare_annex_b(self, name: str, scope: Scope, register: int) -> None:
+    @staticmethod
+    def _declare_annex_b(name: str, scope: Scope, register: int) -> int:
         """Hoist a function of a block to the function's scope too (Annex B.3.3); both names share a register."""
         target = scope.var_scope()
-        if name not in target.names:
-            target.names[name] = register
-            if target.is_global:
-                target.global_vars.add(name)
+        if name not in target.names and target.is_global:
+            target.global_vars.add(name)
+        return target.names.setdefault(name, register)
 
     @staticmethod
     def children(node: Node) -> list[Node]:

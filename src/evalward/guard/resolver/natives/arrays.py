@@ -14,7 +14,6 @@ from evalward.guard.resolver.values import (
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
-    V_U1,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -252,14 +251,17 @@ def _array(run: Calls, call: Call) -> Value:
 
 
 def _of(run: Calls, call: Call) -> Value:
-    run.construct(
+    made = run.construct(
         frozenset(a for a in call.this if not isinstance(a, Known)),
         call.args,
         call.start,
         call.end,
         call.rest,
     )
-    return make(run, call, None if call.rest else list(call.args), call.all())
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
+    return join(made, make(run, call, None if call.rest else list(call.args), call.all()))
 
 
 def _with(run: Calls, call: Call) -> Value:
@@ -311,5 +313,4 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,
     f"{_P}toLocaleString": lambda _run, _call: V_STRING,
-    "Array.fromAsync": lambda run, call: V_U1 | elements(run, call.this, call),
 }

@@ -65,6 +65,7 @@ def keys(run: Calls, value: Value) -> Value:
         if isinstance(atom, HeapObject) and atom.kind in {"map", "weakmap"}:
             atom.readers.add(run.unit)
             result = join(result, atom.properties.get("@@keys", BOTTOM))
+            result = join(result, V_U1 if atom.escaped else BOTTOM)
         else:
             result = join(result, contents(run, of(atom)))
     return result
@@ -90,6 +91,8 @@ def _add(run: Calls, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject):
             run.put_element(atom, call.arg(0))
+            if atom.escaped:
+                run.leak(call.arg(0), Flow.RETURN, call.start, call.end)
     return call.this
 
 
@@ -128,7 +131,7 @@ def _next(run: Calls, call: Call) -> Value:
             if atom.unit is not None:
                 run.write(atom.unit.sent, call.arg(0))
             atom.readers.add(run.unit)
-            run.put(made, "value", join(atom.contents(), atom.properties.get("@@returned", BOTTOM)))
+            run.put(made, "value", join(contents(run, of(atom)), atom.properties.get("@@returned", BOTTOM)))
     run.put(made, "value", join(call.arg(0) if not call.path.endswith("next") else BOTTOM, V_UNDEFINED))
     run.put(made, "done", V_BOOLEAN)
     promise = run.allocate("promise", call.start, "step")

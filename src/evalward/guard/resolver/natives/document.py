@@ -12,7 +12,7 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     BOTTOM,
     DATA,
-    DECODED,
+    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
-_OUTSIDE = {TEXT, DECODED}
+_OUTSIDE = SPELLING | {TEXT}
 _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 _ELEMENT = of(known("Element"))
 _DISPATCHED = "dispatched events"
@@ -49,6 +49,12 @@ def _url(run: Calls, call: Call) -> Value:
                 run.put(atom, "href", of(ACTIVE))
                 run.put(atom, "protocol", of(ACTIVE))
                 run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
+    spelt = text & SPELLING
+    for atom in made if spelt else BOTTOM:
+        if isinstance(atom, HeapObject):
+            run.put(atom, "href", spelt)
+            run.put(atom, "protocol", spelt)
+            run.put(atom, "@@primitive", spelt)
     return made
 
 
@@ -57,10 +63,10 @@ def _blob(run: Calls, call: Call) -> Value:
     made = run.instance("Response.prototype", call.start)
     for part in run.iterated(call.arg(0), None, call.start, call.end):
         for text in run.strings(of(part), call.start, call.end):
-            if text is ACTIVE or text is DECODED or (type(text) is str and _SCRIPTED.search(text)):
+            if text is ACTIVE or text in SPELLING or (type(text) is str and _SCRIPTED.search(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
-                        run.put(atom, "@@markup", of(DECODED if text is DECODED else ACTIVE))
+                        run.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
     return made
 
 

@@ -10,7 +10,7 @@ from evalward.guard.resolver.sinks import SCRIPT_URL
 from evalward.guard.resolver.values import (
     ACTIVE,
     DATA,
-    DECODED,
+    SPELLING,
     STRING_UNKNOWNS,
     V_DATA,
     V_U1,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
     from evalward.guard.resolver.natives import Transfer
 
+_ACTIVE = SPELLING | {ACTIVE}
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
@@ -67,7 +68,7 @@ def _go(run: Calls, call: Call) -> Value:
 def _set_content(run: Calls, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
     text = run.strings(call.arg(0), call.start, call.end)
-    active = text & {ACTIVE, DECODED} or any(type(atom) is str and is_active(atom) for atom in text)
+    active = text & _ACTIVE or any(type(atom) is str and is_active(atom) for atom in text)
     if active or (run.strict and not all(type(atom) is str for atom in text)):
         run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
     return run.materialize("promise:undefined", call.start)

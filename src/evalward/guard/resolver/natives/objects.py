@@ -13,6 +13,7 @@ from evalward.guard.resolver.values import (
     STRING_UNKNOWNS,
     U2,
     V_BOOLEAN,
+    V_NUMBER,
     V_STRING,
     V_UNDEFINED,
     Known,
@@ -212,6 +213,19 @@ def _group_by(run: Calls, call: Call) -> Value:
     return of(made)
 
 
+def _map_group_by(run: Calls, call: Call) -> Value:
+    made = run.allocate("map", call.start, "groupBy")
+    array = run.allocate("array", call.start, "group")
+    run.inexact(array)
+    element = run.iterated(call.arg(0), None, call.start, call.end)
+    run.put_element(array, element)
+    run.put_element(made, of(array))
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    keys = run.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
+    run.put(made, "@@keys", keys or V_UNDEFINED)
+    return of(made)
+
+
 def _same(_run: Calls, call: Call) -> Value:
     return call.arg(0)
 
@@ -237,6 +251,7 @@ TRANSFER: dict[str, Transfer] = {
     "Object.entries": _entries,
     "Object.fromEntries": _from_entries,
     "Object.groupBy": _group_by,
+    "Map.groupBy": _map_group_by,
     "Object.freeze": _same,
     "Object.seal": _same,
     "Object.preventExtensions": _same,

@@ -137,9 +137,10 @@ def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value
             for flag in flags:
                 if type(source) is not str or type(flag) is not str or not _SIMPLE_PATTERN.match(source):
                     return BOTTOM
-                if set(flag) - {"g", "i"}:
+                if set(flag) - {"g", "i"} or not all(map(str.isascii, (source, *texts))):
                     return BOTTOM
-                compiled = re.compile(source, re.IGNORECASE if "i" in flag else re.NOFLAG)
+                dialect = re.sub(r"(?<!\\)\$\Z", r"\\Z", source)
+                compiled = re.compile(dialect, re.ASCII | (re.IGNORECASE if "i" in flag else re.NOFLAG))
                 count = 0 if "g" in flag else 1
                 made = [
                     compiled.sub(new.replace("\\", r"\\"), text, count=count)

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.values import BOTTOM, NULL, U2, UNDEFINED, V_UNDEFINED, Value, join, of
+from evalward.guard.resolver.natives.arrays import elements, make
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    NULL,
+    U2,
+    UNDEFINED,
+    V_NUMBER,
+    V_UNDEFINED,
+    Value,
+    join,
+    of,
+)
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
@@ -52,6 +63,16 @@ def _promise(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     run.call(call.arg(0), V_UNDEFINED, ways, call.start, call.end)
     return of(made)
+
+
+def _from_async(run: Calls, call: Call) -> Value:
+    """``Array.fromAsync``: a promise of an array of what the source yields, awaited, and mapped."""
+    joined = run.awaited(elements(run, call.arg(0), call), call.start, call.end)
+    if len(call.args) > 1:
+        run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+        made = run.call(call.arg(1), call.arg(2), (joined, V_NUMBER), call.start, call.end)
+        joined = run.awaited(made, call.start, call.end)
+    return settled(run, call, make(run, call, None, joined), "array")
 
 
 def _resolve(run: Calls, call: Call) -> Value:
@@ -110,6 +131,7 @@ def _try(run: Calls, call: Call) -> Value:
 
 
 TRANSFER: dict[str, Transfer] = {
+    "Array.fromAsync": _from_async,
     "Promise": _promise,
     "Promise.resolve": _resolve,
     "Promise.reject": _reject,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _BMP = 0xFFFF
+# Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
 _MAX_INDEX = 2**31 - 1
@@ -40,8 +41,6 @@ _MAX_INDEX = 2**31 - 1
 _UNSETTLED_CASE = re.compile(
     "[^\x00-\u019a\u019c-\u024f\u0370-\u052f\u1e00-\u1eff\u2000-\u206f\u2100-\u214f\u3000-\u9fff\uac00-\ud7a3\ufb00-\ufb06]"
 )
-# Turkish, Azeri and Lithuanian map these in a way of their own.
-_BY_LOCALE = re.compile("[iIjJ\u0128-\u0131\u00cc\u00cd\u00ec\u00ed]")
 _USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
 
 
@@ -121,27 +120,29 @@ def _indexed(
     return transfer
 
 
-def _mapped(fold: Callable[[str], str]) -> Transfer:
+def _mapped(*folds: Callable[[str], str]) -> Transfer:
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.this, call)
         if texts is None:
             return part_of(run.strings(call.this, call.start, call.end))
-        return frozenset(fold(text) for text in texts)
+        return frozenset(fold(text) for text in texts for fold in folds)
 
     return transfer
 
 
-def _cased(fold: Callable[[str], str], *, by_locale: bool = False) -> Transfer:
-    """Return a case mapping; what a later Unicode or a locale maps in another way is not known."""
+def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = None) -> Transfer:
+    """Return a case mapping, with ``by_locale`` (Turkish's) beside it; what a later Unicode changes is unknown."""
 
     def transfer(run: Calls, call: Call) -> Value:
         texts = constants(run, call.this, call)
         if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
             return part_of(run.strings(call.this, call.start, call.end))
         folded: Value = frozenset(fold(text) for text in texts)
-        if by_locale and not _is_usual_locale(run, call) and any(_BY_LOCALE.search(text) for text in texts):
+        if by_locale is None or _is_usual_locale(run, call):
+            return folded
+        if not all(text.isascii() for text in texts):
             return join(folded, part_of(run.strings(call.this, call.start, call.end)))
-        return folded
+        return folded | {by_locale(text) for text in texts}
 
     return transfer
 
@@ -282,6 +283,14 @@ def _symbol_text(run: Calls, call: Call) -> Value:
     return run.concatenated((of("Symbol("), text, of(")")))
 
 
+def _turkish_lower(text: str) -> str:
+    return text.replace("\u0130", "i").replace("I", "\u0131").lower()
+
+
+def _turkish_upper(text: str) -> str:
+    return text.replace("i", "\u0130").upper()
+
+
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}slice": _indexed(_slice),
@@ -297,9 +306,9 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}padStart": _pad(at_start=True),
     f"{_P}padEnd": _pad(at_start=False),
     f"{_P}toLowerCase": _cased(str.lower),
-    f"{_P}toLocaleLowerCase": _cased(str.lower, by_locale=True),
+    f"{_P}toLocaleLowerCase": _cased(str.lower, _turkish_lower),
     f"{_P}toUpperCase": _cased(str.upper),
-    f"{_P}toLocaleUpperCase": _cased(str.upper, by_locale=True),
+    f"{_P}toLocaleUpperCase": _cased(str.upper, _turkish_upper),
     f"{_P}trim": _mapped(literals.trim),
     f"{_P}trimStart": _mapped(
         lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.calls import Call
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives import functions
 from evalward.guard.resolver.operations.names import Names
 from evalward.guard.resolver.texts import part_of
-from evalward.guard.resolver.values import BOTTOM, BUILT, STRING_UNKNOWNS, U0, V_U1, Value, join, of
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    BUILT,
+    STRING_UNKNOWNS,
+    U0,
+    U1,
+    UNDEFINED,
+    V_U1,
+    Known,
+    Value,
+    join,
+    of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,28 +32,37 @@ class DecodedCalls(Names):
     """Calls by decoded names."""
 
     def call_decoded(self, owner: Value, args: Sequence[Value], start: int, end: int) -> Value:
-        """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there."""
-        inside, given = owner, BOTTOM
+        """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there.
+
+        Of a function it may be `call` or `apply`.
+        """
+        inside = given = BOTTOM
         for atom in owner:
             if isinstance(atom, HeapObject):
                 inside = join(inside, atom.contents())
+                self.resume(atom, args[0] if args else BOTTOM)
+            elif type(atom) is Known and self.catalogue.get(atom.path).callable:
+                method = Call("Function.prototype.call", of(atom), args, BOTTOM, start, end)
+                functions.call(self, method)
+                functions.apply(self, method)
         for value in args:
             given = join(given, value)
-        functions: Value = BOTTOM
+        callbacks: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject):
                 atom.readers.add(self.unit)
                 held = of(atom) if atom.callable else atom.everything()
-                functions = join(
-                    functions, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
+                callbacks = join(
+                    callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
                 )
                 self.use(frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, start, end)
-        passed = join(inside, given - functions)
-        made = self.call(functions, V_U1, (passed, passed), start, end, V_U1)
+        passed = join(join(owner, inside), given - callbacks)
+        made = self.call(callbacks, of(U1, UNDEFINED), (passed, passed), start, end, V_U1)
         texts = frozenset(atom for atom in owner if type(atom) is str or atom in STRING_UNKNOWNS)
         if texts:
             made = join(made, part_of(texts))
         array = self.allocate("array", start, "decoded")
         self.inexact(array)
-        self.put_element(array, join(made, given - functions))
+        made = join(made, inside)
+        self.put_element(array, join(made, given - callbacks))
         return join(made, of(array)) if made or given else BOTTOM

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.operations.members import Members
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -95,6 +96,11 @@ class Makers(Members):
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
+            if len(names) + resolved.unknown + resolved.numeric > 1 and not target.uncertain.issuperset(
+                names
+            ):
+                target.uncertain.update(names)  # it has one of them
+                self.changed(target)
         if "@@species" in names:
             self.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         for name in names:
@@ -114,7 +120,9 @@ class Makers(Members):
             if isinstance(atom, HeapObject):
                 atom.readers.add(self.unit)
                 for name, value in list(atom.properties.items()):
-                    if not name.startswith("@@") or name == "@@toPrimitive":
+                    if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
+                        self.put_or_add(target, name, value)
+                    elif not name.startswith("@@") or name == "@@toPrimitive":
                         target.uncertain.add(name) if name not in target.properties else None
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
@@ -144,7 +152,7 @@ class Makers(Members):
         """Put a property that was copied; an array's elements lose their order."""
         if target.kind in {"array", "arguments"}:
             self.inexact(target)
-            self.put_element(target, value)
+            self.put_element(target, value if name != "length" else BOTTOM)
         else:
             self.put(target, name, value)
 

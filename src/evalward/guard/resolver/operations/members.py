@@ -12,7 +12,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
     DATA,
-    DECODED,
+    SPELLING,
     U0,
     U1,
     V_DATA,
@@ -148,7 +148,7 @@ class Members(DecodedCalls):
             if twice and asks_constructor:
                 function = self.relabelled(function)
             result = join(result, self.call(function, this, args, start, end, rest))
-        if type(key) is int and DECODED in self.values[key]:
+        if type(key) is int and not SPELLING.isdisjoint(self.values[key]):
             result = join(result, self.call_decoded(owner, (*args, rest), start, end))
         if asks_constructor:
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
