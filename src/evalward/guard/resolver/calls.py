@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import natives
-from evalward.guard.resolver.heap import HeapObject, Readers
+from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.iteration import Iteration
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -172,6 +172,7 @@ class Calls(Iteration):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
+            target.readers[self.reader] = None
             return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
@@ -182,7 +183,7 @@ class Calls(Iteration):
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)
         if target.kind == "native":
-            target.readers.add(self.unit)
+            target.readers[self.reader] = None
             return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
@@ -199,6 +200,7 @@ class Calls(Iteration):
         trap: str = "apply",
     ) -> Value:
         """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
+        target.readers[self.reader] = None
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
@@ -225,7 +227,7 @@ class Calls(Iteration):
         count = len(unit.parameters)
         if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
-                self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
+                self.fed[register] = unit  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
             self.write(register, value)
@@ -296,6 +298,10 @@ class Calls(Iteration):
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
+            for value in (call.this, *call.args, call.rest):
+                for given in value:
+                    if isinstance(given, HeapObject):
+                        given.readers[self.reader] = None
             return native(self, call)
         if not entry.inert:
             for value in (*call.args, call.rest):

@@ -127,8 +127,8 @@ class Coercion(Judgement):
             self._converted_objects.clear()
         self._converted_objects.add(target)
         self.spend()
-        target.readers.add(self.unit)
-        asked = (self.unit, target, hint, self.context)
+        target.readers[self.reader] = None
+        asked = (self.reader, target, hint, self.context)
         version, result = self._conversions.get(asked, (-1, BOTTOM))
         if version == self.version:
             return result
@@ -176,7 +176,7 @@ class Coercion(Judgement):
         current: HeapObject | None = target
         while current is not None and seen < _MAX_NESTING:
             seen += 1
-            current.readers.add(self.unit)
+            current.readers[self.reader] = None
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
                 result = join(

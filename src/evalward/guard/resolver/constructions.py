@@ -59,6 +59,7 @@ class Constructions(Calls):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
+            target.readers[self.reader] = None
             return self.construct(function, (*bound[1:], *args), start, end, rest)
         if target.kind == "proxy":
             return self.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
@@ -88,6 +89,7 @@ class Constructions(Calls):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
+            current.readers[self.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
                     self.write(atom.unit.new_target, of(target))
@@ -102,7 +104,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        target.readers.add(self.unit)
+        target.readers[self.reader] = None
         self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
@@ -150,7 +152,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
-        target.readers.add(self.unit)
+        target.readers[self.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from evalward.guard.resolver.values import BOTTOM, Value, join
 
@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 MAX_ITEMS = 4_096
 
 
-class Readers(dict["Unit", None]):
-    """The units to run again, in the order in which they asked: the order of runs must not depend on addresses."""
+Reader: TypeAlias = Union[int, "Unit", "HeapObject"]
+"""What to run again when something changes: an instruction by the register it writes, a unit, an object's escape."""
 
-    def add(self, unit: Unit) -> None:
-        """Add a unit."""
-        self[unit] = None
+
+class Readers(dict[Reader, None]):
+    """Who has read something, in the order in which they did: the order of runs must not depend on addresses."""
+
+    def add(self, reader: Reader) -> None:
+        """Add a reader."""
+        self[reader] = None
 
 
 class HeapObject:
@@ -29,7 +33,7 @@ class HeapObject:
     ``elements`` the join of every element or property that was written by an unknown key, or of a container's
     contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
     that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
-    the units to run again when the object changes.
+    what to run again when the object changes.
     """
 
     __slots__ = (

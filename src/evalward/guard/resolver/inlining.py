@@ -86,7 +86,7 @@ class Inlining(Writes):
         if len(unit.contexts) > _MAX_CONTEXTS:
             unit.inlinable = False
             return None
-        key = (context, self.unit)
+        key = (context, self.reader)
         version, result = unit.results.get(key, (-1, BOTTOM))
         if version == self.version:
             return result

@@ -127,7 +127,7 @@ def _get_own_property_descriptor(run: Calls, call: Call) -> Value:
 
 def _get_own_property_descriptors(run: Calls, call: Call) -> Value:
     made = run.allocate("object", call.start, "descriptors")
-    made.extensible = True
+    run.extend(made)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             for name in [*atom.properties, *atom.getters]:
@@ -214,7 +214,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
             and not atom.uncertain
             and atom.kind == "object"
         ):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             names.extend(ordered_names(atom))
         else:
             certain = False

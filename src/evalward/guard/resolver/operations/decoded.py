@@ -22,13 +22,14 @@ class DecodedCalls(Names):
         inside, given = owner, BOTTOM
         for atom in owner:
             if isinstance(atom, HeapObject):
+                atom.readers[self.reader] = None
                 inside = join(inside, atom.contents())
         for value in args:
             given = join(given, value)
         functions: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject):
-                atom.readers.add(self.unit)
+                atom.readers[self.reader] = None
                 held = of(atom) if atom.callable else atom.everything()
                 functions = join(
                     functions, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)

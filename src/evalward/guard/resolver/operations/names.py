@@ -64,7 +64,7 @@ class Names(Constructions):
 
     def global_value(self, name: str) -> Value:
         """Return what the payload itself put on the global object under a name."""
-        self.global_object.readers.add(self.unit)
+        self.global_object.readers[self.reader] = None
         result = self.global_object.properties.get(name, BOTTOM)
         register = self.lowered.global_registers.get(name)
         return join(result, self.read(register)) if register is not None else result
@@ -79,7 +79,7 @@ class Names(Constructions):
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
         holder = self.arguments_of(unit)
-        holder.readers.add(self.unit)
+        holder.readers[self.reader] = None
         if not unit.strict:
             written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
@@ -131,7 +131,10 @@ class Names(Constructions):
 
     def op_super(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
-        home = unit.function.home if unit.function is not None else None
+        if unit.function is None:
+            return V_U1
+        unit.function.readers[self.reader] = None
+        home = unit.function.home
         return self.prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
