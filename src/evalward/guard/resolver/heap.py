@@ -12,8 +12,11 @@ if TYPE_CHECKING:
 MAX_ITEMS = 4_096
 
 
-Reader: TypeAlias = Union[int, "Unit", "HeapObject"]
-"""What to run again when something changes: an instruction by the register it writes, a unit, an object's escape."""
+Reader: TypeAlias = Union[int, "Outcome", "Unit", "HeapObject"]
+"""What to run again when something changes.
+
+An instruction by the register it writes, an inlined call, a whole unit, or what the host does with an object.
+"""
 
 
 class Readers(dict[Reader, None]):
@@ -22,6 +25,21 @@ class Readers(dict[Reader, None]):
     def add(self, reader: Reader) -> None:
         """Add a reader."""
         self[reader] = None
+
+
+class Outcome:
+    """What a call gave that was run with its own arguments; it stands as long as nothing changes that the call read.
+
+    ``readers`` are who went on with it.
+    """
+
+    __slots__ = ("context", "readers", "result", "stands")
+
+    def __init__(self, context: int) -> None:
+        self.context = context
+        self.result: Value = BOTTOM
+        self.stands = False
+        self.readers = Readers()
 
 
 class HeapObject:

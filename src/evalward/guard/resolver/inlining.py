@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, Outcome
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 from evalward.guard.resolver.writes import Writes
@@ -81,37 +81,41 @@ class Inlining(Writes):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
-        unit.contexts.add(context)
-        if len(unit.contexts) > _MAX_CONTEXTS:
-            unit.inlinable = False
-            return None
-        key = (context, self.reader)
-        version, result = unit.results.get(key, (-1, BOTTOM))
-        if version == self.version:
-            return result
-        if context in unit.unsettled:
+        key = (self.context, this, tuple(args))
+        outcome = unit.outcomes.get(key)
+        if outcome is None:
+            context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
+            unit.contexts.add(context)
+            if len(unit.contexts) > _MAX_CONTEXTS:
+                unit.inlinable = False
+                return None
+            outcome = unit.outcomes[key] = Outcome(context)
+        outcome.readers[self.reader] = None
+        if outcome.stands:
+            return outcome.result
+        if outcome.context in unit.unsettled:
             return None
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
-        version = self.version  # what the call itself changes may matter to its next run
-        made = self._run_once(unit, this, args, context)
-        if not unit.inlinable:
-            return None  # it called itself: what that gave is not known here
-        if made is not None:
-            unit.results[key] = (version, made)
-        else:
-            unit.unsettled.add(context)
+        outcome.stands = True  # unless the call itself changes what it has read
+        made = self._run_once(unit, this, args, outcome)
+        if made is None or not unit.inlinable:
+            # What did not settle is joined; what called itself gave something that is not known here.
+            outcome.stands = False
+            if made is None:
+                unit.unsettled.add(outcome.context)
+            return None
+        outcome.result = made
         return made
 
-    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:
+    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
         values = self.values
         saved = [values[register] for register in unit.registers]
-        outer, current = self.context, self.unit
+        outer, current, reader = self.context, self.unit, self.reader
         growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
         self.local = local.union(unit.registers)
-        self.context = context
+        self.context, self.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
         self.active.append(unit)
@@ -128,6 +132,7 @@ class Inlining(Writes):
             self._inlining -= 1
             self.active.pop()
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
+            self.reader = reader
             self.loaded, self.settled = loaded, settled
             for register, value in zip(unit.registers, saved, strict=True):
                 values[register] = value

@@ -11,7 +11,7 @@ from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from evalward.guard.resolver.heap import HeapObject, Reader
+    from evalward.guard.resolver.heap import HeapObject, Outcome
     from evalward.guard.resolver.scope import Reference
     from evalward.guard.resolver.values import Value
 
@@ -104,6 +104,7 @@ class Unit:
         "method",
         "name",
         "new_target",
+        "outcomes",
         "outer",
         "parameters",
         "queued",
@@ -111,7 +112,6 @@ class Unit:
         "registers",
         "rest",
         "result",
-        "results",
         "sent",
         "start",
         "stores",
@@ -148,7 +148,7 @@ class Unit:
         self.stores = False
         self.contexts: set[int] = set()
         self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
-        self.results: dict[tuple[int, Reader], tuple[int, Value]] = {}  # of inlined calls, by context and caller
+        self.outcomes: dict[tuple[int, Value, tuple[Value, ...]], Outcome] = {}  # of inlined calls, by what they got
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject, Readers
+from evalward.guard.resolver.heap import HeapObject, Outcome, Readers
 from evalward.guard.resolver.ir import operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
@@ -146,6 +146,9 @@ class State:
                 unit, index = self.places[reader]
                 unit.dirty[index] = 1
                 self._queue(unit)
+            elif isinstance(reader, Outcome):
+                reader.stands = False
+                self.wake(reader.readers)
             elif isinstance(reader, HeapObject):
                 self.pending_escapes.append(reader)
             elif not isinstance(reader, int):

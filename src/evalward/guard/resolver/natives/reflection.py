@@ -93,7 +93,7 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
     run.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
     for name in ("writable", "enumerable", "configurable"):
         run.put(made, name, V_BOOLEAN)
-    made.uncertain.update(made.properties)  # data or an accessor: four of the six
+    run.doubt(made, made.properties)  # data or an accessor: four of the six
     run.put(made, "set", join(join(getters, V_U1), _setters(run, call, owner, key)))
     result = of(made)
     for atom in owner:
