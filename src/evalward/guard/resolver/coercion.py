@@ -47,7 +47,7 @@ MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Key:
     """A property key: its names when they are known, and what else it may be."""
 
@@ -66,6 +66,14 @@ class Coercion(Judgement):
 
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str:
+                return Key((atom,))
+            if type(atom) is Primitive:
+                return Key((atom.text,))
+            if atom is ANY_NUMBER:
+                return Key((), numeric=True)
         names: list[str] = []
         numeric = unknown = tainted = decoded = elsewhere = False
         for atom in value:

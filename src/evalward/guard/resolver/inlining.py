@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.resolver.ir import Unit
+    from evalward.guard.resolver.values import Atom
 
 _PURE = frozenset(
     {
@@ -41,6 +42,7 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_RETURN = Op.RETURN
 _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 4
@@ -81,7 +83,8 @@ class Inlining(Writes):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        key = (self.context, this, tuple(args))
+        args = tuple(args[: len(unit.parameters)])  # it does not look at the others: `arguments` is not inlined
+        key = (self.context, this if not unit.arrow else BOTTOM, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
             context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
@@ -144,10 +147,11 @@ class Inlining(Writes):
             self.loaded, self.settled, version = set(unit.parameters), True, self.version
             self.spend(len(unit.code))
             for instruction in unit.code:
-                if instruction[0] is Op.RETURN:
+                operation = instruction[0]
+                if operation is _RETURN:
                     self.write(unit.result, values[instruction[2]])
                 else:
-                    values[instruction[1]] = operations[instruction[0]](instruction)
+                    values[instruction[1]] = operations[operation](instruction)
             if not unit.stores or (self.settled and version == self.version):
                 return values[unit.result] or V_UNDEFINED
         return None
@@ -155,17 +159,17 @@ class Inlining(Writes):
 
 def _shape(value: Value) -> tuple[str, ...]:
     """Return what tells two arguments apart: constants by value, objects by where they were made."""
-    return tuple(
-        sorted(
-            atom
-            if type(atom) is str
-            else f"{atom.start}:{atom.kind}"
-            if isinstance(atom, HeapObject)
-            else atom.text
-            if type(atom) is Primitive
-            else atom.path
-            if isinstance(atom, Known)
-            else repr(atom)
-            for atom in value
-        )
-    )
+    if len(value) == 1:
+        (atom,) = value
+        return (_atom_shape(atom),)
+    return tuple(sorted(map(_atom_shape, value)))
+
+
+def _atom_shape(atom: Atom) -> str:
+    if type(atom) is str:
+        return atom
+    if type(atom) is Primitive:
+        return atom.text
+    if type(atom) is HeapObject:
+        return f"{atom.start}:{atom.kind}"
+    return atom.path if type(atom) is Known else repr(atom)

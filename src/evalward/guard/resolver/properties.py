@@ -56,6 +56,8 @@ class Properties(Catalogued):
         self.spend(len(owner))
         if len(owner) == 1:
             (atom,) = owner
+            if type(atom) is HeapObject and name != "__proto__":
+                return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED

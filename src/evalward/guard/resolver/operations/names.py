@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.constructions import Constructions
+from evalward.guard.resolver.heap import Readers
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -31,9 +32,17 @@ class Names(Constructions):
 
     def op_load(self, instruction: Instruction) -> Value:
         reference: Reference = instruction[2]
-        result = self.read(reference.register) if reference.register >= 0 else BOTTOM
+        register = reference.register
         if not reference.is_global:
-            return result
+            if register in self.local:  # as `read` does, without a call: two instructions in five are this one
+                self.loaded.add(register)
+            else:
+                readers = self.readers.get(register)
+                if readers is None:
+                    readers = self.readers[register] = Readers()
+                readers[self.reader] = None
+            return self.values[register]
+        result = self.read(register) if register >= 0 else BOTTOM
         name = reference.name
         if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
             return result if not reference.implicit else join(result, of(host(name)))
