@@ -58,7 +58,7 @@ _RESULTS: dict[str, Value] = {
     "symbol": of(ANY_SYMBOL),
     "": V_U1,
 }
-_MAX_DEPTH = 48
+MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
@@ -131,7 +131,7 @@ class Calls(Iteration):
     ) -> Value:
         """Return the result of a call."""
         self.spend(1 + len(callee) + len(args))
-        if self._depth > _MAX_DEPTH:
+        if self._depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self.leak(value, Flow.ARGUMENT, start, end)
             return V_U1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import Call, Calls, in_order
+from evalward.guard.resolver.calls import MAX_DEPTH, Call, Calls, in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -14,6 +14,7 @@ from evalward.guard.resolver.values import (
     NULL,
     U0,
     U1,
+    V_U1,
     W0,
     Known,
     Primitive,
@@ -152,6 +153,19 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
+        if self._depth > MAX_DEPTH:
+            for value in (this, *args, rest, target.prototype):
+                self.leak(value, Flow.ARGUMENT, start, end)
+            return V_U1
+        self._depth += 1
+        try:
+            return self._construct_parent(target, this, args, rest, start, end)
+        finally:
+            self._depth -= 1
+
+    def _construct_parent(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
         target.readers[self.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
