@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import natives
-from evalward.guard.resolver.heap import HeapObject, Readers
+from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.iteration import Iteration
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -60,7 +60,7 @@ _RESULTS: dict[str, Value] = {
     "symbol": of(ANY_SYMBOL),
     "": V_U1,
 }
-_MAX_DEPTH = 48
+MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 _SPECIES = frozenset(
     f"{path}.prototype.{name}"
@@ -146,7 +146,7 @@ class Calls(Iteration):
     ) -> Value:
         """Return the result of a call."""
         self.spend(1 + len(callee) + len(args))
-        if self._depth > _MAX_DEPTH:
+        if self._depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
@@ -196,6 +196,7 @@ class Calls(Iteration):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
+            target.readers[self.reader] = None
             return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
@@ -206,7 +207,7 @@ class Calls(Iteration):
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)
         if target.kind == "native":
-            target.readers.add(self.unit)
+            target.readers[self.reader] = None
             return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
@@ -223,6 +224,7 @@ class Calls(Iteration):
         trap: str = "apply",
     ) -> Value:
         """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
+        target.readers[self.reader] = None
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
@@ -249,7 +251,7 @@ class Calls(Iteration):
         count = len(unit.parameters)
         if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
-                self.readers.setdefault(register, Readers()).add(unit)  # patterns read them without a name
+                self.fed[register] = unit  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
             self.write(register, value)
@@ -322,6 +324,10 @@ class Calls(Iteration):
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
+            for value in (call.this, *call.args, call.rest):
+                for given in value:
+                    if isinstance(given, HeapObject):
+                        given.readers[self.reader] = None
             made = native(self, call)
             if atom.path not in _SPECIES:
                 return made

@@ -135,7 +135,7 @@ class Catalogued(Operators):
         if atom.path == "Symbol" and member.result == "symbol":
             return of(symbol(name))
         made = self.materialize(member.result, start, member.label)
-        self.patches.readers.add(self.unit)
+        self.patches.readers[self.reader] = None
         made = join(made, self.patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         for child in made:
             if type(child) is Known and child.label is not None:
@@ -150,7 +150,7 @@ class Catalogued(Operators):
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
         """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
         own = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-        self.patches.readers.add(self.unit)
+        self.patches.readers[self.reader] = None
         return join(self._unlisted_builtin(atom, name, start, end), own)
 
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
@@ -218,7 +218,7 @@ class Catalogued(Operators):
     def prototype_of(self, atom: Atom) -> Value:
         """Return ``Object.getPrototypeOf`` of an atom."""
         if isinstance(atom, HeapObject):
-            atom.readers.add(self.unit)
+            atom.readers[self.reader] = None
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
             if atom.path.startswith("playwright."):

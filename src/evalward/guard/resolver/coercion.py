@@ -48,7 +48,7 @@ MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Key:
     """A property key: its names when they are known, and what else it may be."""
 
@@ -68,6 +68,14 @@ class Coercion(Judgement):
 
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str:
+                return Key((atom,))
+            if type(atom) is Primitive:
+                return Key((atom.text,))
+            if atom is ANY_NUMBER:
+                return Key((), numeric=True)
         names: list[str] = []
         numeric = unknown = tainted = decoded = hidden = elsewhere = False
         for atom in value:
@@ -131,8 +139,8 @@ class Coercion(Judgement):
             self._converted_objects.clear()
         self._converted_objects.add(target)
         self.spend()
-        target.readers.add(self.unit)
-        asked = (self.unit, target, hint, self.context)
+        target.readers[self.reader] = None
+        asked = (self.reader, target, hint, self.context)
         version, result = self._conversions.get(asked, (-1, BOTTOM))
         if version == self.version:
             return result
@@ -180,7 +188,7 @@ class Coercion(Judgement):
         current: HeapObject | None = target
         while current is not None and seen < _MAX_NESTING:
             seen += 1
-            current.readers.add(self.unit)
+            current.readers[self.reader] = None
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
                 result = join(

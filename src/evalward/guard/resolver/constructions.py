@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import Call, Calls, in_order
+from evalward.guard.resolver.calls import MAX_DEPTH, Call, Calls, in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     NULL,
     U0,
     U1,
+    V_U1,
     W0,
     Known,
     Primitive,
@@ -62,6 +63,7 @@ class Constructions(Calls):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
+            target.readers[self.reader] = None
             return self.construct(function, (*bound[1:], *args), start, end, rest)
         if target.kind == "proxy":
             return self.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
@@ -91,6 +93,7 @@ class Constructions(Calls):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
+            current.readers[self.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
                     self.write(atom.unit.new_target, of(target))
@@ -105,7 +108,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        target.readers.add(self.unit)
+        target.readers[self.reader] = None
         self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
@@ -155,7 +158,20 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
-        target.readers.add(self.unit)
+        if self._depth > MAX_DEPTH:
+            for value in (this, *args, rest, target.prototype):
+                self.leak(value, Flow.ARGUMENT, start, end)
+            return V_U1
+        self._depth += 1
+        try:
+            return self._construct_parent(target, this, args, rest, start, end)
+        finally:
+            self._depth -= 1
+
+    def _construct_parent(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        target.readers[self.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":

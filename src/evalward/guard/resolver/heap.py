@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from evalward.guard.resolver.values import BOTTOM, Value, join
 
@@ -12,12 +12,34 @@ if TYPE_CHECKING:
 MAX_ITEMS = 4_096
 
 
-class Readers(dict["Unit", None]):
-    """The units to run again, in the order in which they asked: the order of runs must not depend on addresses."""
+Reader: TypeAlias = Union[int, "Outcome", "Unit", "HeapObject"]
+"""What to run again when something changes.
 
-    def add(self, unit: Unit) -> None:
-        """Add a unit."""
-        self[unit] = None
+An instruction by the register it writes, an inlined call, a whole unit, or what the host does with an object.
+"""
+
+
+class Readers(dict[Reader, None]):
+    """Who has read something, in the order in which they did: the order of runs must not depend on addresses."""
+
+    def add(self, reader: Reader) -> None:
+        """Add a reader."""
+        self[reader] = None
+
+
+class Outcome:
+    """What a call gave that was run with its own arguments; it stands as long as nothing changes that the call read.
+
+    ``readers`` are who went on with it.
+    """
+
+    __slots__ = ("context", "readers", "result", "stands")
+
+    def __init__(self, context: int) -> None:
+        self.context = context
+        self.result: Value = BOTTOM
+        self.stands = False
+        self.readers = Readers()
 
 
 class HeapObject:
@@ -29,7 +51,7 @@ class HeapObject:
     ``elements`` the join of every element or property that was written by an unknown key, or of a container's
     contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
     that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
-    the units to run again when the object changes.
+    what to run again when the object changes.
     """
 
     __slots__ = (

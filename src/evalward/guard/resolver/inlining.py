@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.heap import HeapObject, Outcome
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 from evalward.guard.resolver.writes import Writes
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.resolver.ir import Unit
+    from evalward.guard.resolver.values import Atom
 
 _PURE = frozenset(
     {
@@ -41,6 +42,7 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_RETURN = Op.RETURN
 _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 4
@@ -81,37 +83,44 @@ class Inlining(Writes):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
-        unit.contexts.add(context)
-        if len(unit.contexts) > _MAX_CONTEXTS:
-            unit.inlinable = False
-            return None
-        key = (context, self.unit)
-        version, result = unit.results.get(key, (-1, BOTTOM))
-        if version == self.version:
-            return result
-        if context in unit.unsettled:
+        args = tuple(
+            args[: len(unit.parameters)]
+        )  # it does not look at the others: `arguments` is not inlined
+        key = (self.context, this if not unit.arrow else BOTTOM, args)
+        outcome = unit.outcomes.get(key)
+        if outcome is None:
+            context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
+            unit.contexts.add(context)
+            if len(unit.contexts) > _MAX_CONTEXTS:
+                unit.inlinable = False
+                return None
+            outcome = unit.outcomes[key] = Outcome(context)
+        outcome.readers[self.reader] = None
+        if outcome.stands:
+            return outcome.result
+        if outcome.context in unit.unsettled:
             return None
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
-        version = self.version  # what the call itself changes may matter to its next run
-        made = self._run_once(unit, this, args, context)
-        if not unit.inlinable:
-            return None  # it called itself: what that gave is not known here
-        if made is not None:
-            unit.results[key] = (version, made)
-        else:
-            unit.unsettled.add(context)
+        outcome.stands = True  # unless the call itself changes what it has read
+        made = self._run_once(unit, this, args, outcome)
+        if made is None or not unit.inlinable:
+            # What did not settle is joined; what called itself gave something that is not known here.
+            outcome.stands = False
+            if made is None:
+                unit.unsettled.add(outcome.context)
+            return None
+        outcome.result = made
         return made
 
-    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], context: int) -> Value | None:
+    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
         values = self.values
         saved = [values[register] for register in unit.registers]
-        outer, current = self.context, self.unit
+        outer, current, reader = self.context, self.unit, self.reader
         growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
         self.local = local.union(unit.registers)
-        self.context = context
+        self.context, self.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
         self.active.append(unit)
@@ -128,6 +137,7 @@ class Inlining(Writes):
             self._inlining -= 1
             self.active.pop()
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
+            self.reader = reader
             self.loaded, self.settled = loaded, settled
             for register, value in zip(unit.registers, saved, strict=True):
                 values[register] = value
@@ -139,10 +149,11 @@ class Inlining(Writes):
             self.loaded, self.settled, version = set(unit.parameters), True, self.version
             self.spend(len(unit.code))
             for instruction in unit.code:
-                if instruction[0] is Op.RETURN:
+                operation = instruction[0]
+                if operation is _RETURN:
                     self.write(unit.result, values[instruction[2]])
                 else:
-                    values[instruction[1]] = operations[instruction[0]](instruction)
+                    values[instruction[1]] = operations[operation](instruction)
             if not unit.stores or (self.settled and version == self.version):
                 return values[unit.result] or V_UNDEFINED
         return None
@@ -150,17 +161,17 @@ class Inlining(Writes):
 
 def _shape(value: Value) -> tuple[str, ...]:
     """Return what tells two arguments apart: constants by value, objects by where they were made."""
-    return tuple(
-        sorted(
-            atom
-            if type(atom) is str
-            else f"{atom.start}:{atom.kind}"
-            if isinstance(atom, HeapObject)
-            else atom.text
-            if type(atom) is Primitive
-            else atom.path
-            if isinstance(atom, Known)
-            else repr(atom)
-            for atom in value
-        )
-    )
+    if len(value) == 1:
+        (atom,) = value
+        return (_atom_shape(atom),)
+    return tuple(sorted(map(_atom_shape, value)))
+
+
+def _atom_shape(atom: Atom) -> str:
+    if type(atom) is str:
+        return atom
+    if type(atom) is Primitive:
+        return atom.text
+    if type(atom) is HeapObject:
+        return f"{atom.start}:{atom.kind}"
+    return atom.path if type(atom) is Known else repr(atom)

@@ -110,7 +110,7 @@ class Interpreter(FlowOperations):
                         self.revived.add(instruction[1])
                         self.values[instruction[1]] = V_U1
                         self._hand_over(instruction)
-                        self.enqueue(unit)
+                        self.feed(unit, instruction[1])
                         silent = True
             if not silent:
                 return
@@ -145,26 +145,46 @@ class Interpreter(FlowOperations):
         """Run a unit that has just been called, so that its caller goes on with what it gives."""
         if self.active or self._nested >= _MAX_NESTED:
             return
-        current = self.unit
+        current, reader, rerunning = self.unit, self.reader, self.rerunning
         self._nested += 1
         try:
             self._execute(unit)
         finally:
             self._nested -= 1
-            self.unit = current
+            self.unit, self.reader, self.rerunning = current, reader, rerunning
 
     def _execute(self, unit: Unit) -> None:
+        """Run what is to run of a unit, and what has the result of that as an operand."""
         self.unit = unit
         unit.queued = False
-        unit.executed = True
-        operations, values = self.operations, self.values
-        self.spend(len(unit.code))
-        for instruction in unit.code:
+        operations, values, code, dirty = self.operations, self.values, unit.code, unit.dirty
+        users: dict[int, list[int]] | None = None
+        self.rerunning = unit.executed
+        if unit.executed:
+            users = self.users_in(unit)
+        else:
+            unit.executed = True
+            self.places.update((code[index][1], (unit, index)) for index in range(len(code)))
+        index = dirty.find(1)
+        while index >= 0:
+            dirty[index] = 0
+            instruction = code[index]
+            self.reader = register = instruction[1]
+            self.spend()
             made = operations[instruction[0]](instruction)
-            values[instruction[1]] = made or (V_U1 if instruction[1] in self.revived else made)
+            if not made and register in self.revived:
+                made = V_U1
+            if users is None:
+                values[register] = made
+            elif made != values[register]:
+                values[register] = made
+                for user in users.get(register, ()):
+                    dirty[user] = 1
+            index = dirty.find(1, index + 1)
 
     def _escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
+        self.reader = target
         hidden = {"callee"} if target.kind == "arguments" else set[str]()  # it is the payload's own function
         visible = [
             value

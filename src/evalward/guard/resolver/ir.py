@@ -11,7 +11,7 @@ from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from evalward.guard.resolver.heap import HeapObject
+    from evalward.guard.resolver.heap import HeapObject, Outcome
     from evalward.guard.resolver.scope import Reference
     from evalward.guard.resolver.values import Value
 
@@ -62,6 +62,23 @@ class Op(IntEnum):
 Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
 
 
+def operands(instruction: Instruction) -> set[int]:
+    """Return the registers that an instruction reads, and perhaps some small numbers that are no registers.
+
+    Every number in it counts, wherever it stands and complemented or not (a spread operand), so that no operation has
+    to say which of its fields are registers: one too many costs a run, one too few would hide a change.
+    """
+    found: set[int] = set()
+    pending = [instruction[2], instruction[3], instruction[4]]
+    while pending:
+        part = pending.pop()
+        if type(part) is int:
+            found.add(part if part >= 0 else ~part)
+        elif type(part) is tuple:
+            pending.extend(part)
+    return found
+
+
 class Unit:
     """The code of one function, or of the payload's top level.
 
@@ -78,6 +95,7 @@ class Unit:
         "code",
         "constructor",
         "contexts",
+        "dirty",
         "executed",
         "function",
         "generator",
@@ -86,6 +104,7 @@ class Unit:
         "method",
         "name",
         "new_target",
+        "outcomes",
         "outer",
         "parameters",
         "queued",
@@ -93,13 +112,13 @@ class Unit:
         "registers",
         "rest",
         "result",
-        "results",
         "sent",
         "start",
         "stores",
         "strict",
         "this",
         "unsettled",
+        "users",
         "uses_arguments",
         "yielded",
     )
@@ -129,15 +148,19 @@ class Unit:
         self.stores = False
         self.contexts: set[int] = set()
         self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
-        self.results: dict[
-            tuple[int, Unit], tuple[int, Value]
-        ] = {}  # of inlined calls, by context and caller
+        self.outcomes: dict[
+            tuple[int, Value, tuple[Value, ...]], Outcome
+        ] = {}  # of inlined calls, by what they got
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False
         self.ran = False
         self.executed = False  # on its own registers, not only inlined
         self.calls = 0
+        self.dirty = bytearray()  # which instructions are to run (again), one byte each
+        self.users: dict[int, list[int]] | None = (
+            None  # by register, the instructions that have it as an operand
+        )
 
     def __repr__(self) -> str:
         return f"<unit {self.name or 'anonymous'}@{self.start}>"

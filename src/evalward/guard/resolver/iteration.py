@@ -31,6 +31,7 @@ class Iteration(Inlining):
 
     def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
         """Resolve a promise: what a thenable gives counts too."""
+        target.readers[self.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
                 self.put_element(container, self.awaited(value, start, end))
@@ -42,7 +43,7 @@ class Iteration(Inlining):
             if not isinstance(atom, HeapObject):
                 result = join(result, of(atom))
                 continue
-            atom.readers.add(self.unit)
+            atom.readers[self.reader] = None
             if atom.kind == "promise":
                 result = join(result, atom.elements)
                 if "then" not in atom.properties:
@@ -58,7 +59,7 @@ class Iteration(Inlining):
                 ways = (of(self.resolver(container)), of(self.resolver(container, rejects=True)))
                 self.call(then, of(atom), ways, start, end)
                 result = join(result, container.elements)
-                container.readers.add(self.unit)
+                container.readers[self.reader] = None
             result = join(result, of(atom))
         return result
 
@@ -90,7 +91,7 @@ class Iteration(Inlining):
             return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
         if not isinstance(atom, HeapObject):
             return self.get_element(atom, start)
-        atom.readers.add(self.unit)
+        atom.readers[self.reader] = None
         if atom.kind == "proxy":
             inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
             given = self.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)

@@ -146,23 +146,26 @@ class Operators(Coercion):
         right = self._primitives(right, start, end)
         if len(left) * len(right) > _MAX_PAIRS:
             return join(unresolved_text((left, right)), V_NUMBER)
-        result: Value = BOTTOM
+        if len(left) == len(right) == 1:
+            (one,), (other,) = left, right
+            return self._add_atoms(one, other)
+        found: set[Atom] = set()  # joined once: one by one takes the square of the time
         for one in left:
             for other in right:
-                result = join(result, self._add_atoms(one, other))
-        return result
+                found |= self._add_atoms(one, other)
+        return join(BOTTOM, frozenset(found))
 
     def _primitives(self, value: Value, start: int, end: int) -> Value:
         if len(value) == 1:
             (atom,) = value
             return value if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
-        result: Value = BOTTOM
+        found: set[Atom] = set()
         for atom in value:
-            made = (
-                of(atom) if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
-            )
-            result = join(result, made)
-        return result
+            if type(atom) is str or type(atom) is Primitive:
+                found.add(atom)
+            else:
+                found |= self.primitive(atom, start, end)
+        return value if len(found) == len(value) and found == value else join(BOTTOM, frozenset(found))
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
         if type(one) is str and type(other) is str:

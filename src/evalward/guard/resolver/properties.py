@@ -60,6 +60,8 @@ class Properties(Catalogued):
         self.spend(len(owner))
         if len(owner) == 1:
             (atom,) = owner
+            if type(atom) is HeapObject and name != "__proto__":
+                return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
@@ -174,14 +176,14 @@ class Properties(Catalogued):
             and not (target.escaped or target.extensible or target.getters or target.kind == "proxy")
         ):
             self.steps += 1
-            target.readers.add(self.unit)
+            target.readers[self.reader] = None
             return own
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
             self.steps += 1
-            current.readers.add(self.unit)
+            current.readers[self.reader] = None
             if current.escaped and not self._is_intact(current, name, start, end):
                 result = join(result, of(U1))
             found, certain = self._own(current, name, this, start, end)
@@ -205,6 +207,7 @@ class Properties(Catalogued):
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none."""
         if self._traps >= _MAX_TRAPS:
             return of(U1)
+        proxy.readers[self.reader] = None
         inner = proxy.properties.get("@@target", BOTTOM)
         result: Value = BOTTOM
         self._traps += 1

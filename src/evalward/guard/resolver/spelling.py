@@ -26,8 +26,19 @@ _LISTED = """
     action protocol
 """
 _NAMES = tuple(_LISTED.split())  # in lower case
-_KEYS = tuple(name for name in _NAMES if not name.startswith("data:"))
 _MIN_BEGINNING = 2
+# Looked up rather than compared with one name after another: one text in ten is asked about.
+_BEGINNINGS = frozenset(
+    name[:end]
+    for name in _NAMES
+    if not name.startswith("data:")
+    for end in range(_MIN_BEGINNING, len(name) + 1)
+)
+_CUT_SHORT = frozenset(
+    name[:end] for name in _NAMES if not name.startswith("data:") for end in range(_MIN_BEGINNING, len(name))
+)
+_LENGTHS = tuple(sorted({len(name) for name in _NAMES}))
+_ALL_NAMES = frozenset(_NAMES)
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
 _MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: no shorter beginning tells
@@ -36,25 +47,22 @@ _MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: no shorter beginning tells
 def is_elsewhere(prefix: str) -> bool:
     """Whether a text with this beginning certainly spells none of the names, nor one that objects inherit."""
     start = prefix.lower().lstrip("\0\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f ")
-    if not start or any(name.startswith(start) or start.startswith(name) for name in _NAMES):
-        return False
-    return not any(name.startswith(start) for name in _inherited())
+    return bool(start) and start not in _led_to() and not any(start[:end] in _ALL_NAMES for end in _LENGTHS)
 
 
 @cache
-def _inherited() -> tuple[str, ...]:
-    """Return the names that objects inherit, in lower case: a key that spells one reads a function."""
+def _led_to() -> frozenset[str]:
+    """Return every beginning of the names, and of those that objects inherit: such a key reads a function."""
     entries = load_catalogue().entries.items()
-    return tuple(
-        {name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members}
-    )
+    inherited = {
+        name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members
+    }
+    return frozenset(name[:end] for name in inherited.union(_NAMES) for end in range(1, len(name) + 1))
 
 
 def begins_name(texts: Iterable[str]) -> bool:
     """Whether one of the texts is a name or the beginning of one."""
-    return any(
-        len(text) >= _MIN_BEGINNING and any(name.startswith(text.lower()) for name in _KEYS) for text in texts
-    )
+    return any(text.lower() in _BEGINNINGS for text in texts)
 
 
 def begins_evaluation(texts: Iterable[str]) -> bool:
@@ -74,11 +82,7 @@ def _evaluating() -> tuple[str, ...]:
 def may_spell(pieces: Iterable[str]) -> bool:
     """Whether pieces that are put together look like a name taken apart: one begins it, or they are letters."""
     found = list(pieces)
-    if any(
-        len(piece) >= _MIN_BEGINNING
-        and any(name != piece.lower() and name.startswith(piece.lower()) for name in _KEYS)
-        for piece in found
-    ):
+    if any(piece.lower() in _CUT_SHORT for piece in found):
         return True
     return max(map(len, found), default=0) <= _MAX_PIECE and _letters(found) >= _MIN_LETTERS
 
@@ -100,4 +104,4 @@ def _letters(texts: Iterable[str]) -> int:
 
 def may_hold(texts: Iterable[str]) -> bool:
     """Whether a name stands in one of the texts, so that a part of it may be that name."""
-    return any(name in text.lower() for text in texts for name in _NAMES)
+    return any(name in lowered for lowered in map(str.lower, texts) for name in _NAMES)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.heap import HeapObject, Readers
+from evalward.guard.resolver.heap import HeapObject, Outcome, Readers
+from evalward.guard.resolver.ir import operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -20,9 +21,10 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.resolver.heap import Reader
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
     from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
@@ -86,6 +88,12 @@ class State:
         self.growth: dict[int, int] = {}
         self.queue: deque[Unit] = deque()
         self.unit: Unit = lowered.units[0]
+        self.reader: Reader = self.unit  # who reads what is read now
+        self.rerunning = False  # whether the unit has run before
+        self.places: dict[
+            int, tuple[Unit, int]
+        ] = {}  # of instructions that have run, by the register they write
+        self.fed: dict[int, Unit] = {}  # parameters, and the units whose instructions have them as operands
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
@@ -102,9 +110,9 @@ class State:
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
         self._converted_objects: set[HeapObject] = set()
-        # What an object gave as a primitive to a unit, and the version at which it did: as long as that stands, so
+        # What an object gave as a primitive to a reader, and the version at which it did: as long as that stands, so
         # does the result, and what the conversion calls has been called.
-        self._conversions: dict[tuple[Unit, HeapObject, str, int], tuple[int, Value]] = {}
+        self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
@@ -123,20 +131,59 @@ class State:
             raise AnalysisLimitError(self.budget)
 
     def enqueue(self, unit: Unit) -> None:
-        """Have a unit run (again)."""
+        """Have all of a unit run (again)."""
+        unit.dirty[:] = b"\x01" * len(unit.code)
+        self._queue(unit)
+
+    def _queue(self, unit: Unit) -> None:
         if not unit.queued:
             unit.queued = True
             self.queue.append(unit)
 
+    def wake(self, readers: Readers) -> None:
+        """Have the readers run again; each asks again if it still reads this."""
+        self.spend(len(readers) >> 4)
+        for reader in readers:
+            if type(reader) is int:
+                unit, index = self.places[reader]
+                unit.dirty[index] = 1
+                self._queue(unit)
+            elif isinstance(reader, Outcome):
+                reader.stands = False
+                self.wake(reader.readers)
+            elif isinstance(reader, HeapObject):
+                self.pending_escapes.append(reader)
+            elif not isinstance(reader, int):
+                self.enqueue(reader)
+        readers.clear()
+
+    def feed(self, unit: Unit, register: int) -> None:
+        """Have those instructions of a unit run again that have a register as an operand."""
+        if unit.executed:  # else all of it will run
+            for index in self.users_in(unit).get(register, ()):
+                unit.dirty[index] = 1
+                self._queue(unit)
+
+    @staticmethod
+    def users_in(unit: Unit) -> dict[int, list[int]]:
+        """Return the instructions of a unit by the registers that they have as operands."""
+        if unit.users is None:
+            users: dict[int, list[int]] = {}
+            for index, instruction in enumerate(unit.code):
+                for register in operands(instruction):
+                    users.setdefault(register, []).append(index)
+            unit.users = users
+        return unit.users
+
     def read(self, register: int) -> Value:
-        """Return a variable's value; the current unit runs again when it changes."""
+        """Return a variable's value; the current instruction runs again when it changes."""
         if register in self.local:
             self.loaded.add(register)
             return self.values[register]
         readers = self.readers.get(register)
         if readers is None:
             readers = self.readers[register] = Readers()
-        readers.add(self.unit)
+        readers[self.reader] = None
         return self.values[register]
 
     def write(self, register: int, value: Value) -> None:
@@ -161,8 +208,12 @@ class State:
                 self.settled = False
             return
         self.version += 1
-        for unit in self.readers.get(register, ()):
-            self.enqueue(unit)
+        readers = self.readers.get(register)
+        if readers:
+            self.wake(readers)
+        unit = self.fed.get(register)
+        if unit is not None:
+            self.feed(unit, register)
 
     def bounded(self, value: Value, *, force: bool = False) -> Value:
         """Return the value within the bounds on constants and objects; what is dropped becomes unknown."""
@@ -188,8 +239,14 @@ class State:
         self.version += 1
         if target.escaped and target not in self.pending_escapes[-1:]:
             self.pending_escapes.append(target)
-        for unit in target.readers:
-            self.enqueue(unit)
+        if target.readers:
+            self.wake(target.readers)
+
+    def extend(self, target: HeapObject) -> None:
+        """Note that an object has properties whose names are not known."""
+        if not target.extensible:
+            target.extensible = True
+            self.changed(target)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
@@ -234,6 +291,19 @@ class State:
         if new != target.items[index]:
             target.items[index] = new
             self.changed(target)
+
+    def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
+        """Note that an object may lack properties of these names."""
+        before = len(target.uncertain)
+        target.uncertain.update(names)
+        if len(target.uncertain) != before:
+            self.changed(target)
+
+    def settle_in(self, function: HeapObject, home: HeapObject) -> None:
+        """Note the object whose prototype is ``super`` in a method."""
+        if function.home is not home:
+            function.home = home
+            self.changed(function)
 
     def put_accessor(self, target: HeapObject, name: str, value: Value, *, setter: bool = False) -> None:
         """Join a function into a property's getter or setter."""

@@ -95,7 +95,7 @@ class UnknownKeys(Properties):
         pending, seen = [atom], {atom}
         while pending:
             current = pending.pop()
-            current.readers.add(self.unit)
+            current.readers[self.reader] = None
             result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
             for getter in current.getters.values():
                 result = join(result, self.call(getter, of(atom), (), start, end))
@@ -135,7 +135,7 @@ class UnknownKeys(Properties):
     def get_element(self, atom: Atom, start: int) -> Value:
         """Return a read by a numeric key: the join of the elements."""
         if isinstance(atom, HeapObject):
-            atom.readers.add(self.unit)
+            atom.readers[self.reader] = None
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
                 if name[:1] in _NUMERIC_START or name.startswith("@@ "):
@@ -187,7 +187,7 @@ class UnknownKeys(Properties):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
-            current.readers.add(self.unit)
+            current.readers[self.reader] = None
             for inner in current.properties.get("@@target", BOTTOM):  # a proxy
                 if inner not in seen:
                     result = join(result, self.get_unknown(inner, start, end))
@@ -255,7 +255,7 @@ class UnknownKeys(Properties):
             and not atom.escaped
             and "@@iterator" not in atom.properties
         ):
-            atom.readers.add(self.unit)
+            atom.readers[self.reader] = None
             if atom.exact and len(atom.items) <= MAX_ITEMS:
                 return atom.items
         return None

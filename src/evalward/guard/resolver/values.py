@@ -274,7 +274,12 @@ def join(left: Value, right: Value) -> Value:
     """Return the union; an unknown absorbs the constants of its type, and too many constants become one."""
     if left is right or right <= left:
         return left
-    joined = left | right if left else right
+    if left:
+        joined = left | right
+    elif len(right) == 1:
+        return right
+    else:
+        joined = right
     if len(joined) > MAX_STRINGS or not _ABSORBING.isdisjoint(joined):
         return widened(joined)
     return joined

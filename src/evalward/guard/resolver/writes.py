@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     HIDDEN,
     SELECTED,
     SELECTED_PROTOTYPE,
+    V_STRING,
     Host,
     Known,
     Primitive,
@@ -104,6 +105,7 @@ class Writes(Sinks):
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+        target.readers[self.reader] = None  # a setter may come later
         if target.escaped:
             self.leak(value, Flow.RETURN, start, end)
         if target.kind == "proxy":
@@ -114,7 +116,9 @@ class Writes(Sinks):
         for parent in target.prototype:
             self._inherited_setter(parent, target, name, value, start, end)
         if target.kind in {"array", "arguments"} and is_index(name):
-            if len(name) <= 5 and int(name) <= len(target.items) < MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
+            # What is appended by an instruction that has run before is appended in a loop: who knows how often.
+            room = len(target.items) + (not self.rerunning)
+            if len(name) <= 5 and int(name) < room <= MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
                 self.put_item(target, int(name), value)
             else:
                 self.inexact(target)
@@ -145,7 +149,7 @@ class Writes(Sinks):
                     self.sink(kind, value, start, end)
             if not isinstance(parent, HeapObject):
                 return
-            parent.readers.add(self.unit)
+            parent.readers[self.reader] = None
             if name in parent.setters:
                 self.call(parent.setters[name], of(target), (value,), start, end)
                 return
@@ -219,6 +223,7 @@ class Writes(Sinks):
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
+            atom.readers[self.reader] = None
             if atom.escaped:
                 self.leak(value, Flow.RETURN, start, end)
             for setter in atom.setters.values():
@@ -227,11 +232,10 @@ class Writes(Sinks):
                 self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
             if atom.kind == "array":
                 self.inexact(atom)
-            if not atom.extensible and (
-                atom.kind != "array" or (not numeric and self._holds_function(value))
-            ):
-                atom.extensible = True
-                self.changed(atom)
+                if not numeric:
+                    self.put(atom, "@@names", V_STRING)
+            if atom.kind != "array" or (not numeric and self._holds_function(value)):
+                self.extend(atom)
             self.put_element(atom, value)
             return
         if atom is HIDDEN:

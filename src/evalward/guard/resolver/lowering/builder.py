@@ -23,6 +23,7 @@ Work: TypeAlias = "int | Generator[Any, int, int]"
 LANGUAGE: Final = Language(tree_sitter_javascript.language())
 KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_kind_count)]
 _COMMENTS: Final = frozenset(i for i, name in enumerate(KINDS) if name in {"comment", "html_comment"})
+_COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
 
 
 class Builder:
@@ -30,6 +31,8 @@ class Builder:
 
     def __init__(self, source: bytes, *, module: bool, script: bool) -> None:
         self.source = source
+        self.handlers = self.handlers_by_kind()
+        self.commented = any(mark in source for mark in _COMMENT_MARKS)
         self.lowered = Lowered()
         top = Unit("", None, 0)
         top.strict = module
@@ -43,13 +46,14 @@ class Builder:
 
     @classmethod
     @cache
-    def handlers(cls) -> dict[int, Callable[[Any, Node], Work]]:
-        """Return the method for each node kind: ``lower_<kind>``."""
-        return {
-            kind: getattr(cls, f"lower_{name}")
+    def handlers_by_kind(cls) -> list[Callable[[Any, Node], Work]]:
+        """Return the method for each node kind: ``lower_<kind>``, or the one for what is not modelled."""
+        return [
+            getattr(cls, f"lower_{name}", cls.lower_unmodelled)
+            if LANGUAGE.node_kind_is_named(kind)
+            else cls.lower_unmodelled
             for kind, name in enumerate(KINDS)
-            if LANGUAGE.node_kind_is_named(kind) and hasattr(cls, f"lower_{name}")
-        }
+        ]
 
     def run(self, work: Work) -> int:
         """Run a generator and all that it yields to completion; an int is its own result."""
@@ -73,8 +77,7 @@ class Builder:
 
     def lower(self, node: Node) -> Work:
         """Return the register of an expression, or the generator that makes it; statements give ``undefined``."""
-        handler = self.handlers().get(node.kind_id)
-        return handler(self, node) if handler is not None else self.lower_unmodelled(node)
+        return self.handlers[node.kind_id](self, node)
 
     def lower_unmodelled(self, node: Node) -> Work:
         """Evaluate the children and make the result unknown, with all that they reach (the havoc rule)."""
@@ -117,8 +120,10 @@ class Builder:
 
     def name(self, node: Node) -> str:
         """Return an identifier's name with its escapes decoded."""
-        text = literals.identifier(self.text(node))
-        return f"@@{text}" if text.startswith("#") else text  # no string key is a private name
+        text = self.source[node.start_byte : node.end_byte].decode()
+        if "\\" in text:
+            text = literals.identifier(text)
+        return f"@@{text}" if text[:1] == "#" else text  # no string key is a private name
 
     def reference(self, name: str) -> Reference:
         """Return a use of a name in the current scope, to be resolved at the end."""
@@ -156,9 +161,10 @@ class Builder:
             target.global_vars.add(name)
         return target.names.setdefault(name, register)
 
-    @staticmethod
-    def children(node: Node) -> list[Node]:
+    def children(self, node: Node) -> list[Node]:
         """Return the named children that are not comments."""
+        if not self.commented:
+            return node.named_children
         return [child for child in node.named_children if child.kind_id not in _COMMENTS]
 
     @staticmethod

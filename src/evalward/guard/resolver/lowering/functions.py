@@ -147,6 +147,7 @@ class Functions(Patterns):
         static = self.new_unit(f"{name} static", node)
         instance.method = static.method = True
         constructor: int | None = None
+        keys: list[int] = []  # of fields, which other units read: the class has them as operands
         members: list[tuple[bool, str, str | int, int]] = []
         for child in self.children(body) if body is not None else []:
             is_static = any(part.type == "static" for part in child.children)
@@ -157,13 +158,15 @@ class Functions(Patterns):
                 else:
                     members.append((is_static, kind, key, register))
             elif child.type == "field_definition":
-                yield self._field(child, static if is_static else instance)
+                keys.append((yield self._field(child, static if is_static else instance)))
             elif child.type == "class_static_block":
                 yield self._static_block(child, static)
             else:
                 yield self.lower_unmodelled(child)
         self.unit.strict = was_strict
-        return self.emit(Op.CLASS, node, (name, parent, constructor), tuple(members), (instance, static))
+        return self.emit(
+            Op.CLASS, node, (name, parent, constructor, tuple(keys)), tuple(members), (instance, static)
+        )
 
     def _field(self, node: Node, unit: Unit) -> Work:
         property_node = node.child_by_field_name("property")
@@ -175,7 +178,7 @@ class Functions(Patterns):
         this = self.emit(Op.THIS, node, unit)
         self.emit(Op.SET, node, this, key, value)
         self.unit, self.scope = saved
-        return self.undefined
+        return key if isinstance(key, int) else self.undefined
 
     def _static_block(self, node: Node, unit: Unit) -> Work:
         body = node.child_by_field_name("body")

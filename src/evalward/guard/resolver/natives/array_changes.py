@@ -41,7 +41,7 @@ def mutate(run: Calls, value: Value, added: Value) -> None:
                     run, frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom), added
                 )
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
-                atom.extensible = True
+                run.extend(atom)
                 run.put_element(atom, atom.everything())
             if atom.kind == "arguments":  # each parameter may now hold what another did
                 run.put_element(atom, atom.contents())

@@ -212,7 +212,7 @@ def _join(run: Calls, call: Call) -> Value:
         if not isinstance(atom, HeapObject):
             result = join(result, V_STRING)
             continue
-        atom.readers.add(run.unit)
+        atom.readers[run.reader] = None
         for separator in separators:
             made = run.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
             result = join(result, made)

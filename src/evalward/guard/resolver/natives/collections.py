@@ -51,7 +51,7 @@ def contents(run: Calls, value: Value) -> Value:
     result: Value = BOTTOM
     for atom in value:
         if isinstance(atom, HeapObject):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             result = join(result, join(atom.contents(), V_U1) if atom.escaped else atom.contents())
         else:
             result = join(result, run.get_element(atom, 0))
@@ -63,7 +63,7 @@ def keys(run: Calls, value: Value) -> Value:
     result: Value = BOTTOM
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"map", "weakmap"}:
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             result = join(result, atom.properties.get("@@keys", BOTTOM))
             result = join(result, V_U1 if atom.escaped else BOTTOM)
         else:
@@ -130,7 +130,7 @@ def _next(run: Calls, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             if atom.unit is not None:
                 run.write(atom.unit.sent, call.arg(0))
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             run.put(made, "value", join(contents(run, of(atom)), atom.properties.get("@@returned", BOTTOM)))
     run.put(made, "value", join(call.arg(0) if not call.path.endswith("next") else BOTTOM, V_UNDEFINED))
     run.put(made, "done", V_BOOLEAN)

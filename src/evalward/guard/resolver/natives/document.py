@@ -74,7 +74,7 @@ def _object_url(run: Calls, call: Call) -> Value:
     result = V_STRING
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             result = join(result, atom.properties.get("@@markup", BOTTOM))
     return result
 
@@ -125,7 +125,7 @@ def _listener(run: Calls, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
     made = run.instance("Event.prototype", call.start)
-    run.patches.readers.add(run.unit)
+    run.patches.readers[run.reader] = None
     event = join(made, run.patches.properties.get(_DISPATCHED, BOTTOM))
     for atom in made:  # a dispatched one is given no target here: the host holds it
         if isinstance(atom, HeapObject):
@@ -157,7 +157,7 @@ def _event(run: Calls, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             for source in call.arg(1):
                 if isinstance(source, HeapObject):
-                    source.readers.add(run.unit)
+                    source.readers[run.reader] = None
                     for name, value in source.properties.items():
                         run.put(atom, name, value - V_GLOBAL)  # `view` is among what every event has
     return made

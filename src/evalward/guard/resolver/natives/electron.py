@@ -75,7 +75,7 @@ def _settled(run: Calls, atom: object) -> dict[str, Value] | None:
     """Return an object's properties when there are no others."""
     if not isinstance(atom, HeapObject) or atom.kind != "object":
         return None
-    atom.readers.add(run.unit)
+    atom.readers[run.reader] = None
     if atom.escaped or atom.extensible or atom.prototype or atom.getters:
         return None
     return atom.properties

@@ -63,7 +63,9 @@ def bind(run: Calls, call: Call) -> Value:
         function = join(function, made.bound[0])
         old = made.bound[1]
         args = tuple(join(a, old[i] if i < len(old) else BOTTOM) for i, a in enumerate(args))
-    made.bound = (function, args)
+    if made.bound != (function, args):
+        made.bound = (function, args)
+        run.changed(made)
     run.put(made, "name", V_UNDEFINED)
     return of(made)
 

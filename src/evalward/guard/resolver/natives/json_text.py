@@ -52,7 +52,7 @@ def _json_parse(run: Calls, call: Call) -> Value:
         reviver = call.arg(1)
         run.use(reviver, Flow.CALLBACK, call.start, call.end)
         holder = run.allocate("object", call.start, "holder")
-        holder.extensible = True
+        run.extend(holder)
         run.put_element(holder, made)
         keys = V_STRING if texts is not None else of(TEXT)
         revived: Value = BOTTOM
@@ -64,7 +64,8 @@ def _json_parse(run: Calls, call: Call) -> Value:
             for atom in inside:
                 if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
                     run.inexact(atom)
-                    atom.extensible = atom.extensible or atom.kind == "object"
+                    if atom.kind == "object":
+                        run.extend(atom)
                     run.put_element(atom, result)
             if result <= revived and reachable(run, made) == inside:
                 break
@@ -103,7 +104,7 @@ def reachable(run: Calls, value: Value) -> Value:
     seen = set(pending)
     while pending:
         target = pending.pop()
-        target.readers.add(run.unit)
+        target.readers[run.reader] = None
         run.spend()
         inside = target.everything()
         result = join(result, inside)
@@ -206,7 +207,7 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
         or atom.uncertain
     ):
         return _UNKNOWN
-    atom.readers.add(run.unit)
+    atom.readers[run.reader] = None
     run.spend(len(atom.properties) + len(atom.items))
     if atom.kind == "array" and atom.exact and not atom.properties:
         made = [_document(run, item, depth + 1) for item in atom.items]

@@ -66,7 +66,7 @@ def wrap(run: Calls, made: HeapObject, primitive: Value) -> None:
                     made.uncertain.add(str(index))
                 run.put(made, str(index), of(character))
         if atom in STRING_UNKNOWNS or (type(atom) is str and len(atom) > _MAX_WRAPPED):
-            made.extensible = True
+            run.extend(made)
             run.put_element(made, of(atom) if atom in STRING_UNKNOWNS else V_STRING)
 
 
@@ -108,7 +108,7 @@ def contents(run: Calls, value: Value, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in value:
         if isinstance(atom, HeapObject):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             result = join(result, atom.everything())
             for getter in atom.getters.values():
                 result = join(result, run.call(getter, of(atom), (), call.start, call.end))
@@ -136,7 +136,7 @@ def _values(run: Calls, call: Call) -> Value:
             and not atom.uncertain
             and exact
         ):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):
                 run.inexact(made)
@@ -160,7 +160,7 @@ def _entries(run: Calls, call: Call) -> Value:
             and not atom.escaped
             and not atom.uncertain
         ):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             names = ordered_names(atom)
             if made.items and len(made.items) != len(names):
                 run.inexact(made)
@@ -196,7 +196,7 @@ def _put_entry(run: Calls, target: HeapObject, key: Value, value: Value, call: C
     for name in resolved.names:
         run.put(target, name, value)
     if resolved.unknown or resolved.numeric:
-        target.extensible = True
+        run.extend(target)
         run.put_element(target, value)
 
 
@@ -206,7 +206,7 @@ def _group_by(run: Calls, call: Call) -> Value:
     run.inexact(array)
     element = run.iterated(call.arg(0), None, call.start, call.end)
     run.put_element(array, element)
-    made.extensible = True
+    run.extend(made)
     run.put_element(made, of(array))
     run.call(call.arg(1), V_UNDEFINED, (element,), call.start, call.end)
     made.prototype = of(known("Object.prototype"))

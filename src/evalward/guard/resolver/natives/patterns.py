@@ -98,7 +98,7 @@ def _replace(run: Calls, call: Call) -> Value:
         match = V_STRING if not _pattern(call.arg(0)) else part_of(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
         groups = run.allocate("object", call.start, "groups")
-        groups.extensible = True
+        run.extend(groups)
         run.put_element(groups, match)
         more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
         made = run.call(functions, V_UNDEFINED, args, call.start, call.end, more)
@@ -171,7 +171,7 @@ def _exec(run: Calls, call: Call) -> Value:
     )
     run.put_element(array, join(part_of(text), V_UNDEFINED))
     groups = run.allocate("object", call.start, "groups")
-    groups.extensible = True
+    run.extend(groups)
     run.put_element(groups, part_of(text))
     run.put(array, "groups", of(groups))
     run.put(array, "index", V_NUMBER)

@@ -17,13 +17,13 @@ def _proxy(run: Calls, call: Call) -> Value:
     """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
     made = run.allocate("proxy", call.start)
     target, handler = call.arg(0), call.arg(1)
-    made.extensible = True
+    run.extend(made)
     run.put(made, "@@target", target)
     run.put(made, "@@handler", handler)
     run.put_element(made, join(target, V_U1))
     for atom in target:
         if isinstance(atom, HeapObject):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             run.put_element(made, atom.everything())
         elif type(atom) is Known and atom.label is not None:
             run.leak(of(atom), Flow.ARGUMENT, call.start, call.end)
@@ -33,7 +33,7 @@ def _proxy(run: Calls, call: Call) -> Value:
             run.leak(target, Flow.ARGUMENT, call.start, call.end)
             run.put_element(made, V_U1)
             continue
-        atom.readers.add(run.unit)  # a trap may be put on the handler later
+        atom.readers[run.reader] = None  # a trap may be put on the handler later
         traps = atom.everything()
         for name, trap in list(atom.properties.items()):
             result = run.call(

@@ -93,7 +93,7 @@ def _descriptor(run: Calls, call: Call, owner: Value, key: Value, tag: str) -> V
     run.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
     for name in ("writable", "enumerable", "configurable"):
         run.put(made, name, V_BOOLEAN)
-    made.uncertain.update(made.properties)  # data or an accessor: four of the six
+    run.doubt(made, made.properties)  # data or an accessor: four of the six
     run.put(made, "set", join(join(getters, V_U1), _setters(run, call, owner, key)))
     result = of(made)
     for atom in owner:
@@ -127,7 +127,7 @@ def _get_own_property_descriptor(run: Calls, call: Call) -> Value:
 
 def _get_own_property_descriptors(run: Calls, call: Call) -> Value:
     made = run.allocate("object", call.start, "descriptors")
-    made.extensible = True
+    run.extend(made)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             for name in [*atom.properties, *atom.getters]:
@@ -214,7 +214,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
             and not atom.uncertain
             and atom.kind == "object"
         ):
-            atom.readers.add(run.unit)
+            atom.readers[run.reader] = None
             names.extend(ordered_names(atom))
         else:
             certain = False

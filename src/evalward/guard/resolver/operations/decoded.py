@@ -39,6 +39,7 @@ class DecodedCalls(Names):
         inside = given = BOTTOM
         for atom in owner:
             if isinstance(atom, HeapObject):
+                atom.readers[self.reader] = None
                 inside = join(inside, atom.contents())
                 self.resume(atom, args[0] if args else BOTTOM)
             elif type(atom) is Known and self.catalogue.get(atom.path).callable:
@@ -50,7 +51,7 @@ class DecodedCalls(Names):
         callbacks: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject):
-                atom.readers.add(self.unit)
+                atom.readers[self.reader] = None
                 held = of(atom) if atom.callable else atom.everything()
                 callbacks = join(
                     callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)

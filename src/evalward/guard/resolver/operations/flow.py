@@ -83,7 +83,7 @@ class FlowOperations(Makers):
     def op_omit(self, instruction: Instruction) -> Value:
         target = self.allocate("object", instruction[5])
         self.copy_properties(target, self.values[instruction[2]], instruction[5], instruction[6])
-        target.uncertain.update(key for key in instruction[3] if type(key) is str)
+        self.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
     def op_keys(self, instruction: Instruction) -> Value:
@@ -128,7 +128,7 @@ class FlowOperations(Makers):
         result: Value = BOTTOM
         for atom in value:
             if isinstance(atom, HeapObject):
-                atom.readers.add(self.unit)
+                atom.readers[self.reader] = None
                 result = join(result, atom.properties.get("@@returned", BOTTOM))
         return result
 

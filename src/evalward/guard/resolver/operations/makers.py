@@ -85,14 +85,14 @@ class Makers(Members):
     ) -> None:
         for atom in value:
             if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.method:
-                atom.home = target
+                self.settle_in(atom, target)
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
             resolved = self.key(self.values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
-                target.extensible = True
+                self.extend(target)
                 self.put_element(
                     target, self.call(value, of(target), (), start, end) if kind == "get" else value
                 )
@@ -118,7 +118,7 @@ class Makers(Members):
         """Copy own enumerable properties, as a spread and ``Object.assign`` do."""
         for atom in source:
             if isinstance(atom, HeapObject):
-                atom.readers.add(self.unit)
+                atom.readers[self.reader] = None
                 for name, value in list(atom.properties.items()):
                     if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
@@ -133,10 +133,10 @@ class Makers(Members):
                     self.put_or_add(target, str(index), item)
                 for parent in atom.prototype:
                     if type(parent) is Known and self.catalogue.get(parent.path).element != "unknown":
-                        target.extensible = True
+                        self.extend(target)
                         self.put_element(target, self.get_element(atom, start))
                 if atom.elements or atom.escaped:
-                    target.extensible = True
+                    self.extend(target)
                     self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
             elif type(atom) is Known and atom.label is not None:
                 self.use(of(atom), Flow.ARGUMENT, start, end)
@@ -145,7 +145,7 @@ class Makers(Members):
                     self.put_or_add(target, str(index), of(character))
             elif type(atom) is not Primitive:
                 copied = self.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
-                target.extensible = True
+                self.extend(target)
                 self.put_element(target, copied)
 
     def put_or_add(self, target: HeapObject, name: str, value: Value) -> None:
@@ -171,7 +171,7 @@ class Makers(Members):
         return of(unit.function)
 
     def op_class(self, instruction: Instruction) -> Value:
-        _, _, (name, parent, constructor), members, (instance, static), start, end = instruction
+        _, _, (name, parent, constructor, _), members, (instance, static), start, end = instruction
         target = self.allocate("class", start)
         prototype = self.allocate("object", start, "prototype")
         self.put(target, "prototype", of(prototype))
@@ -189,7 +189,7 @@ class Makers(Members):
             self.put(target, "@@constructor", self.values[constructor])
             for atom in self.values[constructor]:
                 if isinstance(atom, HeapObject):
-                    atom.home = prototype
+                    self.settle_in(atom, prototype)
         for is_static, kind, key, register in members:
             self._define_member(
                 target if is_static else prototype, kind, key, self.values[register], start, end
@@ -221,9 +221,10 @@ class Makers(Members):
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
                 return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
-        atom.readers.add(self.unit)
+        atom.readers[self.reader] = None
         names = frozenset(
             name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
         )
         others = V_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
+        others = join(others, atom.properties.get("@@names", BOTTOM))
         return join(names, join(others, V_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))

@@ -47,12 +47,12 @@ class Members(DecodedCalls):
             return result or V_UNDEFINED
         if key == "constructor":
             made = self.get(owner, key, instruction[5], instruction[6])
-            self.constructors.add(instruction[1])
+            self._asks_constructor(instruction[1])
             return self.relabelled(made) if instruction[2] in self.constructors else made
         if type(key) is str:
             return self.get(owner, key, instruction[5], instruction[6])
         if "constructor" in self.values[key]:
-            self.constructors.add(instruction[1])
+            self._asks_constructor(instruction[1])
             made = self.get_computed(
                 owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
             )
@@ -60,6 +60,12 @@ class Members(DecodedCalls):
         return self.get_computed(
             owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
         )
+
+    def _asks_constructor(self, register: int) -> None:
+        """Note that a register holds what was read by the name ``constructor``."""
+        if register not in self.constructors:
+            self.constructors.add(register)
+            self.feed(self.unit, register)
 
     def op_set(self, instruction: Instruction) -> Value:
         super_unit = self.lowered.supers.get(instruction[2])
@@ -83,9 +89,10 @@ class Members(DecodedCalls):
         )
         for atom in owner:
             if isinstance(atom, HeapObject):
-                atom.uncertain.update(names)
+                self.doubt(atom, names)
                 if type(key) is not str:
-                    atom.uncertain.update(atom.properties)
+                    atom.readers[self.reader] = None
+                    self.doubt(atom, atom.properties)
                 self.inexact(atom)
             elif type(atom) is Known and atom.label is not None and atom.path != "globalThis":
                 self.report(atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed")
@@ -211,6 +218,8 @@ class Members(DecodedCalls):
         _, _, unit, registers, _, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         function = unit.function
+        if function is not None:
+            function.readers[self.reader] = None
         home = function.home if function is not None else None
         owner = (
             next((a for a in home.properties.get("constructor", BOTTOM) if isinstance(a, HeapObject)), None)

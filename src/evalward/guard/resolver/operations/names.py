@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.constructions import Constructions
+from evalward.guard.resolver.heap import Readers
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -31,9 +32,19 @@ class Names(Constructions):
 
     def op_load(self, instruction: Instruction) -> Value:
         reference: Reference = instruction[2]
-        result = self.read(reference.register) if reference.register >= 0 else BOTTOM
+        register = reference.register
         if not reference.is_global:
-            return result
+            if (
+                register in self.local
+            ):  # as `read` does, without a call: two instructions in five are this one
+                self.loaded.add(register)
+            else:
+                readers = self.readers.get(register)
+                if readers is None:
+                    readers = self.readers[register] = Readers()
+                readers[self.reader] = None
+            return self.values[register]
+        result = self.read(register) if register >= 0 else BOTTOM
         name = reference.name
         if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
             return result if not reference.implicit else join(result, of(host(name)))
@@ -64,7 +75,7 @@ class Names(Constructions):
 
     def global_value(self, name: str) -> Value:
         """Return what the payload itself put on the global object under a name."""
-        self.global_object.readers.add(self.unit)
+        self.global_object.readers[self.reader] = None
         result = self.global_object.properties.get(name, BOTTOM)
         register = self.lowered.global_registers.get(name)
         return join(result, self.read(register)) if register is not None else result
@@ -79,7 +90,7 @@ class Names(Constructions):
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
         holder = self.arguments_of(unit)
-        holder.readers.add(self.unit)
+        holder.readers[self.reader] = None
         if not unit.strict:
             written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
@@ -131,7 +142,10 @@ class Names(Constructions):
 
     def op_super(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
-        home = unit.function.home if unit.function is not None else None
+        if unit.function is None:
+            return V_U1
+        unit.function.readers[self.reader] = None
+        home = unit.function.home
         return self.prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
