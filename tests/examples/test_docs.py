@@ -20,7 +20,7 @@ SHOWN = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the files of the page, made as it says."""
-    sink, tool, server, client = BLOCKS
+    sink, tool, server, client, *_ = BLOCKS
     (manifest,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "manifest.yaml").write_text(manifest, encoding="utf-8")
     (tmp_path / "server.py").write_text(sink + tool + server, encoding="utf-8")
