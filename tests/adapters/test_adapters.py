@@ -41,9 +41,16 @@ ENVELOPES: dict[str, dict[str, Any]] = {
     ),
     "mixed": error_envelope(
         Code.INVALID_INPUT,
-        "„quoted“ 😀 \u2028 \x7f \"",
+        '„quoted“ 😀 \u2028 \x7f "',
         meta=META,
-        details={"\U0001f600": 1, "\ufffd": 2, "10": [3, {"9": None, "Z": True}], "9": 4, "é": -5.25, "_": {}},
+        details={
+            "\U0001f600": 1,
+            "\ufffd": 2,
+            "10": [3, {"9": None, "Z": True}],
+            "9": 4,
+            "é": -5.25,
+            "_": {},
+        },
     ),
     "overloaded": error_envelope(Code.OVERLOADED, "The service has no room for another request.", meta=META),
     "internal": error_envelope(Code.INTERNAL, "The request could not be judged.", meta=META),
