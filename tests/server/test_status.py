@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from google.rpc import error_details_pb2, status_pb2
+from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
 from evalward.errors import REGISTRY, Code, Meta, Provenance, Repair, error_envelope
 from evalward.server.status import rich_status
