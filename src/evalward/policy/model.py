@@ -223,6 +223,10 @@ class Policy(_Section):
             section["profile"] = None
         return Policy.model_validate(data)
 
+    def with_ruleset(self, ruleset: int) -> Policy:
+        """Return a copy that pins ``ruleset``, at most the one after this release's."""
+        return Policy.model_validate({**self.model_dump(), "ruleset": ruleset})
+
     def rules_for(
         self,
         target: Target,
