@@ -5,13 +5,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from log_lines import ALLOW as RECORD
 from log_lines import START, lines
 
-from evalward.audit import AuditLog, AuditSink, AuditUnavailable, NullAuditLog
+from evalward.audit import AuditLog, AuditSink, AuditUnavailable, Durability, NullAuditLog
 
 
 @pytest.fixture
@@ -93,6 +94,29 @@ def test_threads_share_one_sequence_without_gaps(log: AuditLog, path: Path) -> N
     for thread in threads:
         thread.join()
     assert [line["seq"] for line in lines(path)] == list(range(1, 401))
+
+
+def test_records_that_come_together_are_written_together_and_made_to_last_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    write, sync = os.write, os.fdatasync
+
+    def written(descriptor: int, data: bytes) -> int:
+        calls.append("write")
+        return write(descriptor, data)
+
+    def synced(descriptor: int) -> None:
+        calls.append("sync")
+        sync(descriptor)
+
+    with AuditLog.open(path, durability=Durability.DISK) as log, monkeypatch.context() as patch:
+        patch.setattr(os, "write", written)
+        patch.setattr(os, "fdatasync", synced)
+        log.append(*[replace(RECORD, decision_id=f"d{number}") for number in range(300)])
+        log.append()
+    assert calls == ["write", "sync"]
+    assert [line["decision_id"] for line in lines(path)] == [f"d{number}" for number in range(300)]
 
 
 def test_a_relative_path_survives_a_change_of_directory(

@@ -1,12 +1,14 @@
 """Whatever a sink takes of each write, what was acknowledged is there and the chain is whole."""
 
 import errno
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from log_lines import ALLOW
 
-from evalward.audit import AuditKey, AuditLog, AuditRecord, AuditUnavailable, Kind, Outcome
+from evalward.audit import AuditKey, AuditLog, AuditUnavailable
 from evalward.audit.read import records
 from evalward.audit.sink import Tail, failure_of
 from evalward.audit.verify import verify
@@ -47,23 +49,46 @@ class FickleSink:
         pass
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(0, 1_600)), max_size=12))
+@given(
+    st.lists(st.one_of(st.none(), st.integers(0, 1_600)), max_size=12),
+    st.lists(st.integers(1, 4), min_size=14, max_size=14),
+)
 def test_no_run_of_short_writes_breaks_the_chain_or_loses_what_was_acknowledged(
-    takes: list[int | None],
+    takes: list[int | None], sizes: list[int]
 ) -> None:
     sink = FickleSink(takes)
-    acknowledged = []
+    acknowledged, withheld = [], []
     with AuditLog(sink, key=KEY) as log:
-        for number in range(14):
-            record = AuditRecord(kind=Kind.DECISION, outcome=Outcome.ALLOW, decision_id=f"d{number}")
+        for call, size in enumerate(sizes):
+            names = [f"d{call}.{number}" for number in range(size)]
             try:
-                log.append(record)
+                log.append(*[replace(ALLOW, decision_id=name) for name in names])
             except AuditUnavailable:
-                continue
-            acknowledged.append(f"d{number}")
+                withheld += names
+            else:
+                acknowledged += names
         log.append(ALLOW)
         head = log.head
     found = verify([("log", sink.data)], key=KEY, expect_head=head)
-    written = [record["decision_id"] for record in records(sink.data) if record["kind"] == "decision"]
     assert found.fault is None, found.text
-    assert written == [*acknowledged, "d1"]
+    written = [*records(sink.data)]
+    decided = [record["decision_id"] for record in written if record["kind"] == "decision"]
+    gaps = [record for record in written if record["kind"] == "gap"]
+    beyond = [name for name in decided if name in withheld]
+    assert [name for name in decided if name not in withheld] == [*acknowledged, "d1"]
+    assert sum(gap["unacknowledged"] for gap in gaps) == len(beyond)
+    assert sum(gap["unrecorded"] for gap in gaps) == len(withheld) - len(beyond)
+
+
+def test_a_line_that_lacks_only_its_newline_is_no_record() -> None:
+    sink = FickleSink([])
+    with AuditLog(sink, key=KEY) as log:
+        log.append(ALLOW)
+    cut = FickleSink([len(sink.data) - 1])
+    with AuditLog(cut, key=KEY) as log:
+        with pytest.raises(AuditUnavailable, match="cut short"):
+            log.append(ALLOW)
+        log.append(replace(ALLOW, decision_id="d2"))
+    found = verify([("log", cut.data)], key=KEY)
+    assert found.fault is None, found.text
+    assert [record.get("decision_id") for record in records(cut.data)] == [None, None, "d2"]

@@ -94,8 +94,10 @@ def over_grpc(tmp_path: Path) -> Iterator[Answer]:
 def test_the_envelope_is_as_it_was(name: str, road: str, request: pytest.FixtureRequest) -> None:
     answer: Answer = request.getfixturevalue(road)
 
-    envelope = json.loads(answer(name))
+    sent = answer(name)
+    envelope = json.loads(sent)
 
+    assert sent == canonical_json(envelope)
     assert envelope["_meta"]["elapsed_ms"] >= 0
     assert len(envelope["_meta"]["decision_id"]) == 32
     envelope["_meta"] |= {"elapsed_ms": 0, "decision_id": "0" * 32}

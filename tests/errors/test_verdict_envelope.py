@@ -147,7 +147,7 @@ def test_every_denial_has_a_message_and_the_hash(code: Code) -> None:
 
 def test_guard_message_and_details_are_kept() -> None:
     verdict = deny(
-        Code.EVAL_SYNTAX_ERROR, message="Unclosed string.", details={"node": "string"}, location=PLACE
+        Code.EVAL_SYNTAX_ERROR, message="Unclosed string.", details=(("node", "string"),), location=PLACE
     )
     envelope = envelope_of(verdict)
     assert envelope["error"] == "Unclosed string."

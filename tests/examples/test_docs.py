@@ -17,11 +17,22 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SHOWN = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 
-def run(program: str, tmp_path: Path) -> str:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with the files of the page, made as it says."""
+    sink, tool, server, client, *_ = BLOCKS
+    (manifest,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "manifest.yaml").write_text(manifest, encoding="utf-8")
+    (tmp_path / "server.py").write_text(sink + tool + server, encoding="utf-8")
+    (tmp_path / "try.py").write_text(client, encoding="utf-8")
+    return tmp_path
+
+
+def printed(folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=os.environ | {"XDG_STATE_HOME": str(tmp_path)},
+        [sys.executable, "try.py"],
+        cwd=folder,
+        env=os.environ | {"HOME": str(folder)},
         capture_output=True,
         text=True,
         check=False,
@@ -31,19 +42,21 @@ def run(program: str, tmp_path: Path) -> str:
     return done.stdout
 
 
-def test_the_sink_and_the_tool_of_the_page_work(tmp_path: Path) -> None:
-    sink, tool, _ = BLOCKS
-    asked = """
-import asyncio
-print(asyncio.run(eval_renderer("document.title")))
-"""
-
-    assert run(sink + tool + asked, tmp_path) == "ran (document.title\n)\n"
+def test_the_files_of_the_page_print_what_it_shows(folder: Path) -> None:
+    assert [printed(folder)] == SHOWN
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_the_client_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
-    assert [run(BLOCKS[-1], tmp_path)] == SHOWN
+def test_with_the_example_in_their_place_the_page_answers(folder: Path) -> None:
+    client = folder / "try.py"
+    text = client.read_text(encoding="utf-8")
+    client.write_text(text.replace('"server.py"', repr(str(ROOT / "examples/python/server.py"))), "utf-8")
+
+    first, *rest = printed(folder).splitlines()
+
+    assert first == '"Evalward example"'
+    assert f"`{first}`" in PAGE
+    assert rest == SHOWN[0].splitlines()[2:]
 
 
 def test_the_manifest_of_the_page_is_a_part_of_the_examples() -> None:

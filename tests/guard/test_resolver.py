@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +19,10 @@ from evalward.errors.registry import Code
 from evalward.guard import judge
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.rules import Limits, Rules
-from evalward.guard.target import Profile, Target
+from evalward.guard.target import Profile, Shape, Target
 
 CORPUS = Path(__file__).parents[2] / "corpus"
+SINK_ARGUMENTS = yaml.safe_load((Path(__file__).parent / "data/sink-arguments.yaml").read_text("utf-8"))
 TOKEN = re.compile(r"[A-Za-z_$][\w$]*|\d+|'[^'\n]*'|\s+|.", re.DOTALL)
 SHORT = [case for case in load_cases([CORPUS / "escapes"]) if len(case.code) < 400]
 WORDS = sorted({token for case in SHORT for token in TOKEN.findall(case.code) if re.match(r"[\w'$]", token)})
@@ -54,6 +56,19 @@ def test_whatever_names_are_exchanged_it_ends_without_an_exception_and_answers_a
     assert first == again
     if first.code is Code.EVAL_ANALYSIS_LIMIT and first.limit is not None and first.limit[0] == "steps":
         assert first.limit[1] == 20_000
+
+
+@pytest.mark.parametrize("case", SINK_ARGUMENTS, ids=lambda case: case["code"])
+def test_the_arguments_of_the_sink_are_what_it_binds(case: dict[str, str]) -> None:
+    verdict = judge(
+        case["code"].encode(),
+        target=Target(case["target"]),
+        shape=Shape.ASYNC_BODY,
+        rules=Rules(allowed=True, profile=Profile.BALANCED),
+    )
+
+    assert verdict.construct == case.get("construct")
+    assert verdict.allowed is ("construct" not in case)
 
 
 def test_a_program_past_the_budget_of_steps_is_denied_with_the_limit_named() -> None:

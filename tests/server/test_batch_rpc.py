@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import grpc
 import pytest
 
 from evalward.guard import judge
+from evalward.server.batch import CHUNK
 from evalward.server.lifecycle import Settings
 from evalward.v1 import evalward_pb2 as pb
 
@@ -108,6 +110,69 @@ def test_without_an_audit_record_no_item_is_allowed(start: Start, ask: Ask) -> N
     response = running.stub.ValidateBatch(pb.ValidateBatchRequest(items=[ask(b"a"), ask(b"block")]))
 
     assert statuses(response) == [(0, "FAILED", "AUDIT_UNAVAILABLE"), (1, "FAILED", "EVAL_BLOCKED_CONSTRUCT")]
+
+
+def test_behind_an_allow_that_lacks_its_record_a_batch_stops_too(start: Start, ask: Ask) -> None:
+    running = start()
+    running.log.unlink()
+
+    response = running.stub.ValidateBatch(
+        pb.ValidateBatchRequest(items=[ask(b"a"), ask(b"b"), ask(b"block")], stop_on_first=True)
+    )
+
+    assert statuses(response) == [(0, "FAILED", "AUDIT_UNAVAILABLE"), (1, "SKIPPED", ""), (2, "SKIPPED", "")]
+
+
+def test_a_short_write_takes_every_allow_of_its_chunk_with_it(
+    start: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = start()
+    real = os.write
+    log = running.log.stat()
+
+    def cut(descriptor: int, data: bytes) -> int:
+        status = os.fstat(descriptor)
+        is_log = (status.st_dev, status.st_ino) == (log.st_dev, log.st_ino)
+        return real(descriptor, data[: data.index(b"\n") + 5] if is_log else data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", cut)
+        response = running.stub.ValidateBatch(
+            pb.ValidateBatchRequest(items=[ask(b"a"), ask(b"block"), ask(b"c")])
+        )
+
+    assert statuses(response) == [
+        (0, "FAILED", "AUDIT_UNAVAILABLE"),
+        (1, "FAILED", "EVAL_BLOCKED_CONSTRUCT"),
+        (2, "FAILED", "AUDIT_UNAVAILABLE"),
+    ]
+    assert json.loads(response.failures[1].envelope)["_meta"]["audited"] is False
+
+
+def test_the_records_of_a_chunk_are_one_write(
+    start: Start, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = start(settings=Settings(batch_items=CHUNK + 3))
+    real = os.write
+    log = running.log.stat()
+    lines: list[int] = []
+
+    def counted(descriptor: int, data: bytes) -> int:
+        status = os.fstat(descriptor)
+        if (status.st_dev, status.st_ino) == (log.st_dev, log.st_ino):
+            lines.append(data.count(b"\n"))
+        return real(descriptor, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", counted)
+        response = running.stub.ValidateBatch(
+            pb.ValidateBatchRequest(items=[ask(f"a{number}".encode()) for number in range(CHUNK + 3)])
+        )
+
+    assert lines == [CHUNK, 3]
+    assert [record["decision_id"] for record in running.records()] == [
+        each.decision_id for each in response.bindings
+    ]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,17 @@ def test_every_enum_begins_with_an_unspecified_zero() -> None:
     assert all(enum.values_by_number[0].name.endswith("_UNSPECIFIED") for enum in enums)
 
 
+def test_each_rpc_is_documented_as_idempotent_or_not() -> None:
+    proto = (ROOT / "proto" / "evalward" / "v1" / "evalward.proto").read_text()
+    documented = {
+        name: comment for comment, name in re.findall(r"((?:^  //.*\n)+)  rpc (\w+)\(", proto, re.MULTILINE)
+    }
+    service = evalward_pb2.DESCRIPTOR.services_by_name["GuardService"]
+
+    assert {*documented} == {method.name for method in service.methods}
+    assert [name for name, comment in documented.items() if "dempotent" not in comment] == []
+
+
 def _version(text: str) -> list[int]:
     numbers = [*map(int, text.split("."))]
     return numbers + [0] * (3 - len(numbers))

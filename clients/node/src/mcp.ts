@@ -36,9 +36,12 @@ function told({ code, error, hint, next_actions = [] }: ErrorEnvelope): string {
   );
 }
 
-/** Write `value` as the service does: keys sorted, no spaces. */
+/** Write JSON data as the service does: keys sorted by code point, no spaces. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    isRecord(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
-  );
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isRecord(value)) return JSON.stringify(value);
+  // An object in between would put keys that look like numbers first.
+  const members = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  members.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return `{${members.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`;
 }

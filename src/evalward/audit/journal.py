@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("evalward.audit")
 _RETRY_ROTATION_SECONDS: Final = 60
+_SPOILT: Final = b"-"  # behind a line it makes that line no JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +135,15 @@ class Journal:
         """Close an unfinished line, record that, and then ``texts``; raise AuditUnavailable for less than all."""
         before = b""
         if self._torn:
-            before = b"\n" if self._sink.size else b""
+            before, unfinished = b"", self._torn
+            if self._sink.size:
+                # A line that lacks its newline only would be a record again, which nobody counts as one.
+                spoilt = b"" if read_line(unfinished.rpartition(b"\n")[2]) is None else _SPOILT
+                before, unfinished = spoilt + b"\n", unfinished + spoilt
             torn = AuditRecord(
                 kind=Kind.TORN,
-                torn_bytes=len(self._torn),
-                torn_hash=sha256(self._torn).hexdigest(),
+                torn_bytes=len(unfinished),
+                torn_hash=sha256(unfinished).hexdigest(),
             )
             texts = [(Kind.TORN, members(torn)), *texts]
         if self._put(texts, before) < len(texts):

@@ -1,4 +1,4 @@
-"""The audit log as the service sees it: a record is appended and kept, or AUDIT_UNAVAILABLE says that it is not."""
+"""The audit log as the service sees it: records are appended and kept, or AUDIT_UNAVAILABLE says that they are not."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class AuditSink(Protocol):
         """What a START record says of the log; None: there is none."""
         ...
 
-    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
-        """Take one record; when this returns the record has reached the sink. Raise AuditUnavailable.
+    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+        """Take the records, in this order; when this returns all have reached the sink. Raise AuditUnavailable.
 
         ``patience`` is how many seconds the caller can wait, where that is less than the sink's own limit.
         """
@@ -79,8 +79,8 @@ class NullAuditLog:
     audits: ClassVar[bool] = False
     terms: Terms | None = None
 
-    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
-        """Take a record and keep nothing of it."""
+    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+        """Take records and keep nothing of them."""
 
     def tally(self, code: Code) -> None:
         """Count nothing."""
@@ -184,10 +184,15 @@ class AuditLog:
         """What is wrong with the sink now; None: nothing."""
         return self._writer.failure
 
-    def append(self, record: AuditRecord, *, patience: float | None = None) -> None:
-        """Write ``record`` as one line; raise AuditUnavailable unless all of it is there in time."""
+    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+        """Write each record as one line, all of them together; raise AuditUnavailable unless all are there in time.
+
+        Those of a call that failed may be in the log in part; its next record counts them (``unacknowledged``).
+        """
+        if not records:
+            return
         limit = self._patience if patience is None else max(0.0, min(patience, self._patience))
-        self._writer.submit(Entry(record), limit)
+        self._writer.submit(Entry(records), limit)
 
     def tally(self, code: Code) -> None:
         """Count a refusal with ``code``; each second's counts become one record a code."""

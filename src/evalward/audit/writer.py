@@ -18,7 +18,7 @@ from evalward.audit.record import AuditRecord, Kind, Reason
 from evalward.audit.sink import AuditUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evalward.audit.journal import Journal
     from evalward.errors import Code
@@ -33,13 +33,16 @@ JOIN_SECONDS: Final = 5.0
 
 
 class Entry:
-    """One record on its way: ``done`` is released when it is written, or when ``failure`` says why not."""
+    """Records on their way together: ``done`` is released when all are written, or when ``failure`` says why not.
 
-    __slots__ = ("abandoned", "done", "failure", "kind", "text")
+    ``recorded`` is how many of them, from the first, are in the log.
+    """
 
-    def __init__(self, record: AuditRecord) -> None:
-        self.kind = record.kind
-        self.text = members(record)
+    __slots__ = ("abandoned", "done", "failure", "recorded", "texts")
+
+    def __init__(self, records: Sequence[AuditRecord]) -> None:
+        self.texts = [(record.kind, members(record)) for record in records]
+        self.recorded = 0
         self.done = threading.Lock()
         self.done.acquire()
         self.failure: AuditUnavailable | None = None
@@ -72,12 +75,12 @@ class Writer:
         return self._failure
 
     def submit(self, entry: Entry, patience: float) -> None:
-        """Return when ``entry`` is in the log; raise AuditUnavailable, after ``patience`` seconds at the latest."""
+        """Return when all of ``entry`` is in the log; raise AuditUnavailable, after ``patience`` seconds at most."""
         if self._is_closed:
             raise AuditUnavailable("it is closed")
         if self._failure is not None and self._is_busy_for_long():
             with self._lock:
-                self._unrecorded += 1
+                self._unrecorded += len(entry.texts)
             raise AuditUnavailable("the sink is stuck", Reason.STUCK)
         self._waiting.put(entry)
         if not entry.done.acquire(timeout=patience):
@@ -158,17 +161,19 @@ class Writer:
             entry = self._waiting.get(timeout=self._pause())
         except Empty:
             return batch
-        if entry is not None:
-            batch.append(entry)
-        while not self._waiting.empty() and len(batch) < MAX_BATCH:
-            entry = self._waiting.get_nowait()
+        size = 0
+        while True:
             if entry is not None:
                 batch.append(entry)
+                size += len(entry.texts)
+            if size >= MAX_BATCH or self._waiting.empty():
+                break
+            entry = self._waiting.get_nowait()
         if not any([entry.abandoned for entry in batch]):  # noqa: C419 - a generator costs more than the list
             return batch
         with self._lock:
             live = [entry for entry in batch if not entry.abandoned]
-            self._unrecorded += len(batch) - len(live)
+            self._unrecorded += size - sum(len(entry.texts) for entry in live)
         return live
 
     def _pause(self) -> float | None:
@@ -187,7 +192,7 @@ class Writer:
             self._must_reopen = False
             journal.reopen()
         tallies = self._due_tallies()
-        texts = [(entry.kind, entry.text) for entry in batch]
+        texts = [text for entry in batch for text in entry.texts]
         if tallies:
             refused = (AuditRecord(kind=Kind.REFUSED, code=code, count=tallies[code]) for code in tallies)
             texts[:0] = [(record.kind, members(record)) for record in refused]
@@ -200,16 +205,16 @@ class Writer:
             raise
         if whole < len(tallies):
             self._put_back(dict([*tallies.items()][whole:]))
-        recorded = max(0, whole - len(tallies))
+        written = _count_written(batch, max(0, whole - len(tallies)))
         try:
             journal.sync()
         except AuditUnavailable as failure:
-            self._release(batch[:recorded], failure, is_recorded=True)
-            del batch[:recorded]
+            self._release(batch[:written], failure)
+            del batch[:written]
             raise
-        self._release(batch[:recorded], None, is_recorded=True)
+        self._release(batch[:written], None)
         if whole < len(texts):
-            del batch[:recorded]
+            del batch[:written]
             raise AuditUnavailable("the record was cut short", Reason.FULL)
 
     def _recover(self) -> None:
@@ -236,15 +241,14 @@ class Writer:
 
     def _refuse(self, batch: list[Entry], failure: AuditUnavailable) -> None:
         self._fail(failure)
-        self._release(batch, failure, is_recorded=False)
+        self._release(batch, failure)
 
-    def _release(self, entries: list[Entry], failure: AuditUnavailable | None, *, is_recorded: bool) -> None:
+    def _release(self, entries: list[Entry], failure: AuditUnavailable | None) -> None:
         with self._lock:
             for entry in entries:
-                if not is_recorded:
-                    self._unrecorded += 1
-                elif entry.abandoned or failure is not None:
-                    self._unacknowledged += 1
+                self._unrecorded += len(entry.texts) - entry.recorded
+                if entry.abandoned or failure is not None:
+                    self._unacknowledged += entry.recorded
                 entry.failure = failure
                 entry.done.release()
 
@@ -261,3 +265,13 @@ class Writer:
         with self._lock:
             for code, count in tallies.items():
                 self._tallies[code] = self._tallies.get(code, 0) + count
+
+
+def _count_written(batch: list[Entry], records: int) -> int:
+    """Share out the ``records`` that were written; return how many entries, from the first, are all there."""
+    for place, entry in enumerate(batch):
+        entry.recorded = min(len(entry.texts), records)
+        records -= entry.recorded
+        if entry.recorded < len(entry.texts):
+            return place
+    return len(batch)

@@ -166,7 +166,7 @@ def _details(verdict: Verdict, code: Code) -> dict[str, object]:
         details["where"] = _where(verdict.location)
     elif verdict.location is not None:
         details["location"] = _where(verdict.location)
-    return {**verdict.details, **details}
+    return {**dict(verdict.details), **details}
 
 
 def _first(verdict: Verdict) -> Finding | None:

@@ -6,6 +6,7 @@ They come from the modules in ``constructs``, which say what each label means.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.rules import Action
@@ -18,6 +19,19 @@ CONSTRUCT_LABELS = frozenset(CONSTRUCTS.keys() - {PROCESS_FAMILY})
 UNSWITCHABLE_LABELS = frozenset(label for label, each in CONSTRUCTS.items() if not each.switchable)
 
 OFF_BY_DEFAULT_LABELS = frozenset(label for label, each in CONSTRUCTS.items() if each.default is Action.ALLOW)
+
+# The ruleset in force without a pin. A minor release counts it up, which enforces what the one before audited.
+RULESET_NUMBER: Final = 1
+
+
+def audited_under(ruleset: int) -> frozenset[str]:
+    """Return the labels that profile balanced only audits under ``ruleset``: what later ones block (contract.md §7)."""
+    return frozenset(
+        label
+        for label, each in CONSTRUCTS.items()
+        if each.since > ruleset and each.switchable and each.default is Action.BLOCK
+    )
+
 
 # Members of Node's and Electron's process object: a log repeats no name that a payload made up.
 _PROCESS_MEMBER_NAMES = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.rules import Enforcement
@@ -47,7 +47,8 @@ class Verdict:
     ``keyword`` (the keyword's id) for EVAL_BLOCKED_KEYWORD, ``limit`` (name, allowed, actual) for
     EVAL_PAYLOAD_TOO_LARGE and EVAL_ANALYSIS_LIMIT. ``shadow`` holds what policy only audits.
     ``enforcement`` is what policy said of this payload; under ``audit`` a denial that policy lets pass is kept in
-    ``withheld``, and ``exception_id`` names the exception that let the payload through.
+    ``withheld``, and ``exception_id`` names the exception that let the payload through. ``details`` are more of the
+    envelope's details, by name; a verdict is shared by all who ask the same, so that nothing in it can change.
     ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number.
     """
 
@@ -64,7 +65,7 @@ class Verdict:
     shadow: tuple[Finding, ...] = ()
     limit: tuple[str, int, int | None] | None = None
     message: str = ""
-    details: dict[str, object] = field(default_factory=dict)
+    details: tuple[tuple[str, str], ...] = ()
     enforcement: Enforcement = Enforcement.ENFORCE
     withheld: Verdict | None = None
     exception_id: str | None = None

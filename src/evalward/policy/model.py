@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from evalward.errors import canonical_json
-from evalward.guard.labels import UNSWITCHABLE_LABELS
+from evalward.guard.labels import RULESET_NUMBER, UNSWITCHABLE_LABELS
 from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Enforcement, Keyword, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.policy.enforcement import (
@@ -128,11 +128,13 @@ class Policy(_Section):
     """One policy file: which targets may evaluate, how much is proven, what is blocked.
 
     Everything is denied that no field opts in. Instances are immutable; ``digest`` is over the
-    *effective* policy, so that two spellings of one policy share it.
+    *effective* policy, so that two spellings of one policy share it. ``ruleset`` pins what profile balanced blocks
+    to that of an earlier release, or takes that of the next one; None: this release's.
     """
 
     api_version: Literal["evalward/v1"] = "evalward/v1"
     profile: Profile = Profile.BALANCED
+    ruleset: Annotated[StrictInt, Field(ge=1, le=RULESET_NUMBER + 1)] | None = None
     allow_weak: StrictBool = False
     targets: Targets = Field(default_factory=dict)
     constructs: Constructs = Field(default_factory=dict)
@@ -220,6 +222,10 @@ class Policy(_Section):
         for section in data["targets"].values():
             section["profile"] = None
         return Policy.model_validate(data)
+
+    def with_ruleset(self, ruleset: int) -> Policy:
+        """Return a copy that pins ``ruleset``, at most the one after this release's."""
+        return Policy.model_validate({**self.model_dump(), "ruleset": ruleset})
 
     def rules_for(
         self,

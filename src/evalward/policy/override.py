@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.guard.labels import RULESET_NUMBER, audited_under
 from evalward.guard.rules import Action, BlocklistMode, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.policy.enforcement import KEYWORD_PREFIX
@@ -60,15 +61,23 @@ def compile_rules(policy: Policy, request: Request) -> Rules:
     mode = policy.blocklist.mode
     if mode is None:
         mode = BlocklistMode.SUBSTRING if own_profile is Profile.SEED else BlocklistMode.CONFIRMED
+    profile = _profile(own_profile, request.profile)
     return Rules(
         allowed=section.allowed,
-        profile=_profile(own_profile, request.profile),
+        profile=profile,
         keywords=tuple(
             word for word in policy.blocklist.keywords() if KEYWORD_PREFIX + word.id not in request.exempt
         ),
         blocklist_mode=mode,
         limits=_limits(policy.limits.compiled(), request.limits),
-        actions=MappingProxyType({**policy.constructs, **section.constructs, **_audited(request.exempt)}),
+        actions=MappingProxyType(
+            {
+                **_staged(policy.ruleset, profile),
+                **policy.constructs,
+                **section.constructs,
+                **_audited(request.exempt),
+            }
+        ),
         process_reads=policy.process_reads,
         env_names=policy.env_names,
         bindings=_bindings(section.bindings, request.bindings),
@@ -77,6 +86,12 @@ def compile_rules(policy: Policy, request: Request) -> Rules:
 
 def _audited(exempt: frozenset[str]) -> Mapping[str, Action]:
     return {name: Action.AUDIT for name in sorted(exempt) if not name.startswith(KEYWORD_PREFIX)}
+
+
+def _staged(ruleset: int | None, profile: Profile) -> Mapping[str, Action]:
+    if profile is not Profile.BALANCED:
+        return {}
+    return dict.fromkeys(sorted(audited_under(ruleset or RULESET_NUMBER)), Action.AUDIT)
 
 
 def _profile(own: Profile, wish: Profile | None) -> Profile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, error_envelope, success_envelope
 from evalward.server.case import Case
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from evalward.errors import Provenance
-    from evalward.server.decision import Decider
+    from evalward.server.decision import Decider, Draft
     from evalward.server.items import Batch
 
 
-_LAST = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
+CHUNK: Final = 256
+_LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
 class Status(IntEnum):
@@ -71,8 +72,10 @@ class BatchDecider:
         def whole() -> Answer:
             check_open(remaining, stopping=stopping)
             batch = reading.batch(max_items=self._limits.items, max_bytes=self._limits.bytes)
-            items.extend(self._judged(case, batch, remaining))
-            return self._whole(case, items)
+            judged = self._judged(case, batch, remaining)
+            answer = self._whole(case, judged)
+            items.extend(judged)
+            return answer
 
         answer = self._decider.answer(case, whole)
         return BatchAnswer(answer, tuple(items))
@@ -121,17 +124,38 @@ class BatchDecider:
 
         return self._decider.answer(Case(reading, remaining), answered)
 
-    def _judged(self, case: Case, batch: Batch, remaining: float | None) -> Iterator[Item]:
-        """Judge every item; one that fails spoils no other, unless the batch stops there."""
+    def _judged(self, case: Case, batch: Batch, remaining: float | None) -> list[Item]:
+        """Judge every item; one that fails spoils no other, unless the batch stops there.
+
+        The records of a chunk are written together, before any of its verdicts counts: handing each to the log
+        by itself would cost more than all else that an item needs.
+        """
+        items: list[Item] = []
         stopped = False
-        for index, wire in enumerate(batch.items):
-            if stopped:
-                yield Item(index, Status.SKIPPED, None)
-                continue
+        while len(items) < len(batch.items) and not stopped:
+            chunk = batch.items[len(items) : len(items) + CHUNK]
+            for answer in self._answers(case, chunk, batch, remaining):
+                items.append(_item(len(items), answer))
+                if batch.stop_on_first and answer.code is not None:
+                    stopped = True
+                    break
+        items.extend(Item(index, Status.SKIPPED, None) for index in range(len(items), len(batch.items)))
+        return items
+
+    def _answers(
+        self, case: Case, wires: Sequence[bytes], batch: Batch, remaining: float | None
+    ) -> Iterator[Answer]:
+        """Yield the answers to ``wires``, up to the first denial where the batch stops there."""
+        drafts: list[Draft] = []
+        for wire in wires:
             reading = ItemReading(wire, batch.session_id)
-            answer = self._decider.decide_reading(reading, remaining=case.left_of(remaining), brief=True)
-            stopped = batch.stop_on_first and answer.code is not None
-            yield _item(index, answer)
+            draft = self._decider.draft(reading, remaining=case.left_of(remaining))
+            drafts.append(draft)
+            if batch.stop_on_first and not draft.allows:
+                break
+        audited = self._decider.keep(drafts)
+        for draft in drafts:
+            yield self._decider.settle(draft, audited=audited, brief=True)
 
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""

@@ -134,7 +134,7 @@ class CallDecider:
             progress.judged.append(Judged(source.path, verdict.code_hash))
             if not verdict.allowed:
                 detailed = replace(
-                    verdict, details={**verdict.details, "tool": way.tool.name, "path": source.path}
+                    verdict, details=(*verdict.details, ("tool", way.tool.name), ("path", source.path))
                 )
                 payload = source.code if asked.include_context else None
                 answer = self._decider.verdict_answer(case, detailed, audited=audited, context=payload)

@@ -11,7 +11,7 @@ import logging
 import traceback
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
 from evalward.errors.stack import frames
@@ -22,8 +22,9 @@ from evalward.server.requests import Reading
 from evalward.server.wire import binding_message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from evalward.audit import AuditRecord
     from evalward.errors import Provenance
     from evalward.guard.rules import Rules
     from evalward.guard.target import Target
@@ -53,6 +54,21 @@ class Answer(NamedTuple):
     would_block: tuple[str, ...] = ()
     evaluation: Evaluation | None = None
     run_us: int = 0
+
+
+class Draft(NamedTuple):
+    """A decision before its record is kept: a verdict, or the refusal that there is instead of one."""
+
+    case: Case
+    record: AuditRecord | None
+    verdict: Verdict | None = None
+    refusal: CodedError | None = None
+    context: bytes | None = None
+
+    @property
+    def allows(self) -> bool:
+        """Whether the payload may run, once the record is kept."""
+        return self.verdict is not None and self.verdict.allowed
 
 
 class Decider:
@@ -86,36 +102,73 @@ class Decider:
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        return self.decide_reading(Reading(wire), remaining=remaining, stopping=stopping)
+        draft = self.draft(Reading(wire), remaining=remaining, stopping=stopping)
+        return self.settle(draft, audited=self.keep([draft]))
 
-    def decide_reading(
-        self, reading: Reading, *, remaining: float | None, stopping: bool = False, brief: bool = False
-    ) -> Answer:
-        """As ``decide``, of a request of which ``reading`` is the road; ``brief``: an allow without its envelope."""
+    def draft(self, reading: Reading, *, remaining: float | None, stopping: bool = False) -> Draft:
+        """Decide the request of which ``reading`` is the road, and record nothing yet; never raises."""
         case = Case(reading, remaining)
-        return self.answer(case, lambda: self._decided(case, remaining, stopping=stopping, brief=brief))
+        try:
+            check_open(remaining, stopping=stopping)
+            question = reading.question()
+            verdict = self.judge(case, question, remaining)
+            record = self._ledger.verdict_record(case, verdict)
+        except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+            refusal = self._refusal_of(case, failure)
+            digest = self.request_binding(case).code_hash
+            return Draft(case, self._ledger.refusal_record(case, Code(refusal.code), digest), refusal=refusal)
+        return Draft(case, record, verdict, context=question.code if question.include_context else None)
+
+    def keep(self, drafts: Sequence[Draft]) -> bool:
+        """Write the records of ``drafts`` together, as one; return whether all are kept. Never raises."""
+        records = [draft.record for draft in drafts if draft.record is not None]
+        case = drafts[0].case
+        try:
+            return self._ledger.keep(case, *records)
+        except Exception as failure:  # noqa: BLE001 - what it was is logged, and nothing counts as written
+            self._refusal_of(case, failure)
+            return False
+
+    def settle(self, draft: Draft, *, audited: bool, brief: bool = False) -> Answer:
+        """Return the answer of ``draft``, whose record was tried; never raises. ``brief``: an allow has no envelope."""
+        case, verdict = draft.case, draft.verdict
+        if verdict is None:
+            refusal = cast("CodedError", draft.refusal)
+            return self._refused(case, refusal, audited=audited and draft.record is not None)
+
+        def settled() -> Answer:
+            self._ledger.check(verdict, audited=audited)
+            if brief and verdict.allowed:
+                return Answer(None, {}, self.binding(case, verdict), would_block_names(verdict))
+            return self.verdict_answer(case, verdict, audited=audited, context=draft.context)
+
+        return self.answer(case, settled)
 
     def answer(self, case: Case, step: Callable[[], Answer]) -> Answer:
         """Return what ``step`` returns, or the denial that its failure is; never raises."""
         try:
             return step()
-        except CodedError as refusal:
-            return self.refused(case, refusal)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
-            # Where, and of which type, but not its text: an exception's text may hold payload.
-            frame = traceback.extract_tb(failure.__traceback__, limit=-1)[0]
-            LOG.error(  # noqa: TRY400
-                "decision %s failed: %s at %s:%s",
-                case.decision_id,
-                type(failure).__name__,
-                Path(frame.filename).name,
-                frame.lineno,
-            )
-            stack = frames(failure.__traceback__, self._verbose) if self._verbose else []
-            details = {"failure": type(failure).__name__, "stack": stack} if self._verbose else None
-            return self.refused(
-                case, CodedError(Code.INTERNAL, "The request could not be judged.", details=details)
-            )
+            return self.refused(case, self._refusal_of(case, failure))
+
+    def _refusal_of(self, case: Case, failure: Exception) -> CodedError:
+        """Return ``failure`` as what the caller is told; the log gets where it happened and of which type it is.
+
+        Not its text: an exception's text may hold payload.
+        """
+        if isinstance(failure, CodedError):
+            return failure
+        frame = traceback.extract_tb(failure.__traceback__, limit=-1)[0]
+        LOG.error(
+            "decision %s failed: %s at %s:%s",
+            case.decision_id,
+            type(failure).__name__,
+            Path(frame.filename).name,
+            frame.lineno,
+        )
+        stack = frames(failure.__traceback__, self._verbose) if self._verbose else []
+        details = {"failure": type(failure).__name__, "stack": stack} if self._verbose else None
+        return CodedError(Code.INTERNAL, "The request could not be judged.", details=details)
 
     def judge(
         self, case: Case, question: Question, remaining: float | None, *, shape_from_text: bool = False
@@ -179,16 +232,6 @@ class Decider:
             request_id=received.request_id,
         )
 
-    def _decided(self, case: Case, remaining: float | None, *, stopping: bool, brief: bool) -> Answer:
-        check_open(remaining, stopping=stopping)
-        question = case.reading.question()
-        verdict = self.judge(case, question, remaining)
-        audited = self._ledger.verdict(case, verdict)
-        if brief and verdict.allowed:
-            return Answer(None, {}, self.binding(case, verdict), would_block_names(verdict))
-        context = question.code if question.include_context else None
-        return self.verdict_answer(case, verdict, audited=audited, context=context)
-
     def _rules(self, question: Question, exception: PolicyException | None) -> Rules:
         if not (question.limits or question.bindings or question.profile or exception):
             rules = self._plain_rules.get(question.target)
@@ -208,16 +251,22 @@ class Decider:
 
     def refused(self, case: Case, refusal: CodedError) -> Answer:
         """Record ``refusal`` and return it as an answer."""
-        received = case.reading.received
         binding = self.request_binding(case)
+        audited = self._ledger.refusal(case, Code(refusal.code), binding.code_hash)
+        return self._refused(case, refusal, audited=audited, binding=binding)
+
+    def _refused(
+        self, case: Case, refusal: CodedError, *, audited: bool, binding: pb.VerdictBinding | None = None
+    ) -> Answer:
+        """Return ``refusal``, whose record was tried, as an answer."""
         meta = Meta(
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
-            audited=self._ledger.refusal(case, Code(refusal.code), binding.code_hash),
-            session_id=received.session_id or None,
+            audited=audited,
+            session_id=case.reading.received.session_id or None,
         )
-        return Answer(Code(refusal.code), refusal.envelope(meta), binding)
+        return Answer(Code(refusal.code), refusal.envelope(meta), binding or self.request_binding(case))
 
 
 def check_open(remaining: float | None, *, stopping: bool) -> None:

@@ -32,28 +32,34 @@ class Ledger:
 
     def verdict(self, case: Case, verdict: Verdict) -> bool:
         """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
-        received = case.reading.received
-        audited = self._append(
-            case,
-            decision_record(
-                verdict,
-                decision_id=case.decision_id,
-                provenance=self._provenance,
-                elapsed_us=case.elapsed_us,
-                session=received.session_id or None,
-                request_id=received.request_id or None,
-                fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
-                tool=case.tool,
-                field_path=case.field_path,
-                manifest_digest=self._manifest_digest if case.tool else None,
-            ),
-        )
+        audited = self.keep(case, self.verdict_record(case, verdict))
+        self.check(verdict, audited=audited)
+        return audited
+
+    @staticmethod
+    def check(verdict: Verdict, *, audited: bool) -> None:
+        """Raise CodedError (AUDIT_UNAVAILABLE) for a ``verdict`` that allows and whose record is not kept."""
         if verdict.allowed and not audited:
             raise CodedError(
                 Code.AUDIT_UNAVAILABLE,
                 "The payload may not run, since its audit record could not be written.",
             )
-        return audited
+
+    def verdict_record(self, case: Case, verdict: Verdict) -> AuditRecord:
+        """Return the record of ``verdict``, which is nowhere yet."""
+        received = case.reading.received
+        return decision_record(
+            verdict,
+            decision_id=case.decision_id,
+            provenance=self._provenance,
+            elapsed_us=case.elapsed_us,
+            session=received.session_id or None,
+            request_id=received.request_id or None,
+            fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
+            tool=case.tool,
+            field_path=case.field_path,
+            manifest_digest=self._manifest_digest if case.tool else None,
+        )
 
     def evaluation(
         self, case: Case, verdict: Verdict, evaluation: Evaluation, *, argument: bytes, elapsed_us: int
@@ -67,7 +73,7 @@ class Ledger:
         if code is not None:
             outcome = Outcome.ERROR if REGISTRY[code].is_infrastructure else Outcome.FAILED
         fingerprint = self._audit_log.fingerprint(verdict.code_hash, case.reading.received.code)
-        audited = self._append(
+        audited = self.keep(
             case,
             AuditRecord(
                 kind=Kind.EVALUATION,
@@ -108,7 +114,7 @@ class Ledger:
 
         Its arguments leave no trace: the digest of a typed word can be guessed.
         """
-        audited = self._append(
+        audited = self.keep(
             case,
             AuditRecord(
                 kind=Kind.DECISION,
@@ -133,48 +139,51 @@ class Ledger:
 
     def refusal(self, case: Case, code: Code, code_hash: str) -> bool:
         """Record that ``code`` ended the request before there was a verdict, or after it a result."""
+        record = self.refusal_record(case, code, code_hash)
+        return record is not None and self.keep(case, record)
+
+    def refusal_record(self, case: Case, code: Code, code_hash: str) -> AuditRecord | None:
+        """Return the record of that, which is nowhere yet; None: there is none to keep."""
         # Without a sink there is nothing to try.
         if code is Code.AUDIT_UNAVAILABLE:
-            return False
+            return None
         # A flood of refusals for want of room must not fill the disk; behind an ALLOW, each has its record.
         if code is Code.OVERLOADED and case.stage is Kind.DECISION:
             self._audit_log.tally(code)
-            return False
+            return None
         refused = Outcome.DENY if case.stage is Kind.DECISION else Outcome.FAILED
         received = case.reading.received
         is_call = received.arguments is not None
         fingerprint = None if is_call else self._audit_log.fingerprint(code_hash, received.code)
-        return self._append(
-            case,
-            AuditRecord(
-                kind=case.stage,
-                decision_id=case.decision_id,
-                session=received.session_id or None,
-                request_id=received.request_id or None,
-                tool=case.tool,
-                target=received.target,
-                shape=received.shape,
-                outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
-                code=code,
-                hash_alg=fingerprint and fingerprint.hash_alg,
-                code_hash=fingerprint and fingerprint.code_hash,
-                fnv1a32=fingerprint and fingerprint.fnv1a32,
-                code_length=None if is_call else len(received.code),
-                manifest_digest=self._manifest_digest if case.tool else None,
-                policy_digest=self._provenance.policy_digest,
-                ruleset=self._provenance.ruleset_digest,
-                grammar=self._provenance.grammar_version,
-                version=self._provenance.service_version,
-                elapsed_us=case.elapsed_us,
-            ),
+        return AuditRecord(
+            kind=case.stage,
+            decision_id=case.decision_id,
+            session=received.session_id or None,
+            request_id=received.request_id or None,
+            tool=case.tool,
+            target=received.target,
+            shape=received.shape,
+            outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
+            code=code,
+            hash_alg=fingerprint and fingerprint.hash_alg,
+            code_hash=fingerprint and fingerprint.code_hash,
+            fnv1a32=fingerprint and fingerprint.fnv1a32,
+            code_length=None if is_call else len(received.code),
+            manifest_digest=self._manifest_digest if case.tool else None,
+            policy_digest=self._provenance.policy_digest,
+            ruleset=self._provenance.ruleset_digest,
+            grammar=self._provenance.grammar_version,
+            version=self._provenance.service_version,
+            elapsed_us=case.elapsed_us,
         )
 
-    def _append(self, case: Case, record: AuditRecord) -> bool:
+    def keep(self, case: Case, *records: AuditRecord) -> bool:
+        """Write ``records`` together, before the end of the time of ``case``; return whether all are kept."""
         left = case.left
         # Of a caller whose time has passed nobody waits for the reply, and the record still counts.
         patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
         try:
-            self._audit_log.append(record, patience=patience)
+            self._audit_log.append(*records, patience=patience)
         except AuditUnavailable:
             return False
         return self._audit_log.audits

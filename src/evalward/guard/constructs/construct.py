@@ -33,7 +33,8 @@ class Construct:
     ``page`` is the module's docstring: a first line that is the title, then Markdown; None where Python
     strips docstrings. ``use_instead`` are the ``next_actions`` of an envelope: whole sentences, the best first.
     ``default`` is the action without a policy. What is not ``switchable`` is blocked whatever a policy says,
-    because it hides code from the guard or ends its work.
+    because it hides code from the guard or ends its work. ``since`` is the first ruleset that blocks it in profile
+    balanced; the ones before it audit it, so that a new block is seen for one minor release before it is felt.
     """
 
     label: str
@@ -43,6 +44,7 @@ class Construct:
     examples: tuple[Twins, ...]
     default: Action = Action.BLOCK
     switchable: bool = True
+    since: int = 1
 
     @property
     def title(self) -> str:

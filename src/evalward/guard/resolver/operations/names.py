@@ -57,6 +57,7 @@ class Names(Constructions):
             unit = self._arguments_unit(reference.scope.unit)
             if unit is not None:
                 return of(self._arguments(unit))
+            return self._sink_arguments()
         bound = self.bindings.get(name)
         if bound is not None:
             return bound
@@ -86,6 +87,24 @@ class Names(Constructions):
         while current is not None and current.arrow:
             current = current.outer
         return current if current is not None and current.outer is not None else None
+
+    def _sink_arguments(self) -> Value:
+        """Return the ``arguments`` of the sink's own function: in any order, what it binds.
+
+        A sink that runs the text in an arrow function within ``Function('electronApp', ...)`` shows it these.
+        """
+        bound = frozenset(
+            atom
+            for value in self.bindings.values()
+            for atom in value
+            if type(atom) is Known and atom.label is None
+        )
+        if not bound:
+            return of(host("arguments"))
+        holder = self.allocate("arguments", -1, "sink")
+        self.put_element(holder, bound)
+        holder.readers.add(self.unit)
+        return of(holder, host("arguments"))
 
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
