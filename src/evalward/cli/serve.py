@@ -32,8 +32,11 @@ from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
 from evalward.server.parent import NoTokenError, read_token, when_closed
+from evalward.server.policy_reload import PolicyFile
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
+from evalward.server.token import Tokens
+from evalward.server.token_file import TokenFile
 from evalward.tools.load import load_manifest
 
 USAGE = 2
@@ -129,6 +132,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     tls_cert: options.TlsCert = None,
     tls_key: options.TlsKey = None,
     client_ca: options.ClientCa = None,
+    token_file: options.TokenFile = None,
     insecure_remote: options.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
     warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
@@ -139,7 +143,8 @@ def run(  # noqa: PLR0913 - one parameter per option
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
     Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults.
-    SIGHUP goes on in the file that has the audit log's name then, where the old one was renamed.
+    A policy or token file that changes is taken anew; one that is not right changes nothing and is in the log.
+    SIGHUP does that at once, and goes on in the file that has the audit log's name then.
 
     \b
     Examples:
@@ -154,6 +159,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         typer.echo(json.dumps(as_object(in_force)) if as_json else "\n".join(as_text(in_force)))
         return
     addresses = [_address(text) for text in listen]
+    if parent and token_file is not None:
+        raise typer.BadParameter("--parent has its own token; --token-file does not go with it")
     token = _token(audit_log) if parent else None
     targets = _targets(allow_eval)
     logging.basicConfig(
@@ -178,6 +185,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     )
     try:
         effective = _policy(policy, targets)
+        tokens = TokenFile(token_file) if token_file else Tokens([token]) if token else None
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
         stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
@@ -200,7 +208,8 @@ def run(  # noqa: PLR0913 - one parameter per option
                     patience=audit_timeout_ms / 1000,
                 ),
                 settings=settings,
-                token=token,
+                tokens=tokens,
+                policy_file=PolicyFile(policy, lambda: _policy(policy, targets)) if policy else None,
                 manifest=tools,
                 stats=stats,
             )
@@ -213,7 +222,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             if parent:
                 when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
             while signal.sigwait(SIGNALS) == signal.SIGHUP:
-                server.reopen_audit_log()
+                server.reload()
             server.stop()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")

@@ -175,6 +175,14 @@ ClientCa = Annotated[
     typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
 ]
 
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_TOKEN_FILE",
+        help="A private file of bearer tokens, one a line: every call must carry one.",
+    ),
+]
+
 InsecureRemote = Annotated[
     bool,
     typer.Option(
