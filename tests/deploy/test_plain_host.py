@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -103,3 +104,13 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "evalward.service" not in done.stderr, done.stderr
+
+
+def test_the_page_links_every_file() -> None:
+    page = DEPLOY.parent / "docs" / "deployment.md"
+    linked = {
+        page.parent / link
+        for link in re.findall(r"\]\((\.\./deploy/[^)]+)\)", page.read_text(encoding="utf-8"))
+    }
+
+    assert {each.resolve() for each in linked} == {UNIT, COMPOSE, *(DEPLOY / "kubernetes").iterdir()}
