@@ -9,7 +9,7 @@ from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
-from conftest import DEPLOY, EVALWARD, documents, paths_of, settings_of
+from deployment_files import DEPLOY, EVALWARD, documents, image_variables, paths_of, settings_of
 
 from evalward.audit import load_key
 from evalward.policy import parse_policy
@@ -39,9 +39,9 @@ def guard(pod: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def settings(pod: dict[str, Any], image: dict[str, str]) -> dict[str, Any]:
+def settings(pod: dict[str, Any]) -> dict[str, Any]:
     own = {each["name"]: each["value"] for each in guard(pod).get("env", [])}
-    return settings_of(guard(pod)["args"], {**image, **own})
+    return settings_of(guard(pod)["args"], {**image_variables(), **own})
 
 
 def of_kind(file: str, kind: str) -> dict[str, Any]:
@@ -77,12 +77,10 @@ def test_everything_in_the_pod_is_hardened(pod: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("pod", PODS)
-def test_every_path_of_the_guard_is_mounted_from_where_it_is(
-    pod: dict[str, Any], image: dict[str, str]
-) -> None:
+def test_every_path_of_the_guard_is_mounted_from_where_it_is(pod: dict[str, Any]) -> None:
     mounts = {PurePosixPath(each["mountPath"]): each["name"] for each in guard(pod)["volumeMounts"]}
     volumes = {each["name"]: each for each in pod["volumes"]}
-    in_force = settings(pod, image)
+    in_force = settings(pod)
 
     for path in paths_of(in_force):
         assert path.parent in mounts, path
@@ -95,10 +93,10 @@ def test_every_path_of_the_guard_is_mounted_from_where_it_is(
 
 
 @pytest.mark.parametrize("file", ["sidecar", "service"])
-def test_the_policy_is_one(file: str, image: dict[str, str]) -> None:
+def test_the_policy_is_one(file: str) -> None:
     pod = of_kind(file, "Deployment")["spec"]["template"]["spec"]
     config = of_kind(file, "ConfigMap")
-    path = PurePosixPath(settings(pod, image)["policy"])
+    path = PurePosixPath(settings(pod)["policy"])
     (volume,) = (each for each in pod["volumes"] if "configMap" in each)
 
     assert volume["configMap"]["name"] == config["metadata"]["name"]
@@ -106,9 +104,9 @@ def test_the_policy_is_one(file: str, image: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("pod", PODS)
-def test_the_key_is_a_private_copy(pod: dict[str, Any], image: dict[str, str], tmp_path: Path) -> None:
+def test_the_key_is_a_private_copy(pod: dict[str, Any], tmp_path: Path) -> None:
     (copier,) = (each for each in pod["initContainers"] if each["name"] == "audit-key")
-    key = PurePosixPath(settings(pod, image)["audit_key"])
+    key = PurePosixPath(settings(pod)["audit_key"])
     *python, script = copier["command"]
     folders = {PurePosixPath(each["mountPath"]) for each in copier["volumeMounts"]}
     for folder in folders:
@@ -126,8 +124,8 @@ def test_the_key_is_a_private_copy(pod: dict[str, Any], image: dict[str, str], t
 
 
 @pytest.mark.parametrize("pod", PODS)
-def test_the_probes_ask_an_address_that_is_served(pod: dict[str, Any], image: dict[str, str]) -> None:
-    listen = settings(pod, image)["listen"]
+def test_the_probes_ask_an_address_that_is_served(pod: dict[str, Any]) -> None:
+    listen = settings(pod)["listen"]
     for probe in ("startupProbe", "readinessProbe"):
         program, command, address = guard(pod)[probe]["exec"]["command"]
         assert (program, command) == (EVALWARD, "health")
@@ -136,12 +134,12 @@ def test_the_probes_ask_an_address_that_is_served(pod: dict[str, Any], image: di
 
 
 @pytest.mark.parametrize("pod", PODS)
-def test_the_pod_waits_for_the_drain(pod: dict[str, Any], image: dict[str, str]) -> None:
-    assert pod["terminationGracePeriodSeconds"] > settings(pod, image)["drain_seconds"]
-    assert settings(pod, image)["drain_seconds"] == Settings().drain_seconds
+def test_the_pod_waits_for_the_drain(pod: dict[str, Any]) -> None:
+    assert pod["terminationGracePeriodSeconds"] > settings(pod)["drain_seconds"]
+    assert settings(pod)["drain_seconds"] == Settings().drain_seconds
 
 
-def test_the_sidecar_is_a_native_one_that_the_server_reaches_over_its_socket(image: dict[str, str]) -> None:
+def test_the_sidecar_is_a_native_one_that_the_server_reaches_over_its_socket() -> None:
     pod = of_kind("sidecar", "Deployment")["spec"]["template"]["spec"]
     (server,) = pod["containers"]
     (address,) = (each["value"] for each in server["env"] if each["name"] == "EVALWARD_ADDRESS")
@@ -149,14 +147,14 @@ def test_the_sidecar_is_a_native_one_that_the_server_reaches_over_its_socket(ima
 
     assert guard(pod)["restartPolicy"] == "Always"
     assert guard(pod) in pod["initContainers"]
-    assert [address] == settings(pod, image)["listen"]
+    assert [address] == settings(pod)["listen"]
     assert mounted == {("socket", "/run/evalward")}
 
 
-def test_the_service_is_mutual_tls_on_the_default_port(image: dict[str, str]) -> None:
+def test_the_service_is_mutual_tls_on_the_default_port() -> None:
     deployment = of_kind("service", "Deployment")
     pod = deployment["spec"]["template"]["spec"]
-    in_force = settings(pod, image)
+    in_force = settings(pod)
     (address,) = (each for each in map(parse_listen, in_force["listen"]) if isinstance(each, TcpAddress))
     (port,) = guard(pod)["ports"]
     default = parse_listen(DEFAULT_LISTEN)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
-from conftest import DEPLOY, EVALWARD, documents, paths_of, settings_of
+from deployment_files import DEPLOY, EVALWARD, documents, image_variables, paths_of, settings_of
 
 from evalward.policy import load_policy
 
@@ -48,9 +48,9 @@ def test_the_schema_takes_the_compose_file() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_compose_starts_what_serve_knows_and_mounts_what_it_names(image: dict[str, str]) -> None:
+def test_compose_starts_what_serve_knows_and_mounts_what_it_names() -> None:
     service = guard()
-    settings = settings_of(service["command"], image)
+    settings = settings_of(service["command"], image_variables())
     mounts = {PurePosixPath(each.split(":")[1]): each.split(":")[0] for each in service["volumes"]}
 
     for path in paths_of(settings):

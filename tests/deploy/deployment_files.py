@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 from typer.testing import CliRunner
 
@@ -54,9 +53,3 @@ def paths_of(settings: Mapping[str, Any]) -> Iterator[PurePosixPath]:
             text = str(each).removeprefix("unix:")
             if text.startswith("/"):
                 yield PurePosixPath(text)
-
-
-@pytest.fixture(scope="session")
-def image() -> dict[str, str]:
-    """Return the variables of the image."""
-    return image_variables()
