@@ -55,12 +55,14 @@ def main() -> None:
 def use(address: str) -> None:
     """Ask for health, an allow, a block and a run."""
     subprocess.run([EVALWARD, "health", address], check=True, stdout=subprocess.DEVNULL)
-    with GuardClient(address) as guard:
+    # On a busy machine the sandbox's engine may take longer than a caller would wait.
+    with GuardClient(address, timeout=60, connect_timeout=60) as guard:
         assert guard.ready()
         assert guard.validate(b"document.title", target="renderer").allowed
         denied = guard.validate(b"process['ex' + 'it'](0)", target="renderer")
         assert denied.envelope["code"] == "EVAL_BLOCKED_CONSTRUCT", denied.envelope
-        assert guard.evaluate(b"[1, 2].map(x => x * 2)").result_json == b"[2,4]"
+        run = guard.evaluate(b"[1, 2].map(x => x * 2)")
+        assert run.result_json == b"[2,4]", run.envelope
 
 
 main()

@@ -25,6 +25,8 @@ from evalward.policy import Policy
 from evalward.server.evaluation import Runner
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import parse_listen
+from evalward.server.policy_reload import PolicyFile
+from evalward.server.token import Tokens
 from evalward.tools import Manifest
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
@@ -108,6 +110,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             runner: Runner | None = None,
             manifest: Manifest | None = None,
             token: str | None = None,
+            policy_file: PolicyFile | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
@@ -118,7 +121,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 settings=settings or Settings(),
                 runner=runner,
                 manifest=manifest,
-                token=token,
+                policy_file=policy_file,
+                tokens=None if token is None else Tokens([token]),
             )
             address = server.start([parse_listen("127.0.0.1:0")])[0]
             channel = stack.enter_context(grpc.insecure_channel(address))
@@ -152,6 +156,18 @@ class Process:
 
     def records(self) -> list[dict[str, Any]]:
         return [line for line in self.log_lines() if line["kind"] in {"decision", "evaluation"}]
+
+    def says(self, text: str) -> str:
+        """Wait for the line on stderr that holds ``text``; the server is killed when it does not come."""
+        assert self.popen.stderr is not None
+        limit = threading.Timer(60, self.popen.kill)
+        limit.start()
+        try:
+            line = next((line for line in self.popen.stderr if text in line), None)
+        finally:
+            limit.cancel()
+        assert line is not None, f"never said: {text}"
+        return line
 
 
 @pytest.fixture

@@ -32,7 +32,13 @@ PATTERNS = {
         r"(cert|token|uid):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
         r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}": ("exception_id",),
-        r"[0-9a-f]{64}": ("code_hash", "policy_digest", "manifest_digest", "torn_hash"),
+        r"[0-9a-f]{64}": (
+            "code_hash",
+            "policy_digest",
+            "previous_policy_digest",
+            "manifest_digest",
+            "torn_hash",
+        ),
         r"sha256|hmac-sha256:[0-9a-f]{16}": ("hash_alg",),
         r"[0-9a-f]{8}": ("fnv1a32",),
         r"[0-9a-f]{16}": ("key_id",),
@@ -70,6 +76,8 @@ class Kind(StrEnum):
     STOP = "stop"
     POLICY_LOAD = "policy_load"
     POLICY_REJECT = "policy_reject"
+    TOKEN_LOAD = "token_load"  # noqa: S105 - the token file was taken anew
+    TOKEN_REJECT = "token_reject"  # noqa: S105 - it was not; the tokens before it stay
     ROTATE = "rotate"  # the first record of a file that goes on with the chain of another
     TORN = "torn"  # the log ended inside a line, which was closed
     GAP = "gap"  # the sink failed for a while; blocks were answered without a record
@@ -151,9 +159,11 @@ class AuditRecord:
     ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
     controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
     record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
-    in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. ``count`` is of a
-    REFUSED record. Any value outside of its field's pattern or catalogue raises ValueError, and the message
-    names the field, never the value.
+    in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. A POLICY_LOAD names the
+    policy that comes into force, the one before it, and what it weakens; a POLICY_REJECT the one that stays, and
+    the first field that is wrong. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
+    faults of a POLICY_REJECT. Any value outside of its field's pattern or catalogue raises ValueError, and the
+    message names the field, never the value.
     """
 
     kind: Kind
@@ -179,6 +189,7 @@ class AuditRecord:
     fnv1a32: str | None = None
     code_length: int | None = None
     policy_digest: str | None = None
+    previous_policy_digest: str | None = None
     manifest_digest: str | None = None
     ruleset: str | None = None
     grammar: str | None = None

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -21,6 +21,7 @@ from typer.core import TyperCommand
 from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
 from evalward.cli import serve_options as options
 from evalward.cli.audit_place import default_audit_log
+from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
 from evalward.errors.stack import parse_verbose
@@ -31,8 +32,11 @@ from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
 from evalward.server.parent import NoTokenError, read_token, when_closed
+from evalward.server.policy_reload import PolicyFile
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
+from evalward.server.token import Tokens
+from evalward.server.token_file import TokenFile
 from evalward.tools.load import load_manifest
 
 USAGE = 2
@@ -73,13 +77,35 @@ def _address(text: str) -> TcpAddress | UnixAddress:
         raise typer.BadParameter(str(refusal)) from None
 
 
+def _take_file(context: typer.Context, file: Path | None) -> Path | None:
+    """Put what the configuration file says below the flags and variables: Typer's own place for that."""
+    if file is not None and not context.resilient_parsing:
+        try:
+            context.default_map = read_configuration(file, run)
+        except ConfigError as refusal:
+            _fail(f"{refusal.code}: {refusal.message}")
+    return file
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_CONFIG",
+        is_eager=True,
+        callback=_take_file,
+        help="A file of settings (YAML or TOML): the flags' names, with _ for -.",
+    ),
+]
+
 serve = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @serve.command(cls=BareAllowEval)
 def run(  # noqa: PLR0913 - one parameter per option
+    context: typer.Context,
     *,
-    listen: options.Listen = None,
+    config: Config = None,  # noqa: ARG001 - its callback has read it
+    listen: options.Listen = [DEFAULT_LISTEN],  # noqa: B006 - nobody changes it
     allow_eval: options.AllowEval = "",
     policy: options.Policy = None,
     manifest: options.Manifest = None,
@@ -106,21 +132,35 @@ def run(  # noqa: PLR0913 - one parameter per option
     tls_cert: options.TlsCert = None,
     tls_key: options.TlsKey = None,
     client_ca: options.ClientCa = None,
+    token_file: options.TokenFile = None,
     insecure_remote: options.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
     warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
     parent: options.Parent = False,
+    print_config: options.PrintConfig = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
 
-    SIGHUP goes on in the file that has the audit log's name then, where the old one was renamed.
+    Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults.
+    A policy or token file that changes is taken anew; one that is not right changes nothing and is in the log.
+    SIGHUP does that at once, and goes on in the file that has the audit log's name then.
 
     \b
     Examples:
       evalward serve --allow-eval=renderer
       evalward serve --listen unix:/run/evalward/evalward.sock --policy policy.yaml --audit-log audit.jsonl
+      evalward serve --config serve.yaml --print-config
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    addresses = [_address(text) for text in listen or [DEFAULT_LISTEN]]
+    if as_json and not print_config:
+        raise typer.BadParameter("--json goes with --print-config")
+    if print_config:
+        in_force = [*settings_in_force(context, run, computed={"audit_log": default_audit_log()})]
+        typer.echo(json.dumps(as_object(in_force)) if as_json else "\n".join(as_text(in_force)))
+        return
+    addresses = [_address(text) for text in listen]
+    if parent and token_file is not None:
+        raise typer.BadParameter("--parent has its own token; --token-file does not go with it")
     token = _token(audit_log) if parent else None
     targets = _targets(allow_eval)
     logging.basicConfig(
@@ -145,6 +185,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     )
     try:
         effective = _policy(policy, targets)
+        tokens = TokenFile(token_file) if token_file else Tokens([token]) if token else None
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
         stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
@@ -167,7 +208,8 @@ def run(  # noqa: PLR0913 - one parameter per option
                     patience=audit_timeout_ms / 1000,
                 ),
                 settings=settings,
-                token=token,
+                tokens=tokens,
+                policy_file=PolicyFile(policy, lambda: _policy(policy, targets)) if policy else None,
                 manifest=tools,
                 stats=stats,
             )
@@ -180,7 +222,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             if parent:
                 when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
             while signal.sigwait(SIGNALS) == signal.SIGHUP:
-                server.reopen_audit_log()
+                server.reload()
             server.stop()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
@@ -236,6 +278,6 @@ def _announce(bound: list[str], log_path: Path) -> None:
     stream.flush()
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     typer.echo(f"evalward serve: {message}", err=True)
     raise typer.Exit(INFRASTRUCTURE_FAILURE)

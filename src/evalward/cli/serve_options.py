@@ -1,4 +1,7 @@
-"""The options of ``evalward serve``, each with its EVALWARD_* variable; ``serve`` gives them their defaults."""
+"""The options of ``evalward serve``, each with its EVALWARD_* variable; ``serve`` gives them their defaults.
+
+A switch has its opposite, so that a flag can take back what a variable or the configuration file says.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,13 +9,12 @@ from typing import Annotated
 import typer
 
 from evalward.audit import Durability
-from evalward.server.listen import DEFAULT_LISTEN
 
 Listen = Annotated[
-    list[str] | None,
+    list[str],
     typer.Option(
         envvar="EVALWARD_LISTEN",
-        help=f"HOST:PORT, or unix:PATH; beyond loopback with TLS; repeatable. [default: {DEFAULT_LISTEN}]",
+        help="HOST:PORT, or unix:PATH; beyond loopback with TLS; repeatable.",
     ),
 ]
 
@@ -69,7 +71,7 @@ AuditRotateHours = Annotated[
 AuditFnv1A32 = Annotated[
     bool,
     typer.Option(
-        "--audit-fnv1a32",
+        "--audit-fnv1a32/--no-audit-fnv1a32",
         envvar="EVALWARD_AUDIT_FNV1A32",
         help="Add each payload's FNV-1a to its record.",
     ),
@@ -81,7 +83,8 @@ AuditTimeoutMs = Annotated[
 ]
 
 Reflection = Annotated[
-    bool, typer.Option("--reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection.")
+    bool,
+    typer.Option("--reflection/--no-reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection."),
 ]
 
 MaxConcurrent = Annotated[
@@ -119,7 +122,9 @@ ErrorsVerbose = Annotated[
 ErrorStats = Annotated[
     bool,
     typer.Option(
-        "--error-stats", envvar="EVALWARD_ERROR_STATS", help="Count failures and answer GetErrorStats."
+        "--error-stats/--no-error-stats",
+        envvar="EVALWARD_ERROR_STATS",
+        help="Count failures and answer GetErrorStats.",
     ),
 ]
 
@@ -170,10 +175,18 @@ ClientCa = Annotated[
     typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
 ]
 
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_TOKEN_FILE",
+        help="A private file of bearer tokens, one a line: every call must carry one.",
+    ),
+]
+
 InsecureRemote = Annotated[
     bool,
     typer.Option(
-        "--insecure-remote",
+        "--insecure-remote/--no-insecure-remote",
         envvar="EVALWARD_INSECURE_REMOTE",
         help="Serve beyond loopback without TLS: something else must protect the network.",
     ),
@@ -200,7 +213,15 @@ WarmSandbox = Annotated[
 Parent = Annotated[
     bool,
     typer.Option(
-        "--parent",
+        "--parent/--no-parent",
+        envvar="EVALWARD_PARENT",
         help="End when standard input ends; its first line is the token that every call must carry.",
     ),
 ]
+
+PrintConfig = Annotated[
+    bool,
+    typer.Option("--print-config", help="Print every setting and where it came from, and do not serve."),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="With --print-config: print one JSON object.")]

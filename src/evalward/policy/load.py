@@ -14,7 +14,7 @@ from evalward.policy.model import Policy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pydantic_core import ErrorDetails
 
@@ -22,7 +22,10 @@ MAX_FILE_BYTES = 1024 * 1024
 _READERS = {".yaml": read_yaml, ".yml": read_yaml, ".toml": read_toml}
 _TYPE_NAMES = {
     "bool_type": "true, false",
+    "float_type": "a number",
     "int_type": "a whole number",
+    "list_type": "a list",
+    "path_type": "a path",
     "string_type": "text",
     "dict_type": "a mapping",
     "mapping_type": "a mapping",
@@ -74,21 +77,32 @@ class PolicyError(FileRefusedError):
 def load_policy(path: str | os.PathLike[str]) -> Policy:
     """Return the policy in the YAML or TOML file at ``path``; raise PolicyError."""
     file = Path(path)
+    return parse_policy(
+        read_document(file, PolicyError, empty="a mapping with api_version"), source=str(file)
+    )
+
+
+def read_document(
+    file: Path, refusal: Callable[[str, Sequence[Issue]], FileRefusedError], *, empty: str
+) -> object:
+    """Return the plain data in the YAML or TOML file ``file``; raise ``refusal`` of its name and issues.
+
+    ``empty`` says what a file without any content should hold.
+    """
     read = _READERS.get(file.suffix.lower())
     if read is None:
-        raise PolicyError(str(file), [Issue("", "unknown kind of file", ", ".join(_READERS))])
+        raise refusal(str(file), [Issue("", "unknown kind of file", ", ".join(_READERS))])
     try:
         text = read_regular_file(file, MAX_FILE_BYTES).decode("utf-8")
         if not text.strip():
-            raise PolicyError(str(file), [Issue("", "empty", "a mapping with api_version")])
-        document = read(text)
+            raise refusal(str(file), [Issue("", "empty", empty)])
+        return read(text)
     except OSError as error:
-        raise PolicyError(str(file), [Issue("", error.strerror or "cannot be read")]) from None
+        raise refusal(str(file), [Issue("", error.strerror or "cannot be read")]) from None
     except UnicodeDecodeError as error:
-        raise PolicyError(str(file), [Issue("", f"byte {error.start} is not UTF-8", "UTF-8")]) from None
+        raise refusal(str(file), [Issue("", f"byte {error.start} is not UTF-8", "UTF-8")]) from None
     except DocumentError as error:
-        raise PolicyError(str(file), [Issue("", str(error))]) from None
-    return parse_policy(document, source=str(file))
+        raise refusal(str(file), [Issue("", str(error))]) from None
 
 
 def parse_policy(document: object, *, source: str) -> Policy:
@@ -100,13 +114,18 @@ def parse_policy(document: object, *, source: str) -> Policy:
     try:
         return Policy.model_validate(document)
     except ValidationError as error:
-        raise PolicyError(source, [_issue(item) for item in error.errors(include_url=False)]) from None
+        raise PolicyError(source, issues_of(error, Policy)) from None
 
 
-def _issue(error: ErrorDetails) -> Issue:
+def issues_of(error: ValidationError, model: type[BaseModel]) -> list[Issue]:
+    """Return everything that ``model`` found wrong with a document, with what it would have taken instead."""
+    return [_issue(item, model) for item in error.errors(include_url=False)]
+
+
+def _issue(error: ErrorDetails, model: type[BaseModel]) -> Issue:
     context = error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        fields = _fields_at(error["loc"][:-1])
+        fields = _fields_at(error["loc"][:-1], model)
         return Issue(_dotted(error["loc"]), "unknown field", ", ".join(fields))
     allowed = context.get("allowed") or context.get("expected") or _TYPE_NAMES.get(error["type"], "")
     bounds = [f"{sign} {context[name]}" for name, sign in (("ge", ">="), ("le", "<=")) if name in context]
@@ -118,9 +137,9 @@ def _dotted(loc: Sequence[str | int]) -> str:
     return ".".join(str(step) for step in loc)
 
 
-def _fields_at(loc: Sequence[str | int]) -> list[str]:
-    """Return the field names of the model that a location leads to."""
-    model: Any = Policy
+def _fields_at(loc: Sequence[str | int], root: type[BaseModel]) -> list[str]:
+    """Return the field names of the model that a location in ``root`` leads to."""
+    model: Any = root
     for step in loc:
         if isinstance(model, type) and issubclass(model, BaseModel) and step in model.model_fields:
             model = _model_in(model.model_fields[str(step)].annotation) or model

@@ -84,21 +84,23 @@ class BatchDecider:
         self,
         wires: Iterable[bytes],
         *,
+        latest: Callable[[], BatchDecider],
         remaining: Callable[[], float | None],
         stopping: Callable[[], bool],
     ) -> Iterator[Item]:
         """Yield what becomes of each ValidateStreamRequest of ``wires`` as it comes; never raises.
 
+        Each is judged by the ``latest`` decider: a stream may last longer than the policy that it began with.
         The stream ends behind the item that is beyond its limits, or that a stopping service refuses.
         """
         so_far = _SoFar()
         for index, wire in enumerate(wires):
             so_far.items, so_far.size = index + 1, so_far.size + len(wire)
             if so_far.failed and so_far.stop_on_first:
-                answer = self._within(wire, so_far)
+                answer = latest()._within(wire, so_far)  # noqa: SLF001 - another of this class
                 yield Item(index, Status.SKIPPED if answer is None else Status.FAILED, answer)
             else:
-                answer = self._streamed(wire, so_far, remaining(), stopping=stopping())
+                answer = latest()._streamed(wire, so_far, remaining(), stopping=stopping())  # noqa: SLF001 - the same
                 so_far.failed = so_far.failed or answer.code is not None
                 yield _item(index, answer)
             if answer is not None and answer.code in _LAST:

@@ -16,7 +16,6 @@ from evalward.sandbox import (
     ArgumentError,
     EvaluationLimits,
     SandboxBusyError,
-    SandboxPool,
     evaluation_envelope,
 )
 from evalward.server.case import Case
@@ -57,25 +56,20 @@ class Runner(Protocol):
 class Evaluator:
     """Answers Evaluate; the guard's part is the same ``Decider`` that answers Validate."""
 
-    def __init__(  # noqa: PLR0913 - its parts, and one parameter per setting
+    def __init__(
         self,
         decider: Decider,
         ledger: Ledger,
         provenance: Provenance,
         *,
         deadline_ms: int,
-        queue: int,
-        runner: Runner | None = None,
+        runner: Runner,
     ) -> None:
         self._decider = decider
         self._ledger = ledger
         self._provenance = provenance
         self._limits = EvaluationLimits(deadline_ms=deadline_ms)
-        self._runner = runner or SandboxPool(queue=queue)
-
-    def warm_up(self) -> None:
-        """Build the engine now rather than with the first request; raise what kept it from being built."""
-        self._runner.warm_up()
+        self._runner = runner
 
     def evaluate(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> Answer:
         """Answer the serialised EvaluateRequest ``wire``; never raises. As ``Decider.decide``."""

@@ -1,4 +1,4 @@
-"""The evaluator, made with the first request that needs it: loading the engine costs a start its second."""
+"""The sandbox, made with the first request that needs it: loading the engine costs a start its second."""
 
 from __future__ import annotations
 
@@ -15,37 +15,24 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("evalward.server")
 
 
-class LateEvaluator:
-    """Makes one ``Evaluator`` when it is first called, on whichever thread comes first."""
+class LateSandbox:
+    """Makes one pool of engines when it is first asked for, on whichever thread comes first; policies share it."""
 
-    def __init__(  # noqa: PLR0913 - what the evaluator is made of
-        self,
-        decider: Decider,
-        ledger: Ledger,
-        provenance: Provenance,
-        *,
-        deadline_ms: int,
-        queue: int,
-        runner: Runner | None = None,
-    ) -> None:
-        self._parts = (decider, ledger, provenance)
-        self._deadline_ms = deadline_ms
+    def __init__(self, *, deadline_ms: int, queue: int, runner: Runner | None = None) -> None:
+        self.deadline_ms = deadline_ms
         self._queue = queue
         self._runner = runner
-        self._made: Evaluator | None = None
         self._lock = threading.Lock()
         self._warming: threading.Thread | None = None
 
-    def __call__(self) -> Evaluator:
-        """Return the evaluator."""
+    def runner(self) -> Runner:
+        """Return what runs payloads."""
         with self._lock:
-            if self._made is None:
-                from evalward.server.evaluation import Evaluator  # noqa: PLC0415 - it loads the engine
+            if self._runner is None:
+                from evalward.sandbox import SandboxPool  # noqa: PLC0415 - it loads the engine
 
-                self._made = Evaluator(
-                    *self._parts, deadline_ms=self._deadline_ms, queue=self._queue, runner=self._runner
-                )
-            return self._made
+                self._runner = SandboxPool(queue=self._queue)
+            return self._runner
 
     def warm_up(self) -> None:
         """Begin to build the engine on a thread of its own; requests for the guard do not wait for it."""
@@ -59,6 +46,29 @@ class LateEvaluator:
 
     def _warm(self) -> None:
         try:
-            self().warm_up()
+            self.runner().warm_up()
         except Exception as failure:  # noqa: BLE001 - the first request tries again and tells its caller
             LOG.warning("the sandbox could not be made ready: %s", type(failure).__name__)
+
+
+class LateEvaluator:
+    """Makes the ``Evaluator`` of one policy when it is first called."""
+
+    def __init__(
+        self, decider: Decider, ledger: Ledger, provenance: Provenance, sandbox: LateSandbox
+    ) -> None:
+        self._parts = (decider, ledger, provenance)
+        self._sandbox = sandbox
+        self._made: Evaluator | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self) -> Evaluator:
+        """Return the evaluator."""
+        with self._lock:
+            if self._made is None:
+                from evalward.server.evaluation import Evaluator  # noqa: PLC0415 - it loads the engine
+
+                self._made = Evaluator(
+                    *self._parts, deadline_ms=self._sandbox.deadline_ms, runner=self._sandbox.runner()
+                )
+            return self._made

@@ -23,7 +23,8 @@ from __future__ import annotations
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import grpc
@@ -34,17 +35,17 @@ from evalward.audit import AuditRecord, AuditUnavailable, Kind
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
-from evalward.server.batch import BatchDecider, BatchLimits
 from evalward.server.caching import CachingExecutor
-from evalward.server.call import CallDecider
-from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
-from evalward.server.late import LateEvaluator
-from evalward.server.ledger import Ledger
+from evalward.server.in_force import Parts
+from evalward.server.late import LateSandbox
 from evalward.server.listen import Listener
+from evalward.server.policy_reload import PolicyReload, Room
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.tls import TlsFiles, server_credentials
 from evalward.server.token import TokenGate
+from evalward.server.token_file import TokenFile
+from evalward.server.watch import FileWatch
 from evalward.verdict_cache import DEFAULT_ENTRIES, VerdictCache
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from evalward.server.evaluation import Runner
     from evalward.server.executor import Executor
     from evalward.server.listen import TcpAddress, UnixAddress
+    from evalward.server.policy_reload import PolicyFile
+    from evalward.server.token import TokenSource
     from evalward.tools import Manifest
 
 LOG = logging.getLogger("evalward.server")
@@ -68,7 +71,6 @@ BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays 
 MESSAGE_FACTOR = 4
 BATCH_FACTOR = 1.5
 MESSAGE_EXTRA_BYTES = 64 * 1024
-ITEM_EXTRA_BYTES = 4 * 1024  # the fields of an item beside its payload
 ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit, which is not asked: asking would load the engine
 CANCEL_SECONDS = 0.5
 
@@ -135,7 +137,8 @@ def bounded_server(
 class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once.
 
-    With a ``token`` every call of the service must carry it.
+    With ``tokens`` every call of the service must carry one. A ``policy_file`` and a token file are taken anew
+    when they change.
     """
 
     def __init__(  # noqa: PLR0913 - its parts
@@ -147,48 +150,46 @@ class Server:
         audit_log: AuditSink,
         settings: Settings,
         runner: Runner | None = None,
-        token: str | None = None,
+        tokens: TokenSource | None = None,
+        policy_file: PolicyFile | None = None,
         manifest: Manifest | None = None,
         stats: ErrorStats | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
-        self._provenance = provenance
         self._executor = _executor(judge, settings)
         self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
-        ledger = Ledger(audit_log, provenance, manifest_digest=self._manifest_digest)
-        decider = Decider(
-            policy=policy,
-            ledger=ledger,
+        self._sandbox = LateSandbox(
+            deadline_ms=settings.evaluation_deadline_ms, queue=settings.evaluation_queue, runner=runner
+        )
+        parts = Parts(
+            audit_log=audit_log,
             executor=self._executor,
-            provenance=provenance,
+            sandbox=self._sandbox,
+            manifest=manifest,
+            batch_items=settings.batch_items,
+            batch_bytes=settings.batch_bytes,
             verbose=settings.errors_verbose,
         )
-        self._evaluates = policy.for_target(Target.SANDBOX).allowed
-        self._evaluator = LateEvaluator(
-            decider,
-            ledger,
-            provenance,
-            deadline_ms=settings.evaluation_deadline_ms,
-            queue=settings.evaluation_queue,
-            runner=runner,
-        )
-        calls = CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=manifest)
-        limits = BatchLimits(
-            settings.batch_items, max(settings.batch_bytes, policy.limits.payload_bytes + ITEM_EXTRA_BYTES)
-        )
-        batches = BatchDecider(decider, provenance, limits)
         self._service = GuardService(
-            decider,
-            self._evaluator,
-            calls,
-            batches,
-            policy,
-            provenance,
-            max_streams=settings.max_streams,
-            stats=stats,
+            parts.under(policy, provenance), max_streams=settings.max_streams, stats=stats
         )
+        self._evaluates = policy.for_target(Target.SANDBOX).allowed
+        self._watch = FileWatch()
+        if policy_file is not None:
+            room = Room(policy.limits.payload_bytes, self._evaluates)
+            reload = PolicyReload(
+                policy_file,
+                self._service,
+                audit_log,
+                under=lambda fresh: parts.under(fresh, replace(provenance, policy_digest=fresh.digest)),
+                room=room,
+                weakened=lambda fresh: _weakened(fresh, settings),
+            )
+            self._watch.follow(policy_file.path, reload)
+        if isinstance(tokens, TokenFile):
+            self._watch.follow(tokens.path, partial(tokens.reload, audit_log))
         # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
         self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
         self._health = health.HealthServicer(
@@ -199,7 +200,9 @@ class Server:
             settings,
             policy.limits.payload_bytes,
             evaluates=self._evaluates,
-            gate=None if token is None else TokenGate(token, provenance, tally=audit_log.tally),
+            gate=None
+            if tokens is None
+            else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=audit_log.tally),
         )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
@@ -211,7 +214,6 @@ class Server:
             credentials=server_credentials(settings.tls) if settings.tls else None,
             insecure_remote=settings.insecure_remote,
         )
-        self._weakened = _weakened(policy, settings)
         # On a thread of its own: telling a Watch whose client does not read may wait, and no record may.
         self._sink_watcher = ThreadPoolExecutor(1, thread_name_prefix="sink")
         audit_log.watch(lambda is_healthy: self._sink_watcher.submit(self._follow_sink, is_healthy))
@@ -226,26 +228,29 @@ class Server:
             raise
         self._set_health(health_pb2.HealthCheckResponse.SERVING)
         self._grpc.start()
+        self._watch.start()
         return bound
 
-    def reopen_audit_log(self) -> None:
-        """Go on in the file that has the log's name now, where the old one was renamed."""
+    def reload(self) -> None:
+        """Go on in the file that has the log's name now, and take the policy and the tokens anew."""
         self._audit_log.reopen()
+        self._watch.look(at_once=True)
 
     def warm_up(self) -> None:
         """Begin to build the sandbox's engine, if it is wanted: after the start, which must not wait for it."""
         if self._evaluates and self._settings.warm_sandbox:
-            self._evaluator.warm_up()
+            self._sandbox.warm_up()
 
     def stop(self) -> bool:
         """Drain, close the sockets, write the stop record; False when requests had to be cut off."""
+        self._watch.stop()
         self._service.refuse_new()
         self._health.enter_graceful_shutdown()
         drained = self._service.drain(self._settings.drain_seconds)
         self._grpc.stop(CANCEL_SECONDS).wait()
         self._listener.close()
         self._executor.close()
-        self._evaluator.close()
+        self._sandbox.close()
         self._watches.shutdown(wait=False)
         try:
             self._audit_log.append(self._lifecycle_record(Kind.STOP))
@@ -270,18 +275,19 @@ class Server:
 
     def _lifecycle_record(self, kind: Kind) -> AuditRecord:
         terms = self._audit_log.terms if kind is Kind.START else None
+        policy, provenance = self._service.in_force.policy, self._service.in_force.provenance
         return AuditRecord(
             kind=kind,
             integrity=None if terms is None else terms.integrity,
             key_id=None if terms is None else terms.key_id,
             durability=None if terms is None else terms.durability,
             reason=None if terms is None else terms.reset,
-            policy_digest=self._provenance.policy_digest,
+            policy_digest=provenance.policy_digest,
             manifest_digest=self._manifest_digest,
-            ruleset=self._provenance.ruleset_digest,
-            grammar=self._provenance.grammar_version,
-            version=self._provenance.service_version,
-            weakened=self._weakened if kind is Kind.START else (),
+            ruleset=provenance.ruleset_digest,
+            grammar=provenance.grammar_version,
+            version=provenance.service_version,
+            weakened=_weakened(policy, self._settings) if kind is Kind.START else (),
         )
 
 

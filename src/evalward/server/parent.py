@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-_TOKEN: Final = re.compile(rb"[!-~]{16,512}")
+TOKEN: Final = re.compile(rb"[!-~]{16,512}")
 _LINE_BYTES: Final = 514
 
 
@@ -30,7 +30,7 @@ def read_token(stdin: BinaryIO) -> str:
     """
     line = stdin.readline(_LINE_BYTES)
     token = line.removesuffix(b"\n")
-    if token == line or _TOKEN.fullmatch(token) is None:
+    if token == line or TOKEN.fullmatch(token) is None:
         raise NoTokenError("--parent needs a token as the first line of standard input")
     return token.decode()
 

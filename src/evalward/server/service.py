@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
-from evalward.errors import REGISTRY, canonical_json
+from evalward.errors import REGISTRY
 from evalward.errors.stats import by_domain
 from evalward.server.case import Case
 from evalward.server.decision import overloaded
@@ -24,19 +24,15 @@ from evalward.server.responses import (
     validate_response,
 )
 from evalward.server.status import rich_status
-from evalward.server.wire import TARGET_NUMBERS, code_message
+from evalward.server.wire import code_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from evalward.errors import Provenance
     from evalward.errors.stats import ErrorStats
-    from evalward.policy import Policy
-    from evalward.server.batch import BatchDecider
-    from evalward.server.call import CallDecider
-    from evalward.server.decision import Answer, Decider
-    from evalward.server.evaluation import Evaluator
+    from evalward.server.decision import Answer
+    from evalward.server.in_force import InForce
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["GuardService"].full_name
 ERROR_CODES_SCHEMA = 1
@@ -45,35 +41,17 @@ LOG = logging.getLogger("evalward.server")
 
 
 class GuardService:
-    """Handlers of the RPCs that are built, and the count of requests in flight that draining waits for."""
+    """Handlers of the RPCs that are built, and the count of requests in flight that draining waits for.
 
-    def __init__(  # noqa: PLR0913, PLR0917 - its parts
-        self,
-        decider: Decider,
-        evaluator: Callable[[], Evaluator],
-        calls: CallDecider,
-        batches: BatchDecider,
-        policy: Policy,
-        provenance: Provenance,
-        *,
-        max_streams: int,
-        stats: ErrorStats | None = None,
-    ) -> None:
-        self._decider = decider
+    Whoever sets ``in_force`` changes the policy of the requests that come from then on; one that is in flight
+    ends under the policy that it began with.
+    """
+
+    def __init__(self, in_force: InForce, *, max_streams: int, stats: ErrorStats | None = None) -> None:
+        self.in_force = in_force
         self._stats = stats
-        self._calls = calls
-        self._batches = batches
         self._max_streams = max_streams
         self._streams = 0
-        self._evaluator = evaluator
-        self._policy = pb.GetPolicyResponse(
-            digest=policy.digest,
-            policy_json=canonical_json(policy.effective()),
-            allowed_targets=[TARGET_NUMBERS[target] for target in policy.allowed_targets],
-            ruleset=provenance.ruleset_digest,
-            grammar=provenance.grammar_version,
-            service_version=provenance.service_version,
-        )
         rows = sorted(REGISTRY.values(), key=lambda row: row.number)
         self._codes = pb.ListErrorCodesResponse(
             schema_version=ERROR_CODES_SCHEMA,
@@ -113,7 +91,7 @@ class GuardService:
                 response_serializer=pb.ListErrorCodesResponse.SerializeToString,
             ),
             "GetPolicy": grpc.unary_unary_rpc_method_handler(
-                lambda _request, _context: self._policy,
+                lambda _request, _context: self.in_force.reply,
                 request_deserializer=pb.GetPolicyRequest.FromString,
                 response_serializer=pb.GetPolicyResponse.SerializeToString,
             ),
@@ -130,7 +108,9 @@ class GuardService:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
         self._enter()
         try:
-            answer = self._decider.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+            answer = self.in_force.decider.decide(
+                wire, remaining=_remaining(context), stopping=self._stopping
+            )
         finally:
             self._leave()
         self._count(answer)
@@ -141,7 +121,7 @@ class GuardService:
         """Judge one tool call; failures travel as those of ``validate``."""
         self._enter()
         try:
-            call = self._calls.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+            call = self.in_force.calls.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
         self._count(call.answer)
@@ -152,7 +132,7 @@ class GuardService:
         """Judge many payloads; a failure of one item, whatever it is, is that item's outcome."""
         self._enter()
         try:
-            batch = self._batches.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+            batch = self.in_force.batches.decide(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
         for item in batch.items:
@@ -170,12 +150,15 @@ class GuardService:
             full = self._streams >= self._max_streams
             self._streams += not full
         if full:
-            refusal = self._decider.refused(Case(Reading(b"")), overloaded("streams", self._max_streams))
+            refusal = self.in_force.decider.refused(
+                Case(Reading(b"")), overloaded("streams", self._max_streams)
+            )
             self._count(refusal)
             _abort_for_infrastructure(refusal, context)
         try:
-            for item in self._batches.stream(
+            for item in self.in_force.batches.stream(
                 self._one_by_one(wires),
+                latest=lambda: self.in_force.batches,
                 remaining=lambda: _remaining(context),
                 stopping=lambda: self._stopping,
             ):
@@ -198,7 +181,8 @@ class GuardService:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
         self._enter()
         try:
-            answer = self._evaluator().evaluate(wire, remaining=_remaining(context), stopping=self._stopping)
+            evaluator = self.in_force.evaluator()
+            answer = evaluator.evaluate(wire, remaining=_remaining(context), stopping=self._stopping)
         finally:
             self._leave()
         self._count(answer)

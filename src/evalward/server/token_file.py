@@ -1,0 +1,103 @@
+"""The bearer tokens of a file: one a line, so that a new one can be given out before the old one goes.
+
+Refused is what could not be meant: a file that others can read, a token that can be guessed, no token at all. While
+the server serves, such a file changes nothing: the tokens before it stay, and the log says so (service.md,
+"Sockets, identity, limits").
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+from typing import TYPE_CHECKING, Final
+
+from evalward.audit import AuditRecord, AuditUnavailable, Kind
+from evalward.errors import Code, CodedError
+from evalward.server.parent import TOKEN
+from evalward.server.token import Tokens
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalward.audit import AuditSink
+
+LOG = logging.getLogger("evalward.server")
+
+MAX_TOKENS: Final = 16
+_MAX_BYTES: Final = 16 * 1024
+
+
+def load_tokens(path: Path) -> Tokens:
+    """Return the tokens in the file at ``path``; raise CodedError (CONFIG_INVALID), which never quotes one.
+
+    A token is 16 to 512 printable ASCII characters without a space. Empty lines do not count.
+    """
+    try:
+        with open(path, "rb", opener=_opened) as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise _refused(path, "it is not a regular file")
+            if status.st_mode & 0o077:
+                raise _refused(path, f"its mode is {stat.S_IMODE(status.st_mode):04o} and must be 0600")
+            data = stream.read(_MAX_BYTES + 1)
+    except OSError as failure:
+        raise _refused(path, failure.strerror or type(failure).__name__) from None
+    lines = [(number, line.strip(b"\r")) for number, line in enumerate(data.split(b"\n"), 1)]
+    tokens = [(number, line) for number, line in lines if line]
+    if len(data) > _MAX_BYTES or len(tokens) > MAX_TOKENS:
+        raise _refused(path, f"it has more than {MAX_TOKENS} tokens or {_MAX_BYTES} bytes")
+    if not tokens:
+        raise _refused(path, "it has no token")
+    for number, token in tokens:
+        if TOKEN.fullmatch(token) is None:
+            raise _refused(path, f"line {number} is not 16 to 512 printable ASCII characters without a space")
+    return Tokens(token.decode() for _, token in tokens)
+
+
+class TokenFile:
+    """The tokens that a file had when it was last right; raise CodedError when it is not right at the start."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._tokens = load_tokens(path)
+        self._lock = threading.Lock()
+
+    def accepts(self, sent: bytes) -> bool:
+        """Say whether the header ``sent`` carries one of the tokens, in a time that does not depend on them."""
+        return self._tokens.accepts(sent)
+
+    def reload(self, audit_log: AuditSink) -> bool:
+        """Take the file anew; False when it should be tried again, since ``audit_log`` does not take the record."""
+        with self._lock:
+            try:
+                tokens = load_tokens(self.path)
+            except CodedError as refusal:
+                LOG.error("the tokens stay: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
+                return _recorded(audit_log, AuditRecord(kind=Kind.TOKEN_REJECT, code=Code(refusal.code)))
+            if tokens == self._tokens:
+                return True
+            if not _recorded(audit_log, AuditRecord(kind=Kind.TOKEN_LOAD, count=len(tokens))):
+                return False
+            self._tokens = tokens
+            LOG.info("%d tokens of %s are in force", len(tokens), self.path)
+            return True
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open without waiting for whoever writes to a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _recorded(audit_log: AuditSink, record: AuditRecord) -> bool:
+    try:
+        audit_log.append(record)
+    except AuditUnavailable as failure:
+        LOG.error("no %s record: %s", record.kind, failure)  # noqa: TRY400 - the cause is in the text
+        return False
+    return True
+
+
+def _refused(path: Path, why: str) -> CodedError:
+    return CodedError(Code.CONFIG_INVALID, f"The token file {path} cannot be used: {why}.")

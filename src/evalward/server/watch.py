@@ -1,0 +1,90 @@
+"""Files that are taken anew when they change: a stat at short intervals, on one thread for all of them.
+
+Polling sees what notifications miss: a ConfigMap that swaps a symbolic link, a network file system, a file that is
+not there yet.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LOG = logging.getLogger("evalward.server")
+
+INTERVAL_SECONDS: Final = 0.5
+Stamp = tuple[int, int, int, int] | None
+_NEVER: Final = (-1, -1, -1, -1)
+
+
+class _Followed:
+    """One file: what it was when it was last taken, and when it was last looked at.
+
+    It is taken once at first: what it was when somebody read it before is not known.
+    """
+
+    def __init__(self, path: Path, take: Callable[[], bool]) -> None:
+        self.path = path
+        self.take = take
+        self.taken: Stamp = _NEVER
+        self.seen: Stamp = _NEVER
+
+    def look(self, *, at_once: bool) -> None:
+        """Take the file if it has changed, ``at_once`` or when it stood still for a round: half a file is none."""
+        now = stamp(self.path)
+        stands, self.seen = now == self.seen, now
+        if now != self.taken and (stands or at_once) and self.take():
+            self.taken = now
+
+
+class FileWatch:
+    """Calls ``take`` of each followed file when it has changed, until it says True; ``start`` once, then ``stop``."""
+
+    def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
+        self._interval = interval
+        self._followed: list[_Followed] = []
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def follow(self, path: Path, take: Callable[[], bool]) -> None:
+        """Follow ``path``; ``take`` runs on the watching thread."""
+        self._followed.append(_Followed(path, take))
+
+    def start(self) -> None:
+        """Begin to look, if there is anything to look at."""
+        if self._followed:
+            self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; return when the thread has ended."""
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def look(self, *, at_once: bool = False) -> None:
+        """Look at every file once; ``at_once`` takes one that has just changed, too."""
+        with self._lock:
+            for each in self._followed:
+                try:
+                    each.look(at_once=at_once)
+                except Exception as failure:  # noqa: BLE001 - one file must not keep the others from being followed
+                    LOG.error("%s could not be taken: %s", each.path, type(failure).__name__)  # noqa: TRY400
+
+    def _watch(self) -> None:
+        while not self._ending.wait(self._interval):
+            self.look()
+
+
+def stamp(path: Path) -> Stamp:
+    """Return what changes when the file behind ``path`` does; None: it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_ino, status.st_mtime_ns, status.st_size, status.st_mode)

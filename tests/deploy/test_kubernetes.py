@@ -1,0 +1,188 @@
+"""The manifests: valid for Kubernetes, hardened, and of one mind with ``evalward serve``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import kubernetes_validate  # type: ignore[import-untyped]
+import pytest
+from deployment_files import DEPLOY, EVALWARD, documents, image_variables, paths_of, settings_of
+
+from evalward.audit import load_key
+from evalward.policy import parse_policy
+from evalward.policy.documents import read_yaml
+from evalward.server.lifecycle import Settings
+from evalward.server.listen import DEFAULT_LISTEN, TcpAddress, parse_listen
+
+USER = 65532
+FILES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
+OBJECTS = [(file.stem, each) for file in FILES for each in documents(file)]
+PODS = [
+    pytest.param(each["spec"]["template"]["spec"], id=f"{file}-{each['metadata']['name']}")
+    for file, each in OBJECTS
+    if each["kind"] == "Deployment"
+]
+# The first release with native sidecars, and the newest that the validator knows.
+RELEASES = ("1.29", ".".join(kubernetes_validate.latest_version().split(".")[:2]))
+
+
+def containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*pod.get("initContainers", []), *pod["containers"]]
+
+
+def guard(pod: dict[str, Any]) -> dict[str, Any]:
+    (found,) = (each for each in containers(pod) if each["name"] == "evalward")
+    assert isinstance(found, dict)
+    return found
+
+
+def settings(pod: dict[str, Any]) -> dict[str, Any]:
+    own = {each["name"]: each["value"] for each in guard(pod).get("env", [])}
+    return settings_of(guard(pod)["args"], {**image_variables(), **own})
+
+
+def of_kind(file: str, kind: str) -> dict[str, Any]:
+    (found,) = (each for name, each in OBJECTS if name == file and each["kind"] == kind)
+    return found
+
+
+def test_there_are_manifests_for_the_sidecar_and_for_the_service() -> None:
+    assert [file.stem for file in FILES] == ["service", "sidecar"]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize(
+    "document", [pytest.param(each, id=f"{file}-{each['kind']}") for file, each in OBJECTS]
+)
+def test_the_schema_takes_it(document: dict[str, Any], release: str) -> None:
+    kubernetes_validate.validate(document, release, strict=True)
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_everything_in_the_pod_is_hardened(pod: dict[str, Any]) -> None:
+    assert pod["automountServiceAccountToken"] is False
+    assert pod["enableServiceLinks"] is False
+    assert pod["securityContext"]["fsGroup"] == USER
+    for each in containers(pod):
+        context = each["securityContext"]
+        assert (context["runAsUser"], context["runAsGroup"], context["runAsNonRoot"]) == (USER, USER, True)
+        assert context["readOnlyRootFilesystem"] is True
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert {"requests", "limits"} <= each["resources"].keys()
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_every_path_of_the_guard_is_mounted_from_where_it_is(pod: dict[str, Any]) -> None:
+    mounts = {PurePosixPath(each["mountPath"]): each["name"] for each in guard(pod)["volumeMounts"]}
+    volumes = {each["name"]: each for each in pod["volumes"]}
+    in_force = settings(pod)
+
+    for path in paths_of(in_force):
+        assert path.parent in mounts, path
+    for each in containers(pod):
+        assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
+    socket = volumes[mounts[PurePosixPath("/run/evalward")]]
+    assert socket["emptyDir"]["medium"] == "Memory"
+    # A mounted file would stay what it was: only a mounted folder follows its ConfigMap.
+    assert not any("subPath" in each for each in guard(pod)["volumeMounts"])
+
+
+@pytest.mark.parametrize("file", ["sidecar", "service"])
+def test_the_policy_is_one(file: str) -> None:
+    pod = of_kind(file, "Deployment")["spec"]["template"]["spec"]
+    config = of_kind(file, "ConfigMap")
+    path = PurePosixPath(settings(pod)["policy"])
+    (volume,) = (each for each in pod["volumes"] if "configMap" in each)
+
+    assert volume["configMap"]["name"] == config["metadata"]["name"]
+    assert parse_policy(read_yaml(config["data"][path.name]), source=file).allowed_targets
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_the_key_is_a_private_copy(pod: dict[str, Any], tmp_path: Path) -> None:
+    (copier,) = (each for each in pod["initContainers"] if each["name"] == "audit-key")
+    key = PurePosixPath(settings(pod)["audit_key"])
+    *python, script = copier["command"]
+    folders = {PurePosixPath(each["mountPath"]) for each in copier["volumeMounts"]}
+    for folder in folders:
+        (tmp_path / folder.name).mkdir()
+        script = script.replace(f'"{folder}/', f'"{tmp_path}/{folder.name}/')
+    (tmp_path / "secret" / "audit.key").write_bytes(bytes(32))
+
+    for _ in range(2):  # a container may start again
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+    assert python == ["/opt/evalward/bin/python", "-c"]
+    assert load_key(tmp_path / key.parent.name / key.name)
+    assert key.parent in folders
+    assert pod["initContainers"].index(copier) == 0
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_the_probes_ask_an_address_that_is_served(pod: dict[str, Any]) -> None:
+    listen = settings(pod)["listen"]
+    for probe in ("startupProbe", "readinessProbe"):
+        program, command, address = guard(pod)[probe]["exec"]["command"]
+        assert (program, command) == (EVALWARD, "health")
+        assert address in listen
+        assert guard(pod)[probe]["timeoutSeconds"] > 2  # health's own limit comes first
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_the_pod_waits_for_the_drain(pod: dict[str, Any]) -> None:
+    assert pod["terminationGracePeriodSeconds"] > settings(pod)["drain_seconds"]
+    assert settings(pod)["drain_seconds"] == Settings().drain_seconds
+
+
+def test_the_sidecar_is_a_native_one_that_the_server_reaches_over_its_socket() -> None:
+    pod = of_kind("sidecar", "Deployment")["spec"]["template"]["spec"]
+    (server,) = pod["containers"]
+    (address,) = (each["value"] for each in server["env"] if each["name"] == "EVALWARD_ADDRESS")
+    mounted = {(each["name"], each["mountPath"]) for each in server["volumeMounts"]}
+
+    assert guard(pod)["restartPolicy"] == "Always"
+    assert guard(pod) in pod["initContainers"]
+    assert [address] == settings(pod)["listen"]
+    assert mounted == {("socket", "/run/evalward")}
+
+
+def test_the_service_is_mutual_tls_on_the_default_port() -> None:
+    deployment = of_kind("service", "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    in_force = settings(pod)
+    (address,) = (each for each in map(parse_listen, in_force["listen"]) if isinstance(each, TcpAddress))
+    (port,) = guard(pod)["ports"]
+    default = parse_listen(DEFAULT_LISTEN)
+    assert isinstance(default, TcpAddress)
+
+    assert in_force["tls_cert"]
+    assert in_force["tls_key"]
+    assert in_force["client_ca"]
+    assert in_force["insecure_remote"] is False
+    assert address.port == port["containerPort"] == default.port
+    assert deployment["spec"]["replicas"] >= 2
+
+
+def test_clients_find_every_replica_and_nobody_else_does() -> None:
+    labels = of_kind("service", "Deployment")["spec"]["template"]["metadata"]["labels"]
+    pod = of_kind("service", "Deployment")["spec"]["template"]["spec"]
+    service = of_kind("service", "Service")["spec"]
+    (port,) = service["ports"]
+    budget = of_kind("service", "PodDisruptionBudget")["spec"]
+    network = of_kind("service", "NetworkPolicy")["spec"]
+    (rule,) = network["ingress"]
+
+    assert service["clusterIP"] == "None"
+    assert service["selector"] == labels
+    assert port["targetPort"] in {each["name"] for each in guard(pod)["ports"]}
+    assert port["port"] == guard(pod)["ports"][0]["containerPort"]
+    assert budget["selector"]["matchLabels"] == labels
+    assert budget["minAvailable"] < of_kind("service", "Deployment")["spec"]["replicas"]
+    assert network["podSelector"]["matchLabels"] == labels
+    assert network["egress"] == []
+    assert {each["port"] for each in rule["ports"]} == {port["port"]}

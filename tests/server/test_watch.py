@@ -1,0 +1,122 @@
+"""Which changes of a file are seen, and when it is taken."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from evalward.server.watch import FileWatch
+
+
+class Taker:
+    """Counts how often it is called; ``answer`` is what it says."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.answer = True
+
+    def __call__(self) -> bool:
+        self.calls += 1
+        return self.answer
+
+
+@pytest.fixture
+def taker() -> Taker:
+    return Taker()
+
+
+def followed(path: Path, taker: Taker) -> FileWatch:
+    """Return a watch that has taken ``path`` as it is."""
+    watch = FileWatch()
+    watch.follow(path, taker)
+    watch.look()
+    watch.look()
+    taker.calls = 0
+    return watch
+
+
+def test_a_file_is_taken_once_it_has_changed_and_stands_still(tmp_path: Path, taker: Taker) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    watch = followed(file, taker)
+    seen = []
+    for text in ("12", "123", None, None):
+        if text:
+            file.write_text(text)
+        watch.look()
+        seen.append(taker.calls)
+    assert seen == [0, 0, 1, 1]
+
+
+def test_at_once_does_not_wait_and_takes_nothing_twice(tmp_path: Path, taker: Taker) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    watch = followed(file, taker)
+    file.write_text("12")
+    for _ in range(3):
+        watch.look(at_once=True)
+    assert taker.calls == 1
+
+
+def test_a_link_that_points_elsewhere_is_a_change(tmp_path: Path, taker: Taker) -> None:
+    # As Kubernetes mounts a ConfigMap: the file is a link through a folder that is swapped.
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "policy.yaml").write_text("1")
+    (tmp_path / "data").symlink_to("one")
+    watch = followed(tmp_path / "data" / "policy.yaml", taker)
+    (tmp_path / "next").symlink_to("two")
+    (tmp_path / "next").rename(tmp_path / "data")
+    watch.look(at_once=True)
+    assert taker.calls == 1
+
+
+def test_a_file_that_goes_and_comes_is_a_change_each_time(tmp_path: Path, taker: Taker) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    watch = followed(file, taker)
+    file.unlink()
+    watch.look(at_once=True)
+    file.write_text("1")
+    watch.look(at_once=True)
+    assert taker.calls == 2
+
+
+def test_what_was_not_dealt_with_is_tried_again(tmp_path: Path, taker: Taker) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    watch = followed(file, taker)
+    taker.answer = False
+    file.write_text("12")
+    for _ in range(3):
+        watch.look(at_once=True)
+    taker.answer = True
+    for _ in range(3):
+        watch.look(at_once=True)
+    assert taker.calls == 4
+
+
+def test_a_taker_that_raises_keeps_no_other_from_its_file(tmp_path: Path, taker: Taker) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    watch = FileWatch()
+
+    def raises() -> bool:
+        raise RuntimeError
+
+    watch.follow(file, raises)
+    watch.follow(file, taker)
+    watch.look(at_once=True)
+    assert taker.calls == 1
+
+
+def test_the_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("1")
+    taken = threading.Event()
+    watch = FileWatch(interval=0.01)
+    watch.follow(file, lambda: taken.set() or True)  # type: ignore[func-returns-value]
+    watch.start()
+    assert taken.wait(30)
+    watch.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name == "watch"]
