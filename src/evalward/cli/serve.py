@@ -38,10 +38,12 @@ from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
 from evalward.tools.load import load_manifest
+from evalward.workers.cores import available_cores
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
 DEFAULTS = Settings()
+MOST_WORKERS = 256
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
 # long as another thread parses.
@@ -68,6 +70,14 @@ def _frames(text: str) -> int:
         return parse_verbose(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def _workers(text: str) -> int:
+    if text == "auto":
+        return available_cores()
+    if text.isascii() and text.isdigit() and int(text) <= MOST_WORKERS:
+        return int(text)
+    raise typer.BadParameter(f"--workers is a number up to {MOST_WORKERS}, or auto")
 
 
 def _address(text: str) -> TcpAddress | UnixAddress:
@@ -118,6 +128,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     audit_timeout_ms: options.AuditTimeoutMs = 1_000,
     reflection: options.Reflection = DEFAULTS.reflection,
     max_concurrent: options.MaxConcurrent = DEFAULTS.max_concurrent,
+    workers: options.Workers = "1",
     queue: options.Queue = DEFAULTS.queue,
     batch_items: options.BatchItems = DEFAULTS.batch_items,
     batch_bytes: options.BatchBytes = DEFAULTS.batch_bytes,
@@ -169,6 +180,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
+        workers=_workers(workers),
         queue=queue,
         batch_items=batch_items,
         batch_bytes=batch_bytes,

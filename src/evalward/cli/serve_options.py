@@ -91,6 +91,15 @@ MaxConcurrent = Annotated[
     int, typer.Option(envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time.")
 ]
 
+Workers = Annotated[
+    str,
+    typer.Option(
+        envvar="EVALWARD_WORKERS",
+        metavar="N|auto",
+        help="Processes that judge; auto: one a core of the quota; 0: the server itself judges.",
+    ),
+]
+
 Queue = Annotated[
     int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
 ]

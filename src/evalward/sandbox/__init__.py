@@ -5,6 +5,7 @@ Known gaps: no ``Intl``, no regular expressions with the ``v`` flag, and deep re
 time to pass comes to an end.
 """
 
+from evalward.guard.run_shape import choose_shape
 from evalward.sandbox.engine import STACK_BYTES
 from evalward.sandbox.envelope import evaluation_envelope
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
@@ -17,7 +18,6 @@ from evalward.sandbox.outcome import (
     EvaluationLimits,
 )
 from evalward.sandbox.pool import SandboxBusyError, SandboxPool
-from evalward.sandbox.shape import choose_shape
 
 __all__ = [
     "DEFAULT_LIMITS",

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 import wasmtime
 
 from evalward.errors.registry import Code
+from evalward.guard.run_shape import choose_shape
 from evalward.guard.target import Shape
 from evalward.sandbox.engine import Engine, Run
 from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script
 from evalward.sandbox.outcome import MAX_ARGUMENT, ArgumentError, ConsoleLine, Evaluation, EvaluationLimits
-from evalward.sandbox.shape import CALLED_SHAPES, choose_shape, program
+from evalward.sandbox.shape import CALLED_SHAPES, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, wo
 from evalward.errors.stack import frames
 from evalward.policy import exception_of, settled, utc_day
 from evalward.server.case import Case
-from evalward.server.executor import Job, Overloaded
+from evalward.server.executor import Job, Overloaded, TooLong
 from evalward.server.requests import Reading
 from evalward.server.wire import binding_message
 
@@ -186,6 +186,13 @@ class Decider:
             verdict = self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
+        except TooLong as cut:
+            # No verdict, and so nothing that audit mode could let pass.
+            raise CodedError(
+                Code.EVAL_ANALYSIS_LIMIT,
+                "The analysis did not end in the time that was left for it.",
+                repair=Repair(limit="analysis_ms", allowed=cut.allowed_ms),
+            ) from None
         enforcement = policy.enforcement_for(question.target, tool=case.tool, today=today)
         return settled(verdict, enforcement=enforcement, exception=exception)
 

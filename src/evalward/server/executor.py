@@ -44,13 +44,22 @@ class Overloaded(Exception):  # noqa: N818 - named for the registry's code
         self.allowed = allowed
 
 
+class TooLong(Exception):  # noqa: N818 - as above
+    """The job had ``allowed_ms`` by the clock and no verdict at their end. There is none to fall back on: it denies."""
+
+    def __init__(self, allowed_ms: int) -> None:
+        super().__init__(f"no verdict within {allowed_ms} ms")
+        self.allowed_ms = allowed_ms
+
+
 class Executor(Protocol):
     """Judges jobs somewhere, under bounds of its own."""
 
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
         """Judge ``job``, waiting at most ``patience`` seconds (None: as long as it takes) for a free place.
 
-        Raises Overloaded when the queue is full or the patience ends.
+        Raises Overloaded when the queue is full or the patience ends. An executor that can let go of a job counts
+        the judging in, and raises TooLong; any other exception is a failure of its own.
         """
         ...
 
@@ -80,7 +89,7 @@ class InProcessExecutor:
             else:
                 self._wait(patience)
         try:
-            return self._judge(job.payload, target=job.target, shape=_shape(job), rules=job.rules)
+            return self._judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules)
         finally:
             with self._lock:
                 self._running -= 1
@@ -106,11 +115,12 @@ class InProcessExecutor:
         return self._running < self._max_concurrent
 
 
-def _shape(job: Job) -> Shape | None:
+def shape_of(job: Job) -> Shape | None:
+    """Return the shape in which ``job`` is judged; None: in every one that it could have."""
     if job.shape is not None or not job.shape_from_text:
         return job.shape
     if not job.rules.allowed or len(job.payload) > job.rules.limits.payload_bytes:
         return None  # denied before its text is looked at
-    from evalward.sandbox import choose_shape  # noqa: PLC0415 - only a service that evaluates loads the engine
+    from evalward.guard.run_shape import choose_shape  # noqa: PLC0415 - the front itself needs no parser
 
     return choose_shape(job.payload)

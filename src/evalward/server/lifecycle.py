@@ -13,9 +13,9 @@ asyncio, thread pool  0.75 ms  0.63 ms      68 ms             0.59 ms           
 ====================  =======  ===========  ================  ===================  ===================
 
 The synchronous server is the cheapest, and more threads than requests cost nothing. Health waits for a parse
-in every one of them, since parsing holds the GIL; what bounds that wait is the guard's budget, and worker
-processes behind the executor seam will end it. The pool has a thread for each request that may run or wait,
-and spare ones, so that a health check never waits for a thread.
+in every one of them, since parsing holds the GIL: worker processes behind the executor seam end that wait
+(``evalward.workers``). The pool has a thread for each request that may run or wait, and spare ones for those that
+are refused at once; health has threads of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
@@ -37,6 +36,8 @@ from evalward.guard.target import Target
 from evalward.policy import utc_day
 from evalward.server.caching import CachingExecutor
 from evalward.server.executor import InProcessExecutor
+from evalward.server.health import SERVICE_NAME as HEALTH_NAME
+from evalward.server.health import Health
 from evalward.server.in_force import Parts
 from evalward.server.late import LateSandbox
 from evalward.server.listen import Listener
@@ -47,6 +48,7 @@ from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
 from evalward.server.watch import FileWatch
 from evalward.verdict_cache import DEFAULT_ENTRIES, VerdictCache
+from evalward.workers.executor import WorkerExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +67,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("evalward.server")
 
-SPARE_THREADS = 4  # for health, reflection, and requests that are refused at once
+SPARE_THREADS = 4  # for reflection, and requests that are refused at once
 BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays bounded under any flood
 # A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
 MESSAGE_FACTOR = 4
@@ -85,6 +87,7 @@ class Settings:
     ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
     (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
     remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
+    With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
     max_concurrent: int = 2
@@ -101,6 +104,7 @@ class Settings:
     tls: TlsFiles | None = None
     insecure_remote: bool = False
     verdict_cache: int = DEFAULT_ENTRIES
+    workers: int = 0
 
 
 def bounded_server(
@@ -114,7 +118,12 @@ def bounded_server(
 
     One that ``evaluates`` has room for the arguments, and threads for the runs.
     """
-    threads = settings.max_concurrent + settings.queue + settings.max_streams + SPARE_THREADS
+    threads = (
+        max(settings.max_concurrent, settings.workers + 1)
+        + settings.queue
+        + settings.max_streams
+        + SPARE_THREADS
+    )
     if evaluates:
         threads += settings.evaluation_queue + (os.cpu_count() or 1)
         payload_bytes += ARGUMENT_BYTES
@@ -157,7 +166,9 @@ class Server:
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
-        self._executor = _executor(judge, settings)
+        self._health = Health([SERVICE_NAME])
+        self._workers = _workers(settings, self._health)
+        self._executor = _executor(judge, settings, self._workers)
         self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         self._sandbox = LateSandbox(
@@ -190,12 +201,6 @@ class Server:
             self._watch.follow(policy_file.path, reload)
         if isinstance(tokens, TokenFile):
             self._watch.follow(tokens.path, partial(tokens.reload, audit_log))
-        # A Watch stream is served by callbacks: a thread each would let open streams starve everything else.
-        self._watches = ThreadPoolExecutor(1, thread_name_prefix="health")
-        self._health = health.HealthServicer(
-            experimental_non_blocking=True,
-            experimental_thread_pool=self._watches,
-        )
         self._grpc = bounded_server(
             settings,
             policy.limits.payload_bytes,
@@ -205,28 +210,29 @@ class Server:
             else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=audit_log.tally),
         )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
+        self._grpc.add_generic_rpc_handlers((self._health.handler(),))
         if settings.reflection:
-            names = (SERVICE_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._grpc)
         self._listener = Listener(
             self._grpc,
             credentials=server_credentials(settings.tls) if settings.tls else None,
             insecure_remote=settings.insecure_remote,
         )
-        # On a thread of its own: telling a Watch whose client does not read may wait, and no record may.
-        self._sink_watcher = ThreadPoolExecutor(1, thread_name_prefix="sink")
-        audit_log.watch(lambda is_healthy: self._sink_watcher.submit(self._follow_sink, is_healthy))
+        audit_log.watch(lambda is_healthy: self._health.report("sink", is_healthy=is_healthy))
 
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
-        """Bind and serve; return the real addresses. Raise ListenError, or AuditUnavailable."""
+        """Bind and serve; return the real addresses. Raise ListenError, AuditUnavailable, or NoWorkerError."""
         try:
+            if self._workers is not None:
+                self._workers.wait_ready()
             bound = [self._listener.bind(address) for address in addresses]
             self._audit_log.append(self._lifecycle_record(Kind.START))
         except Exception:
             self._listener.close()
+            self._executor.close()
             raise
-        self._set_health(health_pb2.HealthCheckResponse.SERVING)
+        self._health.open()
         self._grpc.start()
         self._watch.start()
         return bound
@@ -245,33 +251,24 @@ class Server:
         """Drain, close the sockets, write the stop record; False when requests had to be cut off."""
         self._watch.stop()
         self._service.refuse_new()
-        self._health.enter_graceful_shutdown()
+        self._health.drain()
         drained = self._service.drain(self._settings.drain_seconds)
         self._grpc.stop(CANCEL_SECONDS).wait()
         self._listener.close()
         self._executor.close()
         self._sandbox.close()
-        self._watches.shutdown(wait=False)
+        self._health.close()
         try:
             self._audit_log.append(self._lifecycle_record(Kind.STOP))
         except AuditUnavailable as failure:
             LOG.error("no stop record: %s", failure)  # noqa: TRY400 - the cause is in the text
         self._audit_log.close()
-        self._sink_watcher.shutdown(wait=False)
         if self._stats is not None:
             try:
                 self._stats.save()
             except OSError as failure:
                 LOG.error("the error counts could not be saved: %s", failure.strerror)  # noqa: TRY400 - as above
         return drained
-
-    def _set_health(self, status: health_pb2.HealthCheckResponse.ServingStatus.ValueType) -> None:
-        for name in (health.OVERALL_HEALTH, SERVICE_NAME):
-            self._health.set(name, status)
-
-    def _follow_sink(self, is_healthy: bool) -> None:  # noqa: FBT001 - the signature is the log's
-        status = health_pb2.HealthCheckResponse
-        self._set_health(status.SERVING if is_healthy else status.NOT_SERVING)
 
     def _lifecycle_record(self, kind: Kind) -> AuditRecord:
         terms = self._audit_log.terms if kind is Kind.START else None
@@ -291,8 +288,20 @@ class Server:
         )
 
 
-def _executor(judge: Callable[..., Verdict], settings: Settings) -> Executor:
-    inner = InProcessExecutor(judge, max_concurrent=settings.max_concurrent, queue=settings.queue)
+def _workers(settings: Settings, health: Health) -> WorkerExecutor | None:
+    if not settings.workers:
+        return None
+    return WorkerExecutor(
+        settings.workers,
+        queue=settings.queue,
+        on_health=lambda is_healthy: health.report("workers", is_healthy=is_healthy),
+    )
+
+
+def _executor(judge: Callable[..., Verdict], settings: Settings, workers: WorkerExecutor | None) -> Executor:
+    inner: Executor = workers or InProcessExecutor(
+        judge, max_concurrent=settings.max_concurrent, queue=settings.queue
+    )
     if not settings.verdict_cache:
         return inner
     return CachingExecutor(inner, VerdictCache(settings.verdict_cache))

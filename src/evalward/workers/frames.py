@@ -1,0 +1,109 @@
+"""The bytes between the front process and a worker: one question at a time, one answer to each.
+
+A question carries the payload raw and refers to rules by a slot and an edition; the rules themselves, pickled, go
+along only when the worker does not have that edition. Pickle goes in this direction alone: what a worker says is
+read as JSON, since a worker whose parser was corrupted by a payload must not be able to run code in the front.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from evalward.guard.target import Shape, Target
+from evalward.server.executor import Job
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from evalward.guard.rules import Rules
+
+READY: Final = 1
+VERDICT: Final = 2
+FAILED: Final = 3
+
+SLOTS: Final = 64
+"""How many rules a worker keeps."""
+
+# job, slot, edition, target, shape (0: none), shape_from_text, bytes of the rules, bytes of the payload
+_QUESTION: Final = Struct("!QHQBB?II")
+# job, SHA-256 of the payload, kind, bytes of the body
+ANSWER: Final = Struct("!Q32sBI")
+MAX_BODY: Final = 16 * 1024 * 1024
+"""The most bytes that an answer's body may have: a verdict with thousands of findings has less."""
+
+_TARGETS: Final = tuple(Target)
+_SHAPES: Final = (None, *Shape)
+
+
+class Numbered(NamedTuple):
+    """Rules as workers know them: ``edition`` is never given twice, ``wire`` is the pickle."""
+
+    slot: int
+    edition: int
+    rules: Rules
+    wire: bytes
+
+
+class Question(NamedTuple):
+    """What a worker is asked: ``job`` under the number that its answer must bear."""
+
+    number: int
+    job: Job
+
+
+def numbered(slot: int, edition: int, rules: Rules) -> Numbered:
+    """Return ``rules`` with their number."""
+    # A mappingproxy cannot be pickled.
+    plain = replace(rules, actions=dict(rules.actions), bindings=dict(rules.bindings))
+    return Numbered(slot, edition, rules, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
+
+
+def question(number: int, job: Job, known: Numbered, *, with_rules: bool) -> bytes:
+    """Return the question about ``job``, whose rules are ``known``."""
+    rules = known.wire if with_rules else b""
+    head = _QUESTION.pack(
+        number,
+        known.slot,
+        known.edition,
+        _TARGETS.index(job.target),
+        _SHAPES.index(job.shape),
+        job.shape_from_text,
+        len(rules),
+        len(job.payload),
+    )
+    return b"".join((head, rules, job.payload))
+
+
+class QuestionReader:
+    """Reads questions at the worker's end, and keeps the rules that they refer to."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._rules: dict[int, tuple[int, Rules]] = {}
+
+    def read(self) -> Question | None:
+        """Return the next question, or None when the front has gone.
+
+        Raises LookupError for rules that were never sent.
+        """
+        head = self._stream.read(_QUESTION.size)
+        if len(head) < _QUESTION.size:
+            return None
+        number, slot, edition, target, shape, from_text, rules_bytes, payload_bytes = _QUESTION.unpack(head)
+        if rules_bytes:
+            self._rules[slot] = (edition, pickle.loads(self._stream.read(rules_bytes)))  # noqa: S301 - from the front
+        known, rules = self._rules[slot]
+        if known != edition:
+            raise LookupError("the question refers to rules that another edition has replaced")
+        payload = self._stream.read(payload_bytes)
+        if len(payload) < payload_bytes:
+            return None
+        return Question(number, Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text))
+
+
+def answer(number: int, digest: bytes, kind: int, body: bytes) -> bytes:
+    """Return an answer to question ``number``; ``digest`` is SHA-256 of the payload that it is about."""
+    return ANSWER.pack(number, digest, kind, len(body)) + body

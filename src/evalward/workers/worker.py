@@ -1,0 +1,103 @@
+"""What a worker process does: read a question, judge, answer, until the front has gone.
+
+It holds one socket and no other way out. Only the front ends it, by closing the socket or by SIGKILL: a signal to
+the whole process group (Ctrl-C, a container's stop) must not take the guard from requests that still drain.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import signal
+import socket
+import traceback
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from evalward.guard import GRAMMAR, RULESET, judge
+from evalward.guard.rules import Rules
+from evalward.guard.target import Target
+from evalward.server.executor import Job, shape_of
+from evalward.workers.budget import most_seconds
+from evalward.workers.frames import FAILED, READY, VERDICT, QuestionReader, answer
+from evalward.workers.verdict_json import to_json
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from evalward.workers.frames import Question
+
+_READ_BYTES: Final = 64 * 1024
+# The front kills first. The alarm is for a worker whose front has died, or stopped, during a long job.
+_ALARM_FACTOR: Final = 2
+_UNFIT: Final = 70  # EX_SOFTWARE of sysexits.h
+_DESCRIPTORS: Final = 32
+_SELF_TEST: Final = ((b"document.title", True), (b"globalThis['ev' + 'al']('1')", False), (b"((", False))
+
+
+def run(descriptor: int) -> int:
+    """Serve the front at the other end of the socket ``descriptor``; return the exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if not _is_fit():
+        return _UNFIT
+    gc.collect()
+    gc.freeze()
+    with socket.socket(fileno=descriptor) as front:
+        greeting = json.dumps([RULESET, GRAMMAR]).encode()
+        # From here on payloads are in memory, and nothing that ends this process may print them.
+        _silence()
+        _confine()
+        try:
+            front.sendall(answer(0, bytes(32), READY, greeting))
+            reader = QuestionReader(cast("BinaryIO", front.makefile("rb", buffering=_READ_BYTES)))
+            while (question := reader.read()) is not None:
+                front.sendall(_answer(question))
+        except OSError:
+            return 0  # the front has gone
+    return 0
+
+
+def _answer(question: Question) -> bytes:
+    job = question.job
+    signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * most_seconds(job.rules.limits))
+    digest = sha256(job.payload).digest()
+    try:
+        verdict = judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules)
+        kind, body = VERDICT, to_json(verdict)
+    except Exception as failure:  # noqa: BLE001 - whatever it is, the front denies
+        # Where, and of which type, but not its text: an exception's text may hold payload.
+        frame = traceback.extract_tb(failure.__traceback__)[-1]
+        place = [type(failure).__name__, Path(frame.filename).name, frame.lineno]
+        kind, body = FAILED, json.dumps(place).encode()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return answer(question.number, digest, kind, body)
+
+
+def _is_fit() -> bool:
+    """Judge known cases: a parser that does not work here must not answer anybody."""
+    rules = Rules(allowed=True)
+    jobs = [(Job(payload, Target.RENDERER, None, rules), allowed) for payload, allowed in _SELF_TEST]
+    return all(
+        judge(job.payload, target=job.target, shape=job.shape, rules=rules).allowed is allowed
+        for job, allowed in jobs
+    )
+
+
+def _confine() -> None:
+    """Give up what the guard never needs: core files would hold payloads."""
+    for limit, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
+    ):
+        resource.setrlimit(limit, (most, most))
+
+
+def _silence() -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
