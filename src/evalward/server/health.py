@@ -125,7 +125,7 @@ class Health:
             told = self._status_of(service)
             yield Status(status=told)
 
-    def _status_of(self, service: str) -> Status.ServingStatus.ValueType:
+    def _status_of(self, service: str) -> health_pb2.HealthCheckResponse.ServingStatus.ValueType:
         return self._status if service in self._names else Status.SERVICE_UNKNOWN
 
     def _wake(self) -> None:

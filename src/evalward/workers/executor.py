@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("evalward.workers")
 
 _STEADY_SECONDS: Final = 5.0
-_LONGEST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 0.5
 _FIRST_PAUSE: Final = 0.05
 # So many starts in a row that came to nothing, with no worker left, are an outage and not a hiccup.
 _HOPELESS: Final = 3
@@ -41,13 +41,15 @@ class NoWorkerError(OSError):
 
 
 class WorkersInfo(NamedTuple):
-    """What the pool does and did: ``ready`` processes, jobs ``running`` and ``waiting``, and counts since the start.
+    """What the pool does and did: processes, jobs ``running`` and ``waiting``, and counts since the start.
 
+    ``pids`` are the processes that are ready, ``idle`` those of them without a job, the next one to get one last.
     ``ended`` counts processes that ended unasked, ``killed`` those of them that were killed here: stuck, or not to
     be believed.
     """
 
-    ready: int
+    pids: frozenset[int]
+    idle: tuple[int, ...]
     running: int
     waiting: int
     ended: int
@@ -125,7 +127,14 @@ class WorkerExecutor:
     def info(self) -> WorkersInfo:
         """Return the counts so far."""
         with self._lock:
-            return WorkersInfo(len(self._ready), self._running, self._waiting, self._ended, self._killed)
+            return WorkersInfo(
+                pids=frozenset(worker.pid for worker in self._ready),
+                idle=tuple(worker.pid for worker in self._idle),
+                running=self._running,
+                waiting=self._waiting,
+                ended=self._ended,
+                killed=self._killed,
+            )
 
     def close(self) -> None:
         """End all processes and wait for them."""
@@ -213,19 +222,21 @@ class WorkerExecutor:
 
     def _keep(self) -> None:
         """Have one process running until the pool is closed."""
-        failures = 0
+        failures = vain = 0
         while not self._closing.is_set():
             begin = time.monotonic()
             try:
                 worker = Worker.start(self._command)
             except WorkerFault as fault:
-                LOG.error("a guard worker %s", fault)  # noqa: TRY400 - the cause is in the text
+                vain += 1
+                if vain <= _HOPELESS:
+                    LOG.error("a guard worker %s", fault)  # noqa: TRY400 - the cause is in the text
+                if vain == _HOPELESS:
+                    self._despair()
             else:
+                vain = 0
                 self._attend(worker)
-            is_steady = time.monotonic() - begin > _STEADY_SECONDS
-            failures = 0 if is_steady else failures + 1
-            if failures >= _HOPELESS:
-                self._despair()
+            failures = 0 if time.monotonic() - begin > _STEADY_SECONDS else failures + 1
             if failures > 1:
                 self._closing.wait(min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE))
 

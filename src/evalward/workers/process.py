@@ -170,6 +170,8 @@ class Worker:
             kind, body = self._answer(0, bytes(32), time.monotonic() + seconds)
         except StillJudging:
             raise WorkerFault(f"was not ready within {seconds:.0f} s") from None
+        except WorkerDied:
+            raise WorkerFault("ended before it was ready") from None
         if kind != READY:
             raise WorkerFault("did not say that it is ready")
         if body != json.dumps([RULESET, GRAMMAR]).encode():
@@ -200,8 +202,8 @@ class Worker:
                 data = self._channel.recv(_READ_BYTES)
             except TimeoutError:
                 raise StillJudging from None
-            except OSError as failure:
-                raise WorkerFault(f"cannot be heard: {failure.strerror}") from None
+            except OSError:  # it left its question unread
+                raise WorkerDied("ended before its job") from None
             if not data:
                 raise WorkerDied("ended during its job")
             self._received += data

@@ -55,13 +55,14 @@ def run(descriptor: int) -> int:
             front.sendall(answer(0, bytes(32), READY, greeting))
             reader = QuestionReader(cast("BinaryIO", front.makefile("rb", buffering=_READ_BYTES)))
             while (question := reader.read()) is not None:
-                front.sendall(_answer(question))
+                front.sendall(answered(question))
         except OSError:
             return 0  # the front has gone
     return 0
 
 
-def _answer(question: Question) -> bytes:
+def answered(question: Question) -> bytes:
+    """Return the answer to ``question``: a verdict, or where the guard failed."""
     job = question.job
     signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * most_seconds(job.rules.limits))
     digest = sha256(job.payload).digest()

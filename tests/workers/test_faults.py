@@ -1,0 +1,248 @@
+"""What a worker may do wrong, and what it costs: one request, never an allow."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from evalward.server.executor import Job, Overloaded, TooLong
+from evalward.workers import executor
+from evalward.workers.executor import NoWorkerError, WorkerExecutor
+from evalward.workers.process import WorkerDied, WorkerFault
+
+Pool = Callable[..., WorkerExecutor]
+MakeJob = Callable[..., Job]
+
+LIES = [
+    "garbage",
+    "text",
+    "next_number",
+    "other_payload",
+    "unknown_kind",
+    "failed_allow",
+    "twice",
+    "endless",
+    "pickle",
+    "another_verdict",
+]
+DEATHS = ["segv", "abort", "kill", "exit"]
+
+
+def test_a_worker_that_lies_costs_its_own_request_and_is_killed(
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+) -> None:
+    workers = pool(4, command=rogues)
+
+    for number, lie in enumerate(LIES, start=1):
+        with pytest.raises(WorkerFault):
+            workers.submit(job(f"{lie};".encode()), patience=60)
+
+        assert workers.submit(job(b"document.title"), patience=60).allowed
+        assert not workers.submit(job(b"process['exit'](0)"), patience=60).allowed
+        assert workers.info().killed == number, lie
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_a_worker_that_dies_costs_its_own_request(
+    death: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+) -> None:
+    workers = pool(1, command=rogues)
+
+    with pytest.raises(WorkerDied):
+        workers.submit(job(f"{death};".encode()), patience=60)
+
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+    assert workers.info().killed == 0
+
+
+def test_beside_a_worker_that_is_killed_in_its_job_the_others_go_on(
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+) -> None:
+    workers = pool(2, command=rogues)
+    workers.submit(job(b"1"), patience=60)
+    busy = workers.info().idle[-1]
+    with ThreadPoolExecutor(1) as thread:
+        hanging = thread.submit(workers.submit, job(b"hang;"), patience=60)
+        while workers.info().running == 0:
+            threading.Event().wait(0.01)
+
+        assert all(workers.submit(job(b"%d" % n), patience=60).allowed for n in range(20))
+        os.kill(busy, signal.SIGKILL)
+
+        with pytest.raises(WorkerDied):
+            hanging.result(60)
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+
+
+def test_a_stuck_worker_is_killed_and_its_request_is_denied(
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "most_seconds", lambda _limits: 0.2)
+    workers = pool(1, command=rogues)
+
+    with pytest.raises(TooLong):
+        workers.submit(job(b"hang;"), patience=60)
+
+    monkeypatch.undo()
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+    while workers.info().ended == 0:
+        threading.Event().wait(0.01)
+    assert workers.info().killed == 1
+
+
+def test_a_stopped_worker_does_not_keep_the_caller_and_may_go_on_when_it_comes_back(
+    pool: Pool, job: MakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "most_seconds", lambda _limits: 600)
+    workers = pool(1)
+    workers.submit(job(b"1"), patience=60)
+    stopped = workers.info().idle[-1]
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        with pytest.raises(TooLong) as cut:
+            workers.submit(job(b"document.title"), patience=0.1)
+    finally:
+        os.kill(stopped, signal.SIGCONT)
+
+    assert cut.value.allowed_ms <= 100
+    while stopped not in workers.info().idle:
+        threading.Event().wait(0.01)
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+    assert workers.info().killed == 0
+
+
+def test_a_stopped_worker_that_takes_no_more_bytes_is_killed(
+    pool: Pool, job: MakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = pool(1)
+    workers.submit(job(b"1"), patience=60)
+    stopped = workers.info().idle[-1]
+    os.kill(stopped, signal.SIGSTOP)
+    monkeypatch.setattr(executor, "most_seconds", lambda _limits: 0.2)
+
+    with pytest.raises(WorkerFault):
+        workers.submit(job(b" " * 2**20), patience=60)
+
+    monkeypatch.undo()
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+
+
+def test_killed_idle_workers_cost_no_more_requests_than_workers(pool: Pool, job: MakeJob) -> None:
+    workers = pool(2)
+    for _ in range(3):
+        workers.submit(job(b"1"), patience=60)
+    for pid in workers.info().pids:
+        os.kill(pid, signal.SIGKILL)
+
+    lost = 0
+    for _ in range(6):
+        try:
+            assert workers.submit(job(b"document.title"), patience=60).allowed
+        except WorkerDied:
+            lost += 1
+
+    assert lost <= 3
+
+
+class Health:
+    """What a pool said of its health, with the chance to wait for it."""
+
+    def __init__(self) -> None:
+        self.said: list[bool] = []
+        self.good = threading.Event()
+        self.bad = threading.Event()
+
+    def __call__(self, is_healthy: bool) -> None:  # noqa: FBT001 - the pool's signature
+        self.said.append(is_healthy)
+        (self.good if is_healthy else self.bad).set()
+
+
+def test_without_any_worker_nothing_starts_and_nothing_is_allowed(pool: Pool, job: MakeJob) -> None:
+    health = Health()
+    workers = pool(1, command=(sys.executable, "-c", "raise SystemExit(1)"), on_health=health)
+
+    with pytest.raises(NoWorkerError):
+        workers.wait_ready()
+    with pytest.raises(Overloaded) as full:
+        workers.submit(job(b"document.title"), patience=None)
+
+    assert full.value.limit == "workers"
+    assert health.bad.wait(60)
+    assert health.said == [False]
+
+
+def test_health_comes_back_with_the_first_worker(
+    pool: Pool, job: MakeJob, tmp_path: Path, rogues: tuple[str, ...]
+) -> None:
+    script = tmp_path / "late.py"
+    script.write_text(
+        "import os, sys\n"
+        "if not os.path.exists(sys.argv[1]):\n"
+        "    sys.exit(1)\n"
+        "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])\n"
+    )
+    health = Health()
+    workers = pool(
+        1, command=(sys.executable, str(script), str(tmp_path / "repaired"), *rogues[1:]), on_health=health
+    )
+    assert health.bad.wait(60)
+
+    (tmp_path / "repaired").touch()
+
+    assert health.good.wait(60)
+    assert health.said == [False, True]
+    assert workers.submit(job(b"document.title"), patience=60).allowed
+
+
+def test_a_worker_with_another_ruleset_is_refused(
+    pool: Pool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = tmp_path / "upgraded.py"
+    script.write_text(
+        "import sys\n"
+        "from evalward.workers import worker\n"
+        "worker.RULESET = '0' * 16\n"
+        "sys.exit(worker.run(int(sys.argv[1])))\n"
+    )
+
+    with pytest.raises(NoWorkerError):
+        pool(1, command=(sys.executable, "-P", str(script))).wait_ready()
+
+    assert "another ruleset" in caplog.text
+
+
+def test_a_closed_pool_has_no_processes_and_no_verdicts(pool: Pool, job: MakeJob) -> None:
+    workers = pool(2)
+    workers.wait_ready()
+
+    workers.close()
+
+    assert not workers.info().pids
+    with pytest.raises(Overloaded):
+        workers.submit(job(b"document.title"), patience=None)
+
+
+def test_past_the_queue_a_job_is_refused_at_once(pool: Pool, job: MakeJob, rogues: tuple[str, ...]) -> None:
+    workers = pool(1, queue=1, command=rogues)
+    workers.submit(job(b"1"), patience=60)
+    with ThreadPoolExecutor(2) as threads:
+        busy = workers.info().idle[-1]
+        hanging = threads.submit(workers.submit, job(b"hang;"), patience=60)
+        while workers.info().running == 0:
+            threading.Event().wait(0.01)
+        waiting = threads.submit(workers.submit, job(b"document.title"), patience=60)
+        while workers.info().waiting == 0:
+            threading.Event().wait(0.01)
+
+        with pytest.raises(Overloaded) as full:
+            workers.submit(job(b"2"), patience=60)
+
+        assert (full.value.limit, full.value.allowed) == ("queue", 1)
+        os.kill(busy, signal.SIGKILL)
+        assert waiting.result(60).allowed
+        assert isinstance(hanging.exception(60), WorkerDied)
