@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,8 +57,19 @@ class WorkersInfo(NamedTuple):
     killed: int
 
 
+class _Waiting:
+    """A request in the queue; ``called`` is released once its turn has come, or there is nothing to wait for."""
+
+    __slots__ = ("called", "worker")
+
+    def __init__(self) -> None:
+        self.worker: Worker | None = None
+        self.called = threading.Lock()
+        self.called.acquire()
+
+
 class WorkerExecutor:
-    """Judges in worker processes, ``count`` jobs at once with at most ``queue`` waiting.
+    """Judges in worker processes, ``count`` jobs at once with at most ``queue`` waiting, first come, first served.
 
     ``on_health`` is told False when no worker can be had any more, and True when there is one again.
     """
@@ -77,11 +89,12 @@ class WorkerExecutor:
         self._book = RuleBook()
         self._ready: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._running = self._waiting = self._ended = self._killed = 0
+        self._waiting: deque[_Waiting] = deque()
+        self._running = self._ended = self._killed = 0
         self._is_broken = False
         self._closing = threading.Event()
         self._lock = threading.Lock()
-        self._freed = threading.Condition(self._lock)
+        self._started = threading.Condition(self._lock)
         self._keepers = [
             threading.Thread(target=self._keep, name=f"worker-{number}", daemon=True)
             for number in range(count + 1)
@@ -91,8 +104,8 @@ class WorkerExecutor:
 
     def wait_ready(self) -> None:
         """Wait for the first worker; raise NoWorkerError when none can be started."""
-        with self._freed:
-            self._freed.wait_for(lambda: self._ready or self._is_lost())
+        with self._started:
+            self._started.wait_for(lambda: self._ready or self._is_lost())
             if not self._ready:
                 raise NoWorkerError("no guard worker can be started")
 
@@ -131,17 +144,18 @@ class WorkerExecutor:
                 pids=frozenset(worker.pid for worker in self._ready),
                 idle=tuple(worker.pid for worker in self._idle),
                 running=self._running,
-                waiting=self._waiting,
+                waiting=len(self._waiting),
                 ended=self._ended,
                 killed=self._killed,
             )
 
     def close(self) -> None:
         """End all processes and wait for them."""
-        with self._freed:
+        with self._lock:
             self._closing.set()
             leaving = [*self._ready]
-            self._freed.notify_all()
+            self._call()
+            self._started.notify_all()
         for worker in leaving:
             worker.dismiss()
         until = time.monotonic() + _DISMISS_SECONDS
@@ -155,26 +169,35 @@ class WorkerExecutor:
             keeper.join(_JOIN_SECONDS)
 
     def _take(self, patience: float | None) -> Worker:
-        with self._freed:
-            if self._waiting or not self._has_room():
-                self._wait(patience)
-            self._running += 1
-            return self._idle.pop()
+        with self._lock:
+            if self._is_lost():
+                raise Overloaded("workers", self._count)
+            if not self._waiting and self._has_room():
+                self._running += 1
+                return self._idle.pop()
+            if len(self._waiting) >= self._queue:
+                raise Overloaded("queue", self._queue)
+            own = _Waiting()
+            self._waiting.append(own)
+        # Bounded even for a caller without a deadline: either a worker comes back, or none can be had.
+        own.called.acquire(timeout=-1 if patience is None else min(max(patience, 0.0), threading.TIMEOUT_MAX))
+        with self._lock:
+            if own.worker is not None:
+                return own.worker
+            with suppress(ValueError):
+                self._waiting.remove(own)
+            raise Overloaded("workers", self._count)
 
-    def _wait(self, patience: float | None) -> None:
-        """Wait for a place and a worker; the lock is held."""
+    def _call(self) -> None:
+        """Give what is free to those who wait; the lock is held."""
+        while self._waiting and self._has_room():
+            self._running += 1
+            first = self._waiting.popleft()
+            first.worker = self._idle.pop()
+            first.called.release()
         if self._is_lost():
-            raise Overloaded("workers", self._count)
-        if self._waiting >= self._queue:
-            raise Overloaded("queue", self._queue)
-        self._waiting += 1
-        try:
-            # Bounded even for a caller without a deadline: either a worker comes back, or the pool is broken.
-            self._freed.wait_for(lambda: self._has_room() or self._is_lost(), timeout=patience)
-        finally:
-            self._waiting -= 1
-        if not self._has_room():
-            raise Overloaded("workers", self._count)
+            while self._waiting:
+                self._waiting.popleft().called.release()
 
     def _has_room(self) -> bool:
         return self._running < self._count and bool(self._idle)
@@ -184,15 +207,14 @@ class WorkerExecutor:
 
     def _leave(self, worker: Worker | None) -> None:
         """Give the place back, and the ``worker`` if it can go on."""
-        with self._freed:
+        with self._lock:
             self._running -= 1
             self._return(worker)
 
     def _return(self, worker: Worker | None) -> None:
         if worker in self._ready:
             self._idle.append(worker)
-        if self._waiting:
-            self._freed.notify()
+        self._call()
 
     def _watch(self, worker: Worker, until: float) -> None:
         """Let ``worker`` finish what nobody waits for any more, on a thread of its own, or kill it."""
@@ -205,7 +227,7 @@ class WorkerExecutor:
                 return
             except GuardFailure:
                 pass
-            with self._freed:
+            with self._lock:
                 self._return(worker)
 
         threading.Thread(target=settle, name="worker-late", daemon=True).start()
@@ -242,17 +264,18 @@ class WorkerExecutor:
 
     def _attend(self, worker: Worker) -> None:
         """Lend ``worker`` out until its process has ended."""
-        with self._freed:
+        with self._lock:
             self._ready.add(worker)
             was_broken, self._is_broken = self._is_broken, False
             self._idle.append(worker)
             if self._closing.is_set():
                 worker.dismiss()
-            self._freed.notify_all()
+            self._call()
+            self._started.notify_all()
         if was_broken:
             self._on_health(True)
         how = worker.wait()
-        with self._freed:
+        with self._lock:
             self._ready.discard(worker)
             with suppress(ValueError):
                 self._idle.remove(worker)
@@ -262,10 +285,11 @@ class WorkerExecutor:
         LOG.warning("guard worker %d ended %s; another one is started", worker.pid, how)
 
     def _despair(self) -> None:
-        with self._freed:
+        with self._lock:
             if self._ready or self._is_broken or self._closing.is_set():
                 return
             self._is_broken = True
-            self._freed.notify_all()
+            self._call()
+            self._started.notify_all()
         LOG.error("no guard worker can be started")
         self._on_health(False)

@@ -1,0 +1,142 @@
+"""A real server for the scripts here, what it uses, and a prober of its health in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from evalward.v1 import evalward_pb2 as pb
+
+EVALWARD = Path(sys.executable).with_name("evalward")
+PROBE_EVERY = 0.02
+
+
+@dataclass
+class Sidecar:
+    """A server that serves; its log, and the file that its stderr goes to."""
+
+    process: subprocess.Popen[str]
+    address: str
+    log: Path
+    stderr: Path
+
+    def rss_mb(self) -> dict[str, float]:
+        """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
+        return {
+            "server": _rss(self.process.pid),
+            "workers": round(sum(_rss(pid) for pid in children(self.process.pid)), 1),
+        }
+
+
+@contextmanager
+def sidecar(folder: Path, *flags: str, name: str = "one", listen: str = "127.0.0.1:0") -> Iterator[Sidecar]:
+    """Run a server that is ready, and stop it in order afterwards; RuntimeError if it does not end well."""
+    log, stderr = folder / f"{name}.jsonl", folder / f"{name}.err"
+    with (
+        stderr.open("w") as told,
+        subprocess.Popen(
+            [EVALWARD, "serve", "--listen", listen, "--audit-log", log, *flags],
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            yield Sidecar(process, json.loads(process.stdout.readline())["listen"][0], log, stderr)
+        finally:
+            process.terminate()
+            try:
+                process.wait(60)
+            finally:
+                process.kill()
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that ``pid`` has started and that still run."""
+    tasks = Path(f"/proc/{pid}/task")
+    return [int(each) for task in tasks.iterdir() for each in (task / "children").read_text().split()]
+
+
+def _rss(pid: int) -> float:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
+
+
+def outcome(stub: Any, request: pb.ValidateRequest, *, timeout: float | None = None) -> str:
+    """Return ``allowed``, or the code of the denial however it travels."""
+    try:
+        answer = stub.Validate(request, timeout=timeout)
+    except grpc.RpcError as failure:
+        return (failure.details() or "").partition(":")[0] or failure.code().name
+    return "allowed" if answer.WhichOneof("outcome") == "allowed" else str(answer.error.code)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the value below which ``share`` of the values are; 0 if there is none."""
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 1) if ordered else 0.0
+
+
+class HealthProbe:
+    """Asks for health again and again from another process, so that this one's load does not count."""
+
+    def __init__(self, address: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+
+    def figures(self) -> dict[str, float]:
+        """Stop; return how many probes there were, how many failed, and their times in milliseconds."""
+        told, _ = self._process.communicate("")
+        times, failed = json.loads(told)
+        return {
+            "probes": len(times),
+            "failed": failed,
+            "p99_ms": percentile(times, 0.99),
+            "max_ms": round(max(times, default=0.0), 1),
+        }
+
+
+def probe(address: str) -> None:
+    """Ask until stdin ends; print the milliseconds of each answer."""
+    import select  # noqa: PLC0415 - only the probing process waits for its stdin
+
+    times: list[float] = []
+    failed = 0
+    with grpc.insecure_channel(address) as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        stub.Check(health_pb2.HealthCheckRequest(), timeout=30)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        while not select.select([sys.stdin], [], [], PROBE_EVERY)[0]:
+            begin = time.perf_counter()
+            try:
+                said = stub.Check(health_pb2.HealthCheckRequest(), timeout=5)
+                failed += said.status != health_pb2.HealthCheckResponse.SERVING
+            except grpc.RpcError:
+                failed += 1
+            times.append((time.perf_counter() - begin) * 1000)
+    sys.stdout.write(json.dumps([times, failed]))
+
+
+if __name__ == "__main__":
+    probe(sys.argv[1])

@@ -1,0 +1,10 @@
+from pathlib import Path
+
+from overload import run
+
+
+def test_past_its_capacity_the_service_refuses_and_stays_healthy(tmp_path: Path) -> None:
+    figures = run(tmp_path, seconds=3)
+
+    assert figures.is_sound, figures
+    assert figures.accepted > 0
