@@ -64,7 +64,8 @@ def test_beside_a_worker_that_is_killed_in_its_job_the_others_go_on(
     pool: Pool, job: MakeJob, rogues: tuple[str, ...]
 ) -> None:
     workers = pool(2, command=rogues)
-    workers.submit(job(b"1"), patience=60)
+    while len(workers.info().idle) < 3:
+        threading.Event().wait(0.01)
     busy = workers.info().idle[-1]
     with ThreadPoolExecutor(1) as thread:
         hanging = thread.submit(workers.submit, job(b"hang;"), patience=60)
@@ -229,11 +230,12 @@ def test_a_closed_pool_has_no_processes_and_no_verdicts(pool: Pool, job: MakeJob
 
 def test_past_the_queue_a_job_is_refused_at_once(pool: Pool, job: MakeJob, rogues: tuple[str, ...]) -> None:
     workers = pool(1, queue=1, command=rogues)
-    workers.submit(job(b"1"), patience=60)
-    with ThreadPoolExecutor(2) as threads:
-        busy = workers.info().idle[-1]
-        hanging = threads.submit(workers.submit, job(b"hang;"), patience=60)
-        while workers.info().running == 0:
+    while len(workers.info().idle) < 2:
+        threading.Event().wait(0.01)
+    with ThreadPoolExecutor(3) as threads:
+        # One at the place, one in the lane for the short, and one that waits.
+        hanging = [threads.submit(workers.submit, job(b"hang;"), patience=60) for _ in range(2)]
+        while workers.info().running < 2:
             threading.Event().wait(0.01)
         waiting = threads.submit(workers.submit, job(b"document.title"), patience=60)
         while workers.info().waiting == 0:
@@ -243,6 +245,7 @@ def test_past_the_queue_a_job_is_refused_at_once(pool: Pool, job: MakeJob, rogue
             workers.submit(job(b"2"), patience=60)
 
         assert (full.value.limit, full.value.allowed) == ("queue", 1)
-        os.kill(busy, signal.SIGKILL)
+        for pid in workers.info().pids:
+            os.kill(pid, signal.SIGKILL)
         assert waiting.result(60).allowed
-        assert isinstance(hanging.exception(60), WorkerDied)
+        assert [type(each.exception(60)) for each in hanging] == [WorkerDied, WorkerDied]

@@ -1,8 +1,8 @@
 """An executor whose jobs are judged in processes that it supervises.
 
-There is one process more than may judge at a time, so that the death of one, and the quarter of a second that its
-successor needs, is nobody's wait. Each process has a thread that starts it, waits for its end and starts the next;
-the thread of a request talks to the process itself, without a thread between the two.
+There is one process more than there are places (``places``), so that the death of one, and the quarter of a second
+that its successor needs, is nobody's wait. Each process has a thread that starts it, waits for its end and starts
+the next; the thread of a request talks to the process itself, without a thread between the two.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.server.executor import Overloaded, TooLong
+from evalward.server.executor import TooLong
 from evalward.workers.budget import most_seconds
+from evalward.workers.places import Places
 from evalward.workers.process import COMMAND, GuardFailure, StillJudging, Worker, WorkerDied, WorkerFault
 from evalward.workers.rule_book import RuleBook
 
@@ -57,19 +56,8 @@ class WorkersInfo(NamedTuple):
     killed: int
 
 
-class _Waiting:
-    """A request in the queue; ``called`` is released once its turn has come, or there is nothing to wait for."""
-
-    __slots__ = ("called", "worker")
-
-    def __init__(self) -> None:
-        self.worker: Worker | None = None
-        self.called = threading.Lock()
-        self.called.acquire()
-
-
 class WorkerExecutor:
-    """Judges in worker processes, ``count`` jobs at once with at most ``queue`` waiting, first come, first served.
+    """Judges in worker processes, ``count`` jobs at once (and a short one beside them) with at most ``queue`` waiting.
 
     ``on_health`` is told False when no worker can be had any more, and True when there is one again.
     """
@@ -82,15 +70,12 @@ class WorkerExecutor:
         on_health: Callable[[bool], object] = lambda _is_healthy: None,
         command: Sequence[str] = COMMAND,
     ) -> None:
-        self._count = count
-        self._queue = queue
+        self._places = Places(count, queue=queue)
         self._on_health = on_health
         self._command = command
         self._book = RuleBook()
         self._ready: set[Worker] = set()
-        self._idle: list[Worker] = []
-        self._waiting: deque[_Waiting] = deque()
-        self._running = self._ended = self._killed = 0
+        self._ended = self._killed = 0
         self._is_broken = False
         self._closing = threading.Event()
         self._lock = threading.Lock()
@@ -105,7 +90,7 @@ class WorkerExecutor:
     def wait_ready(self) -> None:
         """Wait for the first worker; raise NoWorkerError when none can be started."""
         with self._started:
-            self._started.wait_for(lambda: self._ready or self._is_lost())
+            self._started.wait_for(lambda: self._ready or self._is_broken or self._closing.is_set())
             if not self._ready:
                 raise NoWorkerError("no guard worker can be started")
 
@@ -115,7 +100,7 @@ class WorkerExecutor:
         Raises Overloaded, TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
         """
         begin = time.monotonic()
-        worker = self._take(patience)
+        place, worker = self._places.take(len(job.payload), patience=patience)
         start = time.monotonic()
         most = most_seconds(job.rules.limits)
         seconds = most if patience is None else min(most, max(_LEAST_SECONDS, begin + patience - start))
@@ -123,39 +108,37 @@ class WorkerExecutor:
             verdict = worker.judge(job, self._book.number(job.rules), seconds=seconds)
         except StillJudging:
             # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
-            self._leave(None)
+            self._places.leave(place)
             self._watch(worker, start + most)
             raise TooLong(max(1, int(seconds * 1000))) from None
         except GuardFailure as failure:
-            self._leave(worker)
+            self._return(worker)
+            self._places.leave(place)
             LOG.error("the guard failed: %s", failure.place)  # noqa: TRY400 - the place is in the worker
             raise
         except BaseException as fault:
-            self._leave(None)
             self._kill(worker, fault)
+            self._places.leave(place)
             raise
-        self._leave(worker)
+        self._return(worker)
+        self._places.leave(place)
         return verdict
 
     def info(self) -> WorkersInfo:
         """Return the counts so far."""
+        running, waiting = self._places.load()
+        idle = self._places.idle()
         with self._lock:
-            return WorkersInfo(
-                pids=frozenset(worker.pid for worker in self._ready),
-                idle=tuple(worker.pid for worker in self._idle),
-                running=self._running,
-                waiting=len(self._waiting),
-                ended=self._ended,
-                killed=self._killed,
-            )
+            pids = frozenset(worker.pid for worker in self._ready)
+            return WorkersInfo(pids, idle, running, waiting, self._ended, self._killed)
 
     def close(self) -> None:
         """End all processes and wait for them."""
         with self._lock:
             self._closing.set()
             leaving = [*self._ready]
-            self._call()
             self._started.notify_all()
+        self._places.close()
         for worker in leaving:
             worker.dismiss()
         until = time.monotonic() + _DISMISS_SECONDS
@@ -168,53 +151,11 @@ class WorkerExecutor:
         for keeper in self._keepers:
             keeper.join(_JOIN_SECONDS)
 
-    def _take(self, patience: float | None) -> Worker:
+    def _return(self, worker: Worker) -> None:
+        """Lend ``worker`` out again, unless it has ended meanwhile."""
         with self._lock:
-            if self._is_lost():
-                raise Overloaded("workers", self._count)
-            if not self._waiting and self._has_room():
-                self._running += 1
-                return self._idle.pop()
-            if len(self._waiting) >= self._queue:
-                raise Overloaded("queue", self._queue)
-            own = _Waiting()
-            self._waiting.append(own)
-        # Bounded even for a caller without a deadline: either a worker comes back, or none can be had.
-        own.called.acquire(timeout=-1 if patience is None else min(max(patience, 0.0), threading.TIMEOUT_MAX))
-        with self._lock:
-            if own.worker is not None:
-                return own.worker
-            with suppress(ValueError):
-                self._waiting.remove(own)
-            raise Overloaded("workers", self._count)
-
-    def _call(self) -> None:
-        """Give what is free to those who wait; the lock is held."""
-        while self._waiting and self._has_room():
-            self._running += 1
-            first = self._waiting.popleft()
-            first.worker = self._idle.pop()
-            first.called.release()
-        if self._is_lost():
-            while self._waiting:
-                self._waiting.popleft().called.release()
-
-    def _has_room(self) -> bool:
-        return self._running < self._count and bool(self._idle)
-
-    def _is_lost(self) -> bool:
-        return self._closing.is_set() or (self._is_broken and not self._ready)
-
-    def _leave(self, worker: Worker | None) -> None:
-        """Give the place back, and the ``worker`` if it can go on."""
-        with self._lock:
-            self._running -= 1
-            self._return(worker)
-
-    def _return(self, worker: Worker | None) -> None:
-        if worker in self._ready:
-            self._idle.append(worker)
-        self._call()
+            if worker in self._ready and not self._closing.is_set():
+                self._places.add(worker)
 
     def _watch(self, worker: Worker, until: float) -> None:
         """Let ``worker`` finish what nobody waits for any more, on a thread of its own, or kill it."""
@@ -227,8 +168,7 @@ class WorkerExecutor:
                 return
             except GuardFailure:
                 pass
-            with self._lock:
-                self._return(worker)
+            self._return(worker)
 
         threading.Thread(target=settle, name="worker-late", daemon=True).start()
 
@@ -267,18 +207,16 @@ class WorkerExecutor:
         with self._lock:
             self._ready.add(worker)
             was_broken, self._is_broken = self._is_broken, False
-            self._idle.append(worker)
-            if self._closing.is_set():
-                worker.dismiss()
-            self._call()
             self._started.notify_all()
+        self._return(worker)
+        if self._closing.is_set():
+            worker.dismiss()
         if was_broken:
             self._on_health(True)
         how = worker.wait()
         with self._lock:
             self._ready.discard(worker)
-            with suppress(ValueError):
-                self._idle.remove(worker)
+            self._places.remove(worker)
             if self._closing.is_set():
                 return
             self._ended += 1
@@ -289,7 +227,7 @@ class WorkerExecutor:
             if self._ready or self._is_broken or self._closing.is_set():
                 return
             self._is_broken = True
-            self._call()
+            self._places.close()
             self._started.notify_all()
         LOG.error("no guard worker can be started")
         self._on_health(False)

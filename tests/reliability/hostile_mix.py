@@ -1,0 +1,309 @@
+"""Benign calls beside everything hostile at once: how long they wait, and whether one is lost.
+
+The hostile side sends every slow or deep text of guard.md, section 4, one after the other without a pause, and
+beside them malformed frames, oversized messages, requests whose answer is never read, and connections that are
+reset in the middle. The benign side is another process that asks at a steady pace with the client's own deadline.
+
+    python tests/reliability/hostile_mix.py                60 seconds, one JSON object at the end
+    python tests/reliability/hostile_mix.py --seconds 5 --workers 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from itertools import cycle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import yaml
+from sidecar import outcome, percentile, sidecar
+
+from evalward.v1 import evalward_pb2 as pb
+from evalward.v1.evalward_pb2_grpc import GuardServiceStub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TEXTS = Path(__file__).parents[1] / "data/hostile_text.yaml"
+SIZES = (16 * 1024, 64 * 1024, 128 * 1024)
+# Past the texts that are dear to parse: those that are deep, or long in one direction.
+DEEP = {
+    "parentheses": b"(" * 60_000 + b"1" + b")" * 60_000,
+    "arrays": b"[" * 60_000 + b"]" * 60_000,
+    "sum": b"1" + b"+1" * 60_000,
+    "hidden call": b"globalThis['ev'+'al'](1)" + b"+1" * 50_000,
+    "thens": b"p" + b".then(f)" * 15_000,
+    "else if": b"if (a) b;" + b"else if (a) b;" * 9_000,
+    "ternaries": b"a?b:" * 30_000 + b"c",
+    "functions": b"function f(){" * 9_000 + b"}" * 9_000,
+    "templates": b"`${" * 20_000 + b"1" + b"}`" * 20_000,
+    "joined letters": b"x=[]+[];" + b"x=x+'a'+x;" * 10_000,
+    "unresolved keys": b"o[k]=o[j][k];" * 9_000,
+}
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+BENIGN_PACE = 0.05
+BENIGN_TIMEOUT = 10.0
+P99_MS = 150.0
+MOST_MS = 200.0
+RESET = struct.pack("ii", 1, 0)
+
+
+@dataclass
+class Figures:
+    """What a run showed; times in milliseconds."""
+
+    seconds: float = 0.0
+    workers: int = 0
+    benign: int = 0
+    lost: dict[str, int] = field(default_factory=dict)
+    p50_ms: float = 0.0
+    p99_ms: float = 0.0
+    most_ms: float = 0.0
+    above_200_ms: int = 0
+    hostile: dict[str, int] = field(default_factory=dict)
+    hostile_allowed: list[str] = field(default_factory=list)
+    malformed: int = 0
+    oversized: dict[str, int] = field(default_factory=dict)
+    unread: int = 0
+    reset: int = 0
+    rss_mb: dict[str, float] = field(default_factory=dict)
+    load_average: float = 0.0
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything held that does not depend on the speed of the machine."""
+        return self.benign > 0 and not self.lost and not self.hostile_allowed
+
+    @property
+    def passed(self) -> bool:
+        """Whether all held that issue 6 asks for."""
+        return self.is_sound and self.p99_ms <= P99_MS and self.most_ms <= MOST_MS
+
+
+def run(folder: Path, *, seconds: float, workers: int) -> Figures:
+    """Mix for ``seconds``."""
+    figures = Figures(seconds=seconds, workers=workers)
+    end = time.perf_counter() + seconds
+    flags = ("--allow-eval=renderer", "--workers", str(workers), "--verdict-cache", "0")
+    with sidecar(folder, *flags) as served:
+        host, _, port = served.address.rpartition(":")
+        place = (host, int(port))
+        benign = subprocess.Popen(
+            [sys.executable, __file__, "--benign", served.address, "--seconds", str(seconds)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        jobs: list[tuple[Callable[..., None], tuple[Any, ...]]] = [
+            (slow_texts, (served.address, end, figures)),
+            (malformed_frames, (place, end, figures)),
+            (oversized_messages, (served.address, end, figures)),
+            (unread_answers, (place, end, figures)),
+            (abrupt_resets, (place, end, figures)),
+        ]
+        threads = [threading.Thread(target=job, args=args) for job, args in jobs]
+        for thread in threads:
+            thread.start()
+        told, _ = benign.communicate()
+        for thread in threads:
+            thread.join()
+        figures.load_average = round(os.getloadavg()[0], 1)
+        figures.rss_mb = served.rss_mb()
+    times, codes = json.loads(told)
+    figures.benign = len(times)
+    figures.lost = {code: number for code, number in codes.items() if code != "allowed"}
+    figures.p50_ms, figures.p99_ms = percentile(times, 0.5), percentile(times, 0.99)
+    figures.most_ms = round(max(times, default=0.0), 1)
+    figures.above_200_ms = sum(each > MOST_MS for each in times)
+    return figures
+
+
+def texts() -> Iterator[tuple[str, bytes]]:
+    """Yield every slow or deep text with its name, again and again, in an order that mixes the sizes."""
+    all_of_them = [*DEEP.items()]
+    for case in yaml.safe_load(TEXTS.read_text(encoding="utf-8")):
+        head, unit = str(case.get("head", "")).encode(), str(case["unit"]).encode()
+        all_of_them += [(case["id"], head + unit * ((size - len(head)) // len(unit))) for size in SIZES]
+    random.Random(4).shuffle(all_of_them)
+    return cycle(all_of_them)
+
+
+# Valid code that is long and harmless: it may be allowed if its limits hold.
+HARMLESS = {
+    "sum",
+    "semicolons",
+    "words",
+    "thens",
+    "else if",
+    "ternaries",
+    "functions",
+    "joined letters",
+    "arrays",
+}
+HARMLESS |= {"parentheses", "templates", "head-in-order", "unresolved keys"}
+
+
+def slow_texts(address: str, end: float, figures: Figures) -> None:
+    """Send what takes the guard longest, without a pause."""
+    codes: Counter[str] = Counter()
+    with grpc.insecure_channel(address) as channel:
+        stub = GuardServiceStub(channel)
+        for name, code in texts():
+            if time.perf_counter() > end:
+                break
+            request = pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER)
+            answer = outcome(stub, request, timeout=BENIGN_TIMEOUT)
+            codes[answer] += 1
+            if answer == "allowed" and name not in HARMLESS:
+                figures.hostile_allowed.append(name)
+    figures.hostile = dict(codes)
+
+
+def malformed_frames(place: tuple[str, int], end: float, figures: Figures) -> None:
+    """Send what is no HTTP/2, or stops being it after the preface."""
+    chance = random.Random(7)
+    beginnings = (
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        PREFACE,
+        PREFACE + frame(4, b""),
+        PREFACE + frame(4, b"") * 50,
+    )
+    while time.perf_counter() < end:
+        with connected(place) as sock:
+            sock.sendall(chance.choice(beginnings) + chance.randbytes(chance.randint(1, 4096)))
+            figures.malformed += 1
+            time.sleep(0.01)
+
+
+def oversized_messages(address: str, end: float, figures: Figures) -> None:
+    """Send messages above every limit, on the transport's side and on the guard's."""
+    codes: Counter[str] = Counter()
+    with grpc.insecure_channel(address) as channel:
+        stub = GuardServiceStub(channel)
+        for size in cycle((128 * 1024 + 1, 400 * 1024, 4 * 1024 * 1024)):
+            if time.perf_counter() > end:
+                break
+            request = pb.ValidateRequest(code=b" " * size, target=pb.TARGET_RENDERER)
+            codes[outcome(stub, request, timeout=BENIGN_TIMEOUT)] += 1
+            time.sleep(0.02)
+    figures.oversized = dict(codes)
+
+
+def unread_answers(place: tuple[str, int], end: float, figures: Figures) -> None:
+    """Ask over a connection that grants no window for the answer, and keep the last of them open."""
+    message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
+    no_window = frame(4, struct.pack("!HI", 4, 0))
+    kept: list[socket.socket] = []
+    while time.perf_counter() < end:
+        sock = connected(place)
+        sock.sendall(PREFACE + no_window + asking(message))
+        kept.append(sock)
+        figures.unread += 1
+        if len(kept) > 100:
+            kept.pop(0).close()
+        time.sleep(0.02)
+    for sock in kept:
+        sock.close()
+
+
+def abrupt_resets(place: tuple[str, int], end: float, figures: Figures) -> None:
+    """Reset connections in the middle of a request, and right after a whole one."""
+    message = pb.ValidateRequest(code=b"a;" * 30_000, target=pb.TARGET_RENDERER).SerializeToString()
+    whole = PREFACE + frame(4, b"") + asking(message)
+    chance = random.Random(9)
+    while time.perf_counter() < end:
+        sock = connected(place)
+        sock.sendall(whole[: chance.choice((30, 100, len(whole) // 2, len(whole)))])
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        sock.close()
+        figures.reset += 1
+        time.sleep(0.02)
+
+
+def connected(place: tuple[str, int]) -> socket.socket:
+    """Return a connection that gives up rather than wait."""
+    return socket.create_connection(place, timeout=30)
+
+
+def frame(kind: int, body: bytes, *, flags: int = 0, stream: int = 0) -> bytes:
+    """Return an HTTP/2 frame (RFC 9113, section 4.1)."""
+    return len(body).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + body
+
+
+def asking(message: bytes) -> bytes:
+    """Return the frames of one Validate call on stream 1; headers are literals without an index (RFC 7541)."""
+    headers = {
+        b":method": b"POST",
+        b":scheme": b"http",
+        b":path": b"/evalward.v1.GuardService/Validate",
+        b":authority": b"localhost",
+        b"te": b"trailers",
+        b"content-type": b"application/grpc",
+    }
+    block = b"".join(
+        b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in headers.items()
+    )
+    body = b"\0" + len(message).to_bytes(4, "big") + message
+    parts = [body[start : start + 16_384] for start in range(0, len(body), 16_384)]
+    data = b"".join(
+        frame(0, part, flags=number == len(parts), stream=1) for number, part in enumerate(parts, start=1)
+    )
+    return frame(1, block, flags=4, stream=1) + data
+
+
+def benign_calls(address: str, seconds: float) -> None:
+    """Ask at a steady pace; print the milliseconds of each call and how they ended."""
+    times: list[float] = []
+    codes: Counter[str] = Counter()
+    with grpc.insecure_channel(address) as channel:
+        stub = GuardServiceStub(channel)
+        outcome(stub, benign(0), timeout=30)
+        due = time.perf_counter()
+        end = due + seconds
+        while due < end:
+            time.sleep(max(0.0, due - time.perf_counter()))
+            begin = time.perf_counter()
+            codes[outcome(stub, benign(len(times)), timeout=BENIGN_TIMEOUT)] += 1
+            times.append((time.perf_counter() - begin) * 1000)
+            due = max(due + BENIGN_PACE, time.perf_counter())
+    sys.stdout.write(json.dumps([times, codes]))
+
+
+def benign(number: int) -> pb.ValidateRequest:
+    """Return an ordinary payload of 1 KB."""
+    line = "const row%d = document.querySelector('#row-%d'); row%d.textContent = 'seen';\n"
+    code = "".join(line % (n, number, n) for n in range(13))
+    return pb.ValidateRequest(code=code.encode(), target=pb.TARGET_RENDERER)
+
+
+def main() -> None:
+    """Parse the command line, run, print; exit with 1 unless all held."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--workers", type=int, default=2)
+    options.add_argument("--benign", metavar="ADDRESS", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.benign:
+        benign_calls(chosen.benign, chosen.seconds)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        figures = run(Path(folder), seconds=chosen.seconds, workers=chosen.workers)
+    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
+    sys.exit(not figures.passed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+from pathlib import Path
+
+from hostile_mix import run
+
+
+def test_beside_everything_hostile_no_benign_call_is_lost(tmp_path: Path) -> None:
+    figures = run(tmp_path, seconds=4, workers=1)
+
+    assert figures.is_sound, figures
+    assert figures.hostile
+    assert min(figures.malformed, figures.unread, figures.reset) > 0
