@@ -15,13 +15,17 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
+from evalward.errors import Code
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evalward.v1 import evalward_pb2 as pb
 
+
 EVALWARD = Path(sys.executable).with_name("evalward")
 PROBE_EVERY = 0.02
+CODES = frozenset(code.value for code in Code)
 
 
 @dataclass
@@ -84,7 +88,8 @@ def outcome(stub: Any, request: pb.ValidateRequest, *, timeout: float | None = N
     try:
         answer = stub.Validate(request, timeout=timeout)
     except grpc.RpcError as failure:
-        return (failure.details() or "").partition(":")[0] or failure.code().name
+        named = (failure.details() or "").partition(":")[0]
+        return named if named in CODES else failure.code().name
     return "allowed" if answer.WhichOneof("outcome") == "allowed" else str(answer.error.code)
 
 

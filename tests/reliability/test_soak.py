@@ -1,0 +1,19 @@
+from pathlib import Path
+
+from soak import LETTERS, MARKER_LENGTH, run, suspects
+
+
+def test_no_trace_of_a_payload_gets_out(tmp_path: Path) -> None:
+    figures = run(tmp_path, requests=800, seed=6)
+
+    assert figures.leaks == []
+    assert {"allowed", "error", "RESOURCE_EXHAUSTED"} == {*figures.answers}
+    assert figures.scanned_mb["audit log"] > 0.3
+
+
+def test_a_trace_would_be_found() -> None:
+    marker = LETTERS * 4
+    assert len(marker) >= MARKER_LENGTH
+
+    assert set(suspects(f'{{"session": "x{marker[3:11]}"}}')) == {marker[3:11]}
+    assert not list(suspects(marker[:7]))
