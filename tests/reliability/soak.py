@@ -87,9 +87,10 @@ def large(stub: GuardServiceStub, marker: str) -> Any:
     return stub.Validate(pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER))
 
 
-def enormous(stub: GuardServiceStub, marker: str) -> Any:
-    """Send more than the transport takes; its status text is gRPC's own."""
-    return stub.Validate(pb.ValidateRequest(code=(marker * 40_000).encode(), target=pb.TARGET_RENDERER))
+def hurried(stub: GuardServiceStub, marker: str) -> Any:
+    """Give up before there can be an answer."""
+    request = pb.ValidateRequest(code=f"'{marker}'".encode(), target=pb.TARGET_RENDERER)
+    return stub.Validate(request, timeout=0.0001)
 
 
 def call(arguments: str, tool: str = "run") -> Callable[[GuardServiceStub, str], Any]:
@@ -142,7 +143,7 @@ KINDS: list[tuple[int, Callable[[GuardServiceStub, str], Any]]] = [
     (3, call("{\"code\": \"globalThis['pro' + 'cess'].exit('@')\"}")),
     (1, call('{"code": "1", "@": "@"')),
     (1, call("{}", tool="no tool @")),
-    (1, enormous),
+    (1, hurried),
     (4, batch),
     (1, evaluate("console.log('@'); ({ '@': '@' })")),
     (1, evaluate("(arg) => { throw new Error('@' + arg) }", '"@"')),
