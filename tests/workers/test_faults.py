@@ -13,6 +13,7 @@ import pytest
 from evalward.server.executor import Job, Overloaded, TooLong
 from evalward.workers import executor
 from evalward.workers.executor import NoWorkerError, WorkerExecutor
+from evalward.workers.places import SHORT_BYTES
 from evalward.workers.process import WorkerDied, WorkerFault
 
 Pool = Callable[..., WorkerExecutor]
@@ -115,6 +116,24 @@ def test_a_stopped_worker_does_not_keep_the_caller_and_may_go_on_when_it_comes_b
         threading.Event().wait(0.01)
     assert workers.submit(job(b"document.title"), patience=60).allowed
     assert workers.info().killed == 0
+
+
+def test_a_hurried_caller_leaves_a_slow_job_in_its_place(
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "most_seconds", lambda _limits: 600)
+    workers = pool(1, command=rogues)
+    long = b";" + b" " * SHORT_BYTES
+    while len(workers.info().idle) < 2:
+        threading.Event().wait(0.01)
+
+    with pytest.raises(TooLong):
+        workers.submit(job(b"hang" + long), patience=0.2)
+
+    # The next long one waits for the place; short ones have their lane.
+    with pytest.raises(Overloaded):
+        workers.submit(job(b"1" + long), patience=0.2)
+    assert all(workers.submit(job(b"%d" % n), patience=60).allowed for n in range(20))
 
 
 def test_a_stopped_worker_that_takes_no_more_bytes_is_killed(

@@ -88,7 +88,10 @@ Reflection = Annotated[
 ]
 
 MaxConcurrent = Annotated[
-    int, typer.Option(envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time.")
+    int,
+    typer.Option(
+        envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time, with --workers 0."
+    ),
 ]
 
 Workers = Annotated[

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.verdict import Verdict
     from evalward.server.executor import Job
+    from evalward.workers.places import Place
 
 LOG = logging.getLogger("evalward.workers")
 
@@ -108,8 +109,7 @@ class WorkerExecutor:
             verdict = worker.judge(job, self._book.number(job.rules), seconds=seconds)
         except StillJudging:
             # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
-            self._places.leave(place)
-            self._watch(worker, start + most)
+            self._watch(place, worker, start + most)
             raise TooLong(max(1, int(seconds * 1000))) from None
         except GuardFailure as failure:
             self._return(worker)
@@ -157,18 +157,23 @@ class WorkerExecutor:
             if worker in self._ready and not self._closing.is_set():
                 self._places.add(worker)
 
-    def _watch(self, worker: Worker, until: float) -> None:
-        """Let ``worker`` finish what nobody waits for any more, on a thread of its own, or kill it."""
+    def _watch(self, place: Place, worker: Worker, until: float) -> None:
+        """Let ``worker`` finish what nobody waits for any more, on a thread of its own, or kill it.
+
+        It keeps its place meanwhile: hurried callers with slow payloads must not have all workers at once.
+        """
 
         def settle() -> None:
             try:
                 worker.settle(until)
             except (StillJudging, WorkerFault) as fault:
                 self._kill(worker, fault)
-                return
             except GuardFailure:
-                pass
-            self._return(worker)
+                self._return(worker)
+            else:
+                self._return(worker)
+            finally:
+                self._places.leave(place)
 
         threading.Thread(target=settle, name="worker-late", daemon=True).start()
 
