@@ -83,7 +83,9 @@ class Inlining(Writes):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        args = tuple(args[: len(unit.parameters)])  # it does not look at the others: `arguments` is not inlined
+        args = tuple(
+            args[: len(unit.parameters)]
+        )  # it does not look at the others: `arguments` is not inlined
         key = (self.context, this if not unit.arrow else BOTTOM, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:

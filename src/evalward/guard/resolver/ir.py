@@ -148,7 +148,9 @@ class Unit:
         self.stores = False
         self.contexts: set[int] = set()
         self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
-        self.outcomes: dict[tuple[int, Value, tuple[Value, ...]], Outcome] = {}  # of inlined calls, by what they got
+        self.outcomes: dict[
+            tuple[int, Value, tuple[Value, ...]], Outcome
+        ] = {}  # of inlined calls, by what they got
         self.function: HeapObject | None = None
         self.instance: HeapObject | None = None
         self.queued = False
@@ -156,7 +158,9 @@ class Unit:
         self.executed = False  # on its own registers, not only inlined
         self.calls = 0
         self.dirty = bytearray()  # which instructions are to run (again), one byte each
-        self.users: dict[int, list[int]] | None = None  # by register, the instructions that have it as an operand
+        self.users: dict[int, list[int]] | None = (
+            None  # by register, the instructions that have it as an operand
+        )
 
     def __repr__(self) -> str:
         return f"<unit {self.name or 'anonymous'}@{self.start}>"

@@ -35,10 +35,7 @@ _BEGINNINGS = frozenset(
     for end in range(_MIN_BEGINNING, len(name) + 1)
 )
 _CUT_SHORT = frozenset(
-    name[:end]
-    for name in _NAMES
-    if not name.startswith("data:")
-    for end in range(_MIN_BEGINNING, len(name))
+    name[:end] for name in _NAMES if not name.startswith("data:") for end in range(_MIN_BEGINNING, len(name))
 )
 _LENGTHS = tuple(sorted({len(name) for name in _NAMES}))
 _ALL_NAMES = frozenset(_NAMES)
@@ -54,7 +51,7 @@ def is_elsewhere(prefix: str) -> bool:
 
 @cache
 def _led_to() -> frozenset[str]:
-    """Return every beginning of the names, and of those that objects inherit: a key that spells one reads a function."""
+    """Return every beginning of the names, and of those that objects inherit, which read functions."""
     entries = load_catalogue().entries.items()
     inherited = {
         name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members

@@ -63,7 +63,9 @@ class Expressions(CallLowering):
         start, end = node.start_byte, node.end_byte
         text = self.source[start:end].decode()
         use = self.reference(self.name(node) if "\\" in text else text)
-        index = self.lowered.registers  # as `emit` does, without a call: two instructions in five are this one
+        index = (
+            self.lowered.registers
+        )  # as `emit` does, without a call: two instructions in five are this one
         self.lowered.registers = index + 1
         self.unit.code.append((Op.LOAD, index, use, None, None, start, end))
         return index

@@ -164,7 +164,9 @@ class Functions(Patterns):
             else:
                 yield self.lower_unmodelled(child)
         self.unit.strict = was_strict
-        return self.emit(Op.CLASS, node, (name, parent, constructor, tuple(keys)), tuple(members), (instance, static))
+        return self.emit(
+            Op.CLASS, node, (name, parent, constructor, tuple(keys)), tuple(members), (instance, static)
+        )
 
     def _field(self, node: Node, unit: Unit) -> Work:
         property_node = node.child_by_field_name("property")

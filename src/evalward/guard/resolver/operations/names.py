@@ -34,7 +34,9 @@ class Names(Constructions):
         reference: Reference = instruction[2]
         register = reference.register
         if not reference.is_global:
-            if register in self.local:  # as `read` does, without a call: two instructions in five are this one
+            if (
+                register in self.local
+            ):  # as `read` does, without a call: two instructions in five are this one
                 self.loaded.add(register)
             else:
                 readers = self.readers.get(register)
