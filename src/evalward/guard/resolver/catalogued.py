@@ -211,8 +211,9 @@ class Catalogued(Operators):
         made = self.allocate("object", function.start, "prototype")
         if function.unit is not None and function.unit.generator:
             made.prototype = of(known("Iterator.prototype"))
-        else:
-            made.properties.setdefault("constructor", of(function))
+        elif "constructor" not in made.properties:
+            made.properties["constructor"] = of(function)
+            made.holds(BOTTOM, of(function), named=True)
         return made
 
     def prototype_of(self, atom: Atom) -> Value:

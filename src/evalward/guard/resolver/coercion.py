@@ -240,6 +240,7 @@ class Coercion(Judgement):
             contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
             self._nesting -= 1
             return unresolved_text((contents, contents)) if contents else V_STRING
+        self.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
             if index:
@@ -293,6 +294,7 @@ class Coercion(Judgement):
         for piece in pieces:
             if not piece:
                 return BOTTOM
+            self.spend()
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
                 return unresolved_text(pieces)

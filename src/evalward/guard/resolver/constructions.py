@@ -93,6 +93,7 @@ class Constructions(Calls):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
+            self.spend()
             current.readers[self.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
@@ -108,6 +109,7 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
+        self.spend()
         target.readers[self.reader] = None
         self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)

@@ -63,6 +63,7 @@ class HeapObject:
         "getters",
         "growth",
         "home",
+        "inside",
         "items",
         "kind",
         "properties",
@@ -73,6 +74,7 @@ class HeapObject:
         "start",
         "uncertain",
         "unit",
+        "whole",
     )
 
     def __init__(self, kind: str, start: int) -> None:
@@ -94,6 +96,8 @@ class HeapObject:
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
         self.growth = 0
         self.readers = Readers()
+        self.inside: Value | None = None  # what `contents` and `everything` give, once asked
+        self.whole: Value | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"
@@ -105,14 +109,26 @@ class HeapObject:
 
     def contents(self) -> Value:
         """Return the join of all that an unknown key or an iteration may find in the object itself."""
-        result = self.elements
-        for item in self.items:
-            result = join(result, item)
-        return result
+        if self.inside is None:
+            self.inside = self.elements
+            for item in self.items:
+                self.inside = join(self.inside, item)
+        return self.inside
 
     def everything(self) -> Value:
         """Return the join of all that any key may find in the object itself, accessors' results aside."""
-        result = self.contents()
-        for value in self.properties.values():
-            result = join(result, value)
-        return result
+        if self.whole is None:
+            self.whole = self.contents()
+            for value in self.properties.values():
+                self.whole = join(self.whole, value)
+        return self.whole
+
+    def holds(self, old: Value, new: Value, *, named: bool = False) -> None:
+        """Note that a property, or an element when it is not ``named``, holds another value."""
+        if not old <= new:  # widened
+            self.inside = self.whole = None
+            return
+        if not named and self.inside is not None:
+            self.inside = join(self.inside, new)
+        if self.whole is not None:
+            self.whole = join(self.whole, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue import load_catalogue
@@ -55,18 +56,19 @@ _ELECTRON_GLOBALS = {
 }
 
 
-_STEPS_AT_START = 40_000
-_STEPS_PER_BYTE = 4
+_STEPS_AT_START = 30_000
+_STEPS_PER_BYTE = 3
 _STEPS_PER_FURTHER_BYTE = 1
 _SMALL = 16 * 1024
+_MAX_TOLD = 16  # findings of one construct
 
 
 def step_limit(limits: Limits, length: int) -> int:
     """Return how many steps the resolver may take on a payload of ``length`` bytes, at most ``limits.steps``.
 
-    The dearest programs of the corpus take some 4 a byte while they are small and less when they are large; what
-    takes twice that ends in a denial anyway, and a step costs about 1.7 µs. A policy that allows more steps than the
-    default allows more in the same proportion (guard.md §6).
+    The dearest programs of the corpus take two thirds of that, as do 100 KB of the benchmark's loaded code. A step
+    costs 1 to 3.5 µs, whatever it does: what takes longer counts as several. A policy that allows more steps than
+    the default allows more in the same proportion (guard.md §6).
     """
     small = min(length, _SMALL)
     enough = _STEPS_AT_START + _STEPS_PER_BYTE * small + _STEPS_PER_FURTHER_BYTE * (length - small)
@@ -131,7 +133,15 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
         return [Finding("analysis-limit")]
     uses = sorted(interpreter.uses.values(), key=lambda use: (use.rank, use.start, use.construct))
     payload = program.source[program.offset : program.offset + program.length]
-    return [_finding(use, payload, program.offset) for use in uses]
+    told: Counter[str] = Counter()
+    findings = []
+    for use in uses:
+        told[use.construct] += 1
+        if (
+            told[use.construct] <= _MAX_TOLD
+        ):  # to say where each is takes a look at the text, and some have thousands
+            findings.append(_finding(use, payload, program.offset))
+    return findings
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:

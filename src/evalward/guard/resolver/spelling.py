@@ -52,7 +52,7 @@ def is_elsewhere(prefix: str) -> bool:
 
 @cache
 def _led_to() -> frozenset[str]:
-    """Return every beginning of the names, and of those that objects inherit: such a key reads a function."""
+    """Return every beginning of the names, and of those that objects inherit, which read functions."""
     entries = load_catalogue().entries.items()
     inherited = {
         name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members

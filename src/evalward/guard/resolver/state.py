@@ -264,12 +264,14 @@ class State:
         new = self._grown(target, old, value)
         if new != old:
             target.properties[name] = new
+            target.holds(old, new, named=True)
             self.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an unknown key, an index or an iteration finds."""
         new = self._grown(target, target.elements, value)
         if new != target.elements:
+            target.holds(target.elements, new)
             target.elements = new
             self.changed(target)
 
@@ -289,6 +291,7 @@ class State:
             target.items.append(BOTTOM)
         new = self._grown(target, target.items[index], value)
         if new != target.items[index]:
+            target.holds(target.items[index], new)
             target.items[index] = new
             self.changed(target)
 

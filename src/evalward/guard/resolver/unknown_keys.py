@@ -81,6 +81,7 @@ class UnknownKeys(Properties):
                 else:
                     result = join(result, self.get_element(atom, start))
         if resolved.unknown:
+            self.spend(len(owner))
             for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
                 result = join(result, self.get_unknown(atom, start, end))
                 if resolved.decoded and type(atom) is Known:
@@ -136,6 +137,7 @@ class UnknownKeys(Properties):
         """Return a read by a numeric key: the join of the elements."""
         if isinstance(atom, HeapObject):
             atom.readers[self.reader] = None
+            self.spend(len(atom.properties) >> 3)
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
                 if name[:1] in _NUMERIC_START or name.startswith("@@ "):
@@ -187,6 +189,7 @@ class UnknownKeys(Properties):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
+            self.spend(1 + (len(result) >> 3))
             current.readers[self.reader] = None
             for inner in current.properties.get("@@target", BOTTOM):  # a proxy
                 if inner not in seen:

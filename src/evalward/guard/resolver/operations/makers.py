@@ -119,6 +119,7 @@ class Makers(Members):
         for atom in source:
             if isinstance(atom, HeapObject):
                 atom.readers[self.reader] = None
+                self.spend(len(atom.properties) >> 1)
                 for name, value in list(atom.properties.items()):
                     if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
@@ -222,6 +223,7 @@ class Makers(Members):
                 return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers[self.reader] = None
+        self.spend(len(atom.properties) >> 3)
         names = frozenset(
             name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
         )
