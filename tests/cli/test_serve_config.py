@@ -19,6 +19,7 @@ OPTIONS = options_of(run)
 DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 # Three values of each text, the weakest source's first; numbers and paths are made from their types.
 TEXTS = {
+    "workers": ("0", "2", "auto"),
     "allow_eval": ("renderer", "main", "sandbox"),
     "audit_durability": ("disk", "process", "disk"),
     "errors_verbose": ("1", "full", "3"),

@@ -67,7 +67,9 @@ def test_the_untouched_one_passes() -> None:
         (LIMIT, ["steps", 1]),
         (LIMIT, ["steps", "1", None]),
         (MESSAGE, None),
-        (DETAILS, []),
+        (DETAILS, {}),
+        (DETAILS, [["name"]]),
+        (DETAILS, [["name", 1]]),
     ],
 )
 def test_a_changed_field_is_refused(place: int, value: object) -> None:

@@ -89,7 +89,7 @@ def _read(fields: Any) -> Verdict:
         shadow=tuple(map(_read_finding, _list(shadow))),
         limit=_optional(_read_limit, limit),
         message=_text(message),
-        details=_mapping(details),
+        details=tuple(map(_read_detail, _list(details))),
     )
 
 
@@ -122,12 +122,6 @@ def _list(value: Any) -> list[Any]:
     return value
 
 
-def _mapping(value: Any) -> dict[str, object]:
-    if type(value) is not dict:
-        raise TypeError
-    return value
-
-
 def _read_place(value: Any) -> Location:
     line, column, start, end = map(_number, _list(value))
     return Location(line, column, start, end)
@@ -146,3 +140,8 @@ def _read_step(value: Any) -> TraceStep:
 def _read_limit(value: Any) -> tuple[str, int, int | None]:
     name, allowed, actual = _list(value)
     return _text(name), _number(allowed), _optional(_number, actual)
+
+
+def _read_detail(value: Any) -> tuple[str, str]:
+    name, text = _list(value)
+    return _text(name), _text(text)
