@@ -18,6 +18,17 @@ PAYLOAD_PRESETS: Mapping[str, int] = MappingProxyType(
     {"agent": 64 * 1024, "default": 128 * 1024, "library": 1024 * 1024}
 )
 
+# What each sink binds around the text beside its arguments (guard.md, Host bindings); two bind nothing.
+BINDING_PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        "electron-stagewright": {"electronApp": "electron", "arg": "json"},
+        "playwright-evaluate": {"arg": "json"},
+        "playwright-run-code": {"page": "playwright.page"},
+        "selenium-execute-script": {},
+        "cdp-runtime-evaluate": {},
+    }
+)
+
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 
 BINDING_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,63}")
@@ -132,6 +143,16 @@ def _frozen(items: Mapping[_K, _V]) -> Mapping[_K, _V]:
     return MappingProxyType(dict(items))
 
 
+def _binding_preset(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value not in BINDING_PRESETS:
+        raise problem(
+            "preset", "unknown preset", ", ".join([*BINDING_PRESETS, "a mapping of names to types"])
+        )
+    return dict(BINDING_PRESETS[value])
+
+
 FROZEN = AfterValidator(_frozen)
 AS_DICT = PlainSerializer(dict)
 
@@ -142,6 +163,15 @@ BindingName = Annotated[
     StrictStr, _matching(BINDING_NAME, "an ASCII identifier"), AfterValidator(_binding_name)
 ]
 BindingValue = Annotated[StrictStr, _matching(BINDING_VALUE, "the name of a binding's type")]
+Bindings = Annotated[
+    Mapping[BindingName, BindingValue],
+    BeforeValidator(
+        _binding_preset,
+        json_schema_input_type=Mapping[BindingName, BindingValue] | Literal[tuple(BINDING_PRESETS)],
+    ),
+    FROZEN,
+    AS_DICT,
+]
 KeywordId = Annotated[StrictStr, _matching(_KEYWORD_ID, "a keyword id")]
 SeedKeyword = Annotated[StrictStr, AfterValidator(_seed_keyword)]
 Sha256 = Annotated[StrictStr, _matching(_SHA256, "a whole SHA-256 in lower-case hex")]

@@ -24,8 +24,7 @@ from evalward.policy.fields import (
     AS_DICT,
     FROZEN,
     ONE_NAME_PER_TARGET,
-    BindingName,
-    BindingValue,
+    Bindings,
     EnvNames,
     KeywordId,
     KeywordText,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _RULES_CACHE = 256
 
 Constructs = Annotated[Mapping[Label, Action], FROZEN, AS_DICT]
-Bindings = Annotated[Mapping[BindingName, BindingValue], FROZEN, AS_DICT]
 
 
 class _Section(BaseModel):

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from evalward.errors import canonical_json
 from evalward.guard.target import Shape  # noqa: TC001 - Pydantic reads the annotations
-from evalward.policy.fields import AS_DICT, FROZEN, BindingName, BindingValue, TargetName, ToolName, problem
+from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
 from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, steps_of
 from evalward.tools.schema import Place, at, root_place, walk
@@ -54,7 +54,6 @@ def _field(text: str) -> str:
 
 FieldPath = Annotated[StrictStr, AfterValidator(_field)]
 InputSchema = Annotated[Mapping[str, Any], FROZEN, AS_DICT, AfterValidator(check_input_schema)]
-Bindings = Annotated[Mapping[BindingName, BindingValue], FROZEN, AS_DICT]
 
 
 class _Part(BaseModel):
