@@ -2,7 +2,7 @@
 
 100 distinct, uncached payloads of 1 KB. In every round the same code judges as many in this process, one Validate
 each, and one ValidateBatch of all; overhead is the time for a payload minus that of validate(), and the median over
-the rounds counts, in wall time and in CPU time of both processes (which other load on the machine disturbs less). The
+the rounds counts, in wall time and in CPU time of all processes (which other load on the machine disturbs less). The
 service is the real ``evalward serve`` with its audit log on disk.
 
     python benchmarks/batch.py            a line
@@ -36,8 +36,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--json", action="store_true", help="print one JSON object")
     options.add_argument("--rounds", type=int, default=15, help="rounds (default: 15)")
+    options.add_argument("--workers", default="1", help="as of evalward serve (default: 1)")
     chosen = options.parse_args()
-    result = measure(chosen.rounds)
+    result = measure(chosen.rounds, workers=chosen.workers)
     if chosen.json:
         print(json.dumps(result))
         return
@@ -49,10 +50,10 @@ def main() -> None:
         )
 
 
-def measure(rounds: int) -> dict[str, dict[str, float]]:
+def measure(rounds: int, *, workers: str = "1") -> dict[str, dict[str, float]]:
     """Return, by clock, times of a payload in microseconds, and the share of a single call's overhead of a batch's."""
     policy = Policy.default().allowing([Target.RENDERER])
-    with service() as (pid, address), grpc.insecure_channel(address) as channel:
+    with service("--workers", workers) as (pid, address), grpc.insecure_channel(address) as channel:
         insist_on_allow(address)
         stub = GuardServiceStub(channel)
         ways: tuple[Callable[[list[bytes]], object], ...] = (
