@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import MAX_DEPTH, Call, Calls, in_order
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.state import AnalysisLimitError
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
@@ -15,7 +16,6 @@ from evalward.guard.resolver.values import (
     NULL,
     U0,
     U1,
-    V_U1,
     W0,
     Known,
     Primitive,
@@ -160,10 +160,8 @@ class Constructions(Calls):
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
-        if self._depth > MAX_DEPTH:
-            for value in (this, *args, rest, target.prototype):
-                self.leak(value, Flow.ARGUMENT, start, end)
-            return V_U1
+        if self._depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
+            raise AnalysisLimitError(self.budget)
         self._depth += 1
         try:
             return self._construct_parent(target, this, args, rest, start, end)

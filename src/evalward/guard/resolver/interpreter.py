@@ -89,11 +89,11 @@ class Interpreter(FlowOperations):
         top = self.lowered.units[0]
         top.ran = True
         self.enqueue(top)
-        self._drain()
+        self.drain()
         for unit in self.lowered.units:
             if not unit.ran and unit.function is not None:
                 self.escape_object(unit.function)
-                self._drain()
+                self.drain()
         self._revive()
         if not self.guarded:
             for start, end in self.polluted:
@@ -115,12 +115,13 @@ class Interpreter(FlowOperations):
                     if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
                         self.revived.add(instruction[1])
                         self.values[instruction[1]] = V_U1
+                        self.unit, self.reader = unit, instruction[1]
                         self._hand_over(instruction)
                         self.feed(unit, instruction[1])
                         silent = True
             if not silent:
                 return
-            self._drain()
+            self.drain()
 
     def _hand_over(self, instruction: Instruction) -> None:
         """Let a call of what no list names, and newer engines may have, do what it may with all that it is given."""
@@ -138,7 +139,8 @@ class Interpreter(FlowOperations):
             self.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
             self.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Run what waits to be run, until nothing does."""
         while self.queue or self.pending_escapes:
             while self.pending_escapes:
                 self._escape(self.pending_escapes.pop())
@@ -180,6 +182,7 @@ class Interpreter(FlowOperations):
             made = operations[instruction[0]](instruction)
             if not made and register in self.revived:
                 made = V_U1
+                self._hand_over(instruction)
             if users is None:
                 values[register] = made
             elif made != values[register]:

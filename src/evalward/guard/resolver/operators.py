@@ -234,7 +234,10 @@ class Operators(Coercion):
                 names.add("string")
             elif type(atom) is Primitive:
                 names.add(atom.type)
-            elif isinstance(atom, HeapObject) and not atom.escaped:
+            elif isinstance(atom, HeapObject):
+                atom.readers[self.reader] = None
+                if atom.escaped:
+                    return V_STRING
                 names.add("function" if atom.callable else "object")
             else:
                 return V_STRING

@@ -103,7 +103,7 @@ class Names(Constructions):
             return of(host("arguments"))
         holder = self.allocate("arguments", -1, "sink")
         self.put_element(holder, bound)
-        holder.readers.add(self.unit)
+        holder.readers[self.reader] = None
         return of(holder, host("arguments"))
 
     def _arguments(self, unit: Unit) -> HeapObject:

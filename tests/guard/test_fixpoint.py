@@ -1,0 +1,60 @@
+"""The fixpoint is one: nothing is left unrun that a change would have had to wake (guard.md §2).
+
+The resolver runs an instruction again only when something that it read has changed. A read that is not noted hides
+what the instruction would do now. So each program is resolved, every outcome forgotten, every instruction run once
+more: a use that turns up then is one that the fixpoint missed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from guard_cases import RULES
+
+from evalward.corpus.case import Case, load_cases
+from evalward.guard import judge
+from evalward.guard.resolver.interpreter import Interpreter
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+LATE = load_cases([CORPUS / f"escapes/{name}.yaml" for name in ("havoc", "late-carriers", "late-changes")])
+# The whole corpus takes half a minute.
+SAMPLE = load_cases([CORPUS])[::16]
+CHAIN = "class C0{{constructor(k){{this.f=(()=>{{}})[k]}}}};{classes}new C{last}('construc'+'tor').f('1')()"
+
+
+@pytest.mark.parametrize("cases", [LATE, SAMPLE], ids=["late", "sample"])
+def test_running_everything_again_finds_nothing_new(
+    cases: list[Case], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missed: list[tuple[str, int, int]] = []
+    programs = 0
+    run = Interpreter.run
+
+    def run_twice(interpreter: Interpreter) -> None:
+        nonlocal programs
+        programs += 1
+        run(interpreter)
+        found = {(use.construct, use.start, use.end) for use in interpreter.uses.values()}
+        interpreter.budget *= 10
+        for unit in interpreter.lowered.units:
+            unit.outcomes.clear()
+            if unit.executed:
+                interpreter.enqueue(unit)
+        interpreter.drain()
+        missed.extend(
+            {(use.construct, use.start, use.end) for use in interpreter.uses.values()}.difference(found)
+        )
+
+    monkeypatch.setattr(Interpreter, "run", run_twice)
+    for case in cases:
+        judge(case.code.encode(), target=case.target, shape=case.shape, rules=RULES)
+        assert not missed, case.id
+    assert programs > len(cases) / 2
+
+
+@pytest.mark.parametrize("length", [2, 40, 400])
+def test_a_chain_of_classes_is_followed_or_denied(length: int) -> None:
+    classes = "".join(f"class C{each} extends C{each - 1}{{}};" for each in range(1, length))
+    code = CHAIN.format(classes=classes, last=length - 1)
+    assert not judge(code.encode(), target=LATE[0].target, shape=None, rules=RULES).allowed
