@@ -185,6 +185,7 @@ def _action(rules: Rules, construct: str) -> Action:
 
 
 def _blocked(case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ...]) -> Verdict:
+    blocking = [each for each in blocking if each.construct != _LIMIT] or blocking
     first = blocking[0]
     if first.construct == _LIMIT:
         denial = case.deny(Code.EVAL_ANALYSIS_LIMIT, "The resolver's budget of steps is used up.")

@@ -17,7 +17,7 @@ from evalward.guard.triggers import is_loaded
 from evalward.guard.verdict import Finding, TraceStep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.program import ParsedProgram, Survey
@@ -61,6 +61,9 @@ _STEPS_PER_BYTE = 3
 _STEPS_PER_FURTHER_BYTE = 1
 _SMALL = 16 * 1024
 _MAX_TOLD = 16  # findings of one construct
+
+
+_READ = 1  # the rank of what is reached; of higher ones a value leaves
 
 
 def step_limit(limits: Limits, length: int) -> int:
@@ -127,21 +130,24 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
         module=Shape.MODULE in shapes,
     )
     interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
+    uses: Iterable[Use] = interpreter.uses.values()
+    unfinished: list[Finding] = []
     try:
         interpreter.run()
     except AnalysisLimitError:
-        return [Finding("analysis-limit")]
-    uses = sorted(interpreter.uses.values(), key=lambda use: (use.rank, use.start, use.construct))
+        # What was found stands: values only grow. What else there is is not known.
+        uses = [use for use in uses if use.rank <= _READ]
+        unfinished = [Finding("analysis-limit")]
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []
-    for use in uses:
+    for use in sorted(uses, key=lambda use: (use.rank, use.start, use.construct)):
         told[use.construct] += 1
         if (
             told[use.construct] <= _MAX_TOLD
         ):  # to say where each is takes a look at the text, and some have thousands
             findings.append(_finding(use, payload, program.offset))
-    return findings
+    return [*findings, *unfinished]
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:

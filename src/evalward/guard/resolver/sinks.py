@@ -33,7 +33,7 @@ _URL_ATTRIBUTES = frozenset(
 ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
-_SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
+SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 INJECTION = "dom-script-injection"
 
@@ -66,7 +66,7 @@ class Sinks(UnknownKeys):
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
             case "scheme":
-                if any(_SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
+                if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
                     self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)

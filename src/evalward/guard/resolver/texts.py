@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.spelling import is_elsewhere, may_hold, may_spell
@@ -64,12 +65,19 @@ def _begins_script(head: Value) -> bool:
     )
 
 
+# How the name of an event handler begins that is cut off.
+_HANDLER_BEGUN = re.compile(
+    r"[\s\"'/]on(?:err|loa|cli|mou|foc|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub)[a-z]*\Z",
+    re.IGNORECASE,
+)
+
+
 def _is_active_together(pieces: Sequence[Value]) -> bool:
     """Whether constant pieces are active markup, one by one or all together: what stands between may be empty."""
     glued = ""
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
-        if any(is_active(text) for text in constants):
+        if any(is_active(text) or _HANDLER_BEGUN.search(text) for text in constants):
             return True
         if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
             glued += constants[0]

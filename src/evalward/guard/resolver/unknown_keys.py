@@ -56,7 +56,7 @@ class UnknownKeys(Properties):
         if resolved.unknown and not self._is_bare(owner):
             if resolved.decoded:
                 result = of(SELECTED_PROTOTYPE)  # the payload hides the key: any write through it is meant
-                if resolved.hidden and any(self._may_judge(atom) for atom in owner):
+                if resolved.hidden and any(self.may_judge(atom) for atom in owner):
                     result |= of(HIDDEN)
             elif resolved.tainted:
                 result = of(SELECTED)
@@ -121,7 +121,7 @@ class UnknownKeys(Properties):
                 result = join(result, self.materialize(member.result, start))
         return result
 
-    def _may_judge(self, atom: Atom) -> bool:
+    def may_judge(self, atom: Atom) -> bool:
         """Whether a method of the object may run the text that it is given."""
         if type(atom) is Known:
             entry = self.catalogue.get(atom.path)

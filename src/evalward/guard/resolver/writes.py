@@ -8,11 +8,14 @@ from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.literals import is_index
-from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, Sinks
+from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME, Sinks
 from evalward.guard.resolver.values import (
+    ACTIVE,
     ANY_STRING,
     BOTTOM,
+    DECODED,
     HIDDEN,
+    PREFIXED,
     SELECTED,
     SELECTED_PROTOTYPE,
     V_STRING,
@@ -20,6 +23,7 @@ from evalward.guard.resolver.values import (
     Known,
     Primitive,
     Value,
+    is_active,
     join,
     of,
 )
@@ -27,6 +31,7 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
+_HIDDEN_TEXTS = frozenset({ACTIVE, DECODED, PREFIXED})
 # What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
 _SHARED_NAMES = frozenset(
     {
@@ -54,6 +59,13 @@ _SHARED_NAMES = frozenset(
 )
 
 
+def _runs(value: Value) -> bool:
+    """Whether a text runs where it is made markup, a URL or its scheme, or the payload hides what it says."""
+    return not value.isdisjoint(_HIDDEN_TEXTS) or any(
+        type(atom) is str and (is_active(atom) or SCRIPT_SCHEME.match(atom)) for atom in value
+    )
+
+
 class Writes(Sinks):
     """Writes of properties, and the sinks behind some of them."""
 
@@ -68,6 +80,9 @@ class Writes(Sinks):
         resolved = self.key(key, start, end)
         for name in resolved.names:
             self.set(owner, name, value, start, end)
+        if resolved.hidden and any(self.may_judge(atom) for atom in owner) and _runs(value):
+            note = "text that may run is written by a name that the payload decodes itself"
+            self.report("dynamic-key", 1, start, end, None, note)
         if resolved.numeric or resolved.unknown:
             for atom in owner:
                 self._set_dynamic(

@@ -187,9 +187,20 @@ class Members(DecodedCalls):
             entry = self.catalogue.get(atom.path)
             outside = resolved.tainted or any(is_tainted(value) for value in args)
             outside = outside or resolved.decoded
-            if entry.sinks or (entry.unresolved == "playwright" and (outside or self.strict)):
+            reflects = resolved.hidden and atom.path == "Object" and self._lead_on(args)
+            if entry.sinks or reflects or (entry.unresolved == "playwright" and (outside or self.strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
                 self.report("dynamic-key", 1, start, end, atom, note)
+
+    @staticmethod
+    def _lead_on(args: tuple[Value, ...]) -> bool:
+        """Whether what is given is, or holds, a function or an object of the host: reflection goes on from there."""
+        for value in args:
+            for atom in value:
+                held = (atom, *atom.everything()) if isinstance(atom, HeapObject) else (atom,)
+                if any(a.callable if isinstance(a, HeapObject) else type(a) is Known for a in held):
+                    return True
+        return False
 
     def op_tagged(self, instruction: Instruction) -> Value:
         _, _, (callee, key), (strings, raw), registers, start, end = instruction
