@@ -303,7 +303,10 @@ def test_a_full_queue_is_overloaded(start: Start) -> None:
         running.stub.Evaluate(request())
 
     envelope = attached(failure.value, grpc.StatusCode.RESOURCE_EXHAUSTED)
-    assert (envelope["code"], envelope["details"]) == ("OVERLOADED", {"limit": "queue", "allowed": 3})
+    assert (envelope["code"], envelope["details"]) == (
+        "OVERLOADED",
+        {"limit": "evaluation_queue", "allowed": 3},
+    )
     assert [record["kind"] for record in running.records()] == ["decision", "evaluation"]
 
 

@@ -111,7 +111,7 @@ def test_a_client_must_show_a_certificate_of_the_ca(
     for refused in (None, expired, stranger):
         with stub(process.listen[0], server.ca, refused) as connected:
             assert status(connected, ask()) is grpc.StatusCode.UNAVAILABLE
-    assert len(process.records()) == 1
+    assert [record["principal"] for record in process.records()] == ["cert:dispatcher@example.org"]
 
 
 def test_new_files_are_taken_and_broken_ones_are_not(

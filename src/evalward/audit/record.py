@@ -243,6 +243,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     decision_id: str,
     provenance: Provenance,
     elapsed_us: int,
+    trace_id: str | None = None,
+    principal: str | None = None,
     session: str | None = None,
     request_id: str | None = None,
     tool: str | None = None,
@@ -257,6 +259,8 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
     return AuditRecord(
         kind=Kind.DECISION,
         decision_id=decision_id,
+        trace_id=trace_id,
+        principal=principal,
         session=session,
         request_id=request_id,
         tool=tool,

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, error_envelope, success_envelope
+from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.decision import Answer, check_open
 from evalward.server.items import BatchReading, ItemReading, StreamReading, check_size
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from evalward.errors import Provenance
+    from evalward.server.caller import Caller
     from evalward.server.decision import Decider, Draft
     from evalward.server.items import Batch
 
@@ -63,10 +65,12 @@ class BatchDecider:
         self._provenance = provenance
         self._limits = limits
 
-    def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> BatchAnswer:
+    def decide(
+        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = NOBODY
+    ) -> BatchAnswer:
         """Answer the serialised ValidateBatchRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = BatchReading(wire)
-        case = Case(reading, remaining)
+        case = Case(reading, remaining, caller)
         items: list[Item] = []
 
         def whole() -> Answer:
@@ -87,6 +91,7 @@ class BatchDecider:
         latest: Callable[[], BatchDecider],
         remaining: Callable[[], float | None],
         stopping: Callable[[], bool],
+        caller: Caller = NOBODY,
     ) -> Iterator[Item]:
         """Yield what becomes of each ValidateStreamRequest of ``wires`` as it comes; never raises.
 
@@ -97,24 +102,28 @@ class BatchDecider:
         for index, wire in enumerate(wires):
             so_far.items, so_far.size = index + 1, so_far.size + len(wire)
             if so_far.failed and so_far.stop_on_first:
-                answer = latest()._within(wire, so_far)  # noqa: SLF001 - another of this class
+                answer = latest()._within(wire, so_far, caller)  # noqa: SLF001 - another of this class
                 yield Item(index, Status.SKIPPED if answer is None else Status.FAILED, answer)
             else:
-                answer = latest()._streamed(wire, so_far, remaining(), stopping=stopping())  # noqa: SLF001 - the same
+                answer = latest()._streamed(  # noqa: SLF001 - the same
+                    wire, so_far, remaining(), stopping=stopping(), caller=caller
+                )
                 so_far.failed = so_far.failed or answer.code is not None
                 yield _item(index, answer)
             if answer is not None and answer.code in _LAST:
                 return
 
-    def _within(self, wire: bytes, so_far: _SoFar) -> Answer | None:
+    def _within(self, wire: bytes, so_far: _SoFar, caller: Caller) -> Answer | None:
         """Return the refusal of a message beyond the limits, None for one within them."""
         try:
             so_far.check(self._limits)
         except CodedError as refusal:
-            return self._decider.refused(Case(StreamReading(wire)), refusal)
+            return self._decider.refused(Case(StreamReading(wire), caller=caller), refusal)
         return None
 
-    def _streamed(self, wire: bytes, so_far: _SoFar, remaining: float | None, *, stopping: bool) -> Answer:
+    def _streamed(
+        self, wire: bytes, so_far: _SoFar, remaining: float | None, *, stopping: bool, caller: Caller
+    ) -> Answer:
         reading = StreamReading(wire)
 
         def answered() -> Answer:
@@ -122,9 +131,9 @@ class BatchDecider:
             message = reading.item()
             if so_far.items == 1:
                 so_far.stop_on_first = message.stop_on_first
-            return self._decider.decide(message.item, remaining=remaining, stopping=stopping)
+            return self._decider.decide(message.item, remaining=remaining, stopping=stopping, caller=caller)
 
-        return self._decider.answer(Case(reading, remaining), answered)
+        return self._decider.answer(Case(reading, remaining, caller), answered)
 
     def _judged(self, case: Case, batch: Batch, remaining: float | None) -> list[Item]:
         """Judge every item; one that fails spoils no other, unless the batch stops there.
@@ -151,7 +160,7 @@ class BatchDecider:
         drafts: list[Draft] = []
         for wire in wires:
             reading = ItemReading(wire, batch.session_id)
-            draft = self._decider.draft(reading, remaining=case.left_of(remaining))
+            draft = self._decider.draft(reading, remaining=case.left_of(remaining), caller=case.caller)
             drafts.append(draft)
             if batch.stop_on_first and not draft.allows:
                 break

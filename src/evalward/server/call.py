@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
 from evalward.policy.load import Issue
 from evalward.server.call_request import CallReading
+from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.decision import Answer, check_open
 from evalward.server.requests import Question
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
     from evalward.server.call_request import CallQuestion
+    from evalward.server.caller import Caller
     from evalward.server.decision import Decider
     from evalward.server.ledger import Ledger
     from evalward.tools import Manifest, Route, SourceField, Tool
@@ -80,10 +82,12 @@ class CallDecider:
         for tool in self._tools.values():
             _check_policy(tool, policy)
 
-    def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> CallAnswer:
+    def decide(
+        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = NOBODY
+    ) -> CallAnswer:
         """Answer the serialised ValidateCallRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = CallReading(wire)
-        case = Case(reading, remaining)
+        case = Case(reading, remaining, caller)
         progress = _Progress()
         answer = self._decider.answer(
             case, lambda: self._decided(case, reading, progress, remaining, stopping=stopping)

@@ -8,8 +8,10 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from evalward.audit import Kind
+from evalward.server.caller import NOBODY
 
 if TYPE_CHECKING:
+    from evalward.server.caller import Caller
     from evalward.server.requests import Reading
 
 
@@ -18,14 +20,15 @@ class Case:
 
     ``tool`` is the tool that a call names, ``field_path`` where in its arguments the payload stood. ``stage`` is
     the record that is due next: a decision, or, once the payload was allowed, an evaluation; ``patience`` the
-    caller's time in seconds when the request came (None: no end).
+    caller's time in seconds when the request came (None: no end), ``caller`` who asks.
     """
 
-    __slots__ = ("decision_id", "field_path", "patience", "reading", "stage", "started", "tool")
+    __slots__ = ("caller", "decision_id", "field_path", "patience", "reading", "stage", "started", "tool")
 
-    def __init__(self, reading: Reading, patience: float | None = None) -> None:
+    def __init__(self, reading: Reading, patience: float | None = None, caller: Caller = NOBODY) -> None:
         self.started = time.perf_counter()
         self.patience = patience
+        self.caller = caller
         self.decision_id = os.urandom(16).hex()
         self.reading = reading
         self.stage = Kind.DECISION

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
 from evalward.errors.stack import frames
 from evalward.policy import exception_of, settled, utc_day
+from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.executor import Job, Overloaded, TooLong
 from evalward.server.requests import Reading
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy, PolicyException
     from evalward.sandbox import Evaluation
+    from evalward.server.caller import Caller
     from evalward.server.executor import Executor
     from evalward.server.ledger import Ledger
     from evalward.server.requests import Question
@@ -96,18 +98,27 @@ class Decider:
         self._provenance = provenance
         self._plain_rules: dict[Target, Rules] = {}
 
-    def decide(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> Answer:
+    def decide(
+        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = NOBODY
+    ) -> Answer:
         """Answer the serialised ValidateRequest ``wire``; never raises.
 
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        draft = self.draft(Reading(wire), remaining=remaining, stopping=stopping)
+        draft = self.draft(Reading(wire), remaining=remaining, stopping=stopping, caller=caller)
         return self.settle(draft, audited=self.keep([draft]))
 
-    def draft(self, reading: Reading, *, remaining: float | None, stopping: bool = False) -> Draft:
+    def draft(
+        self,
+        reading: Reading,
+        *,
+        remaining: float | None,
+        stopping: bool = False,
+        caller: Caller = NOBODY,
+    ) -> Draft:
         """Decide the request of which ``reading`` is the road, and record nothing yet; never raises."""
-        case = Case(reading, remaining)
+        case = Case(reading, remaining, caller)
         try:
             check_open(remaining, stopping=stopping)
             question = reading.question()
@@ -165,6 +176,7 @@ class Decider:
             type(failure).__name__,
             Path(frame.filename).name,
             frame.lineno,
+            extra={"fields": {"decision_id": case.decision_id, "trace_id": case.caller.trace_id}},
         )
         stack = frames(failure.__traceback__, self._verbose) if self._verbose else []
         details = {"failure": type(failure).__name__, "stack": stack} if self._verbose else None

@@ -18,6 +18,7 @@ from evalward.sandbox import (
     SandboxBusyError,
     evaluation_envelope,
 )
+from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.decision import PATIENCE_SHARE, Answer, check_open, overloaded
 from evalward.server.evaluate_request import EvaluateReading
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Shape
     from evalward.guard.verdict import Verdict
     from evalward.sandbox import Evaluation
+    from evalward.server.caller import Caller
     from evalward.server.decision import Decider
     from evalward.server.evaluate_request import EvaluateQuestion
     from evalward.server.ledger import Ledger
@@ -71,10 +73,12 @@ class Evaluator:
         self._limits = EvaluationLimits(deadline_ms=deadline_ms)
         self._runner = runner
 
-    def evaluate(self, wire: bytes, *, remaining: float | None, stopping: bool = False) -> Answer:
+    def evaluate(
+        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = NOBODY
+    ) -> Answer:
         """Answer the serialised EvaluateRequest ``wire``; never raises. As ``Decider.decide``."""
         reading = EvaluateReading(wire)
-        case = Case(reading, remaining)
+        case = Case(reading, remaining, caller)
         return self._decider.answer(
             case, lambda: self._evaluated(case, reading, remaining, stopping=stopping)
         )
@@ -104,7 +108,8 @@ class Evaluator:
                 patience=None if left is None else left * PATIENCE_SHARE,
             )
         except SandboxBusyError as full:
-            raise overloaded(full.limit, full.allowed) from None
+            # The guard's own queue has another name: an operator must see which one to widen.
+            raise overloaded(f"evaluation_{full.limit}", full.allowed) from None
         except ArgumentError as refusal:
             raise CodedError(
                 Code.INVALID_INPUT,

@@ -53,6 +53,8 @@ class Ledger:
             decision_id=case.decision_id,
             provenance=self._provenance,
             elapsed_us=case.elapsed_us,
+            trace_id=case.caller.trace_id,
+            principal=case.caller.principal,
             session=received.session_id or None,
             request_id=received.request_id or None,
             fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
@@ -78,6 +80,8 @@ class Ledger:
             AuditRecord(
                 kind=Kind.EVALUATION,
                 decision_id=case.decision_id,
+                trace_id=case.caller.trace_id,
+                principal=case.caller.principal,
                 session=case.reading.received.session_id or None,
                 request_id=case.reading.received.request_id or None,
                 target=verdict.target,
@@ -119,6 +123,8 @@ class Ledger:
             AuditRecord(
                 kind=Kind.DECISION,
                 decision_id=case.decision_id,
+                trace_id=case.caller.trace_id,
+                principal=case.caller.principal,
                 session=case.reading.received.session_id or None,
                 request_id=case.reading.received.request_id or None,
                 tool=case.tool,
@@ -158,6 +164,8 @@ class Ledger:
         return AuditRecord(
             kind=case.stage,
             decision_id=case.decision_id,
+            trace_id=case.caller.trace_id,
+            principal=case.caller.principal,
             session=received.session_id or None,
             request_id=received.request_id or None,
             tool=case.tool,
