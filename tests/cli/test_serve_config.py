@@ -23,6 +23,8 @@ TEXTS = {
     "allow_eval": ("renderer", "main", "sandbox"),
     "audit_durability": ("disk", "process", "disk"),
     "errors_verbose": ("1", "full", "3"),
+    "admin_listen": ("127.0.0.1", "0.0.0.0:1", "127.0.0.1:2"),
+    "log_format": ("json", "text", "json"),
 }
 LISTENS = (["127.0.0.1:1"], ["127.0.0.1:2", "unix:/a"], ["127.0.0.1:3"])
 

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from evalward.policy import Policy
 from evalward.server.evaluation import Runner
 from evalward.server.lifecycle import Server, Settings
 from evalward.server.listen import parse_listen
+from evalward.server.observer import Observer
 from evalward.server.policy_reload import PolicyFile
 from evalward.server.token import Tokens
 from evalward.tools import Manifest
@@ -110,6 +112,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             runner: Runner | None = None,
             manifest: Manifest | None = None,
             token: str | None = None,
+            observers: Sequence[Observer] = (),
             policy_file: PolicyFile | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
@@ -121,6 +124,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 settings=settings or Settings(),
                 runner=runner,
                 manifest=manifest,
+                observers=observers,
                 policy_file=policy_file,
                 tokens=None if token is None else Tokens([token]),
             )
@@ -196,6 +200,22 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
             return Process(popen, json.loads(line), log)
 
         yield begin
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Return an OpenTelemetry collector to which servers with ``--traces`` send."""
+    from otlp import Collector  # noqa: PLC0415 - few tests need OpenTelemetry
+
+    made = Collector()
+    server = grpc.server(ThreadPoolExecutor(2))
+    made.add_to(server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "guard-of-test")
+    yield made
+    server.stop(None).wait()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from evalward.audit.fingerprint import Fingerprint
 from evalward.audit.journal import Rotation
 from evalward.audit.key import AuditKey, load_key
-from evalward.audit.log import STDOUT, AuditLog, AuditSink, NullAuditLog
+from evalward.audit.log import STDOUT, AuditLog, AuditSink, AuditState, NullAuditLog
 from evalward.audit.record import (
     SCHEMA_VERSION,
     AuditRecord,
@@ -21,6 +21,7 @@ __all__ = [
     "AuditLog",
     "AuditRecord",
     "AuditSink",
+    "AuditState",
     "AuditUnavailable",
     "Durability",
     "Fingerprint",

@@ -35,6 +35,20 @@ class Terms(NamedTuple):
     reset: Reason | None
 
 
+class AuditState(NamedTuple):
+    """How a log is: its head, what is wrong with it now (None: nothing), and counts since the process began.
+
+    ``recorded`` are the records that were written for a caller, ``unrecorded`` those that could not be, ``gaps`` how
+    often the sink failed.
+    """
+
+    head: Head | None
+    failure: str | None
+    recorded: int
+    unrecorded: int
+    gaps: int
+
+
 class AuditSink(Protocol):
     """Where decisions are recorded. ``audits`` says whether a record that was taken is really kept."""
 
@@ -58,6 +72,10 @@ class AuditSink(Protocol):
 
     def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
         """Return how records name ``payload``, whose SHA-256 is ``sha256`` in hexadecimal."""
+        ...
+
+    def state(self) -> AuditState:
+        """Return how the log is now."""
         ...
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
@@ -88,6 +106,10 @@ class NullAuditLog:
     def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:  # noqa: ARG002 - as any sink's
         """Return the plain digest."""
         return Fingerprint(SHA256, sha256)
+
+    def state(self) -> AuditState:
+        """Return that there is no log: nothing can be allowed."""
+        return AuditState(None, "no log is kept", 0, 0, 0)
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
         """Do nothing: what keeps nothing cannot fail."""
@@ -201,6 +223,12 @@ class AuditLog:
     def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
         """Return how records name ``payload``: keyed where the log has a key."""
         return fingerprint(sha256, payload, key=self._key, fnv1a32=self._fnv1a32)
+
+    def state(self) -> AuditState:
+        """Return how the log is now; a failure is named by its ``Reason``, without a path."""
+        failure = self.failure
+        counts = self._writer.counts()
+        return AuditState(self.head, None if failure is None else failure.reason.value, *counts)
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
         """Call ``on_health`` from now on."""

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.audit.chain import members
 from evalward.audit.record import AuditRecord, Kind, Reason
@@ -30,6 +30,14 @@ TALLY_SECONDS: Final = 1.0
 BUSY_SECONDS: Final = 0.1  # a sink that keeps one write for longer, until a caller gives up, is stuck
 MAX_BATCH: Final = 256
 JOIN_SECONDS: Final = 5.0
+
+
+class Counts(NamedTuple):
+    """Records that were written, records that were not, and how often the sink failed."""
+
+    recorded: int
+    unrecorded: int
+    gaps: int
 
 
 class Entry:
@@ -64,6 +72,9 @@ class Writer:
         self._failed_at = 0.0
         self._unrecorded = 0
         self._unacknowledged = 0
+        self._recorded = 0
+        self._reported = 0
+        self._gaps = 0
         self._must_reopen = False
         self._is_closed = False
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
@@ -73,6 +84,11 @@ class Writer:
     def failure(self) -> AuditUnavailable | None:
         """What is wrong with the sink now; None: nothing."""
         return self._failure
+
+    def counts(self) -> Counts:
+        """Return what happened since the start."""
+        with self._lock:
+            return Counts(self._recorded, self._reported + self._unrecorded, self._gaps)
 
     def submit(self, entry: Entry, patience: float) -> None:
         """Return when all of ``entry`` is in the log; raise AuditUnavailable, after ``patience`` seconds at most."""
@@ -127,7 +143,10 @@ class Writer:
         with self._lock:
             if self._failure is None:
                 self._failed_at = time.monotonic()
-                LOG.error("no ALLOW until it is back: %s", failure)
+                self._gaps += 1
+                LOG.error(
+                    "no ALLOW until it is back: %s", failure, extra={"fields": {"reason": failure.reason}}
+                )
                 self._tell(is_healthy=False)
             self._failure = failure
 
@@ -233,10 +252,15 @@ class Writer:
         self._journal.recover(gap)
         with self._lock:
             self._unrecorded -= unrecorded
+            self._reported += unrecorded
             self._unacknowledged -= unacknowledged
             if self._failure is not None:
                 self._failure = None
-                LOG.warning("the audit log is back; %d records were lost", unrecorded)
+                LOG.warning(
+                    "the audit log is back; %d records were lost",
+                    unrecorded,
+                    extra={"fields": {"unrecorded": unrecorded}},
+                )
                 self._tell(is_healthy=True)
 
     def _refuse(self, batch: list[Entry], failure: AuditUnavailable) -> None:
@@ -246,6 +270,7 @@ class Writer:
     def _release(self, entries: list[Entry], failure: AuditUnavailable | None) -> None:
         with self._lock:
             for entry in entries:
+                self._recorded += entry.recorded
                 self._unrecorded += len(entry.texts) - entry.recorded
                 if entry.abandoned or failure is not None:
                     self._unacknowledged += entry.recorded

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand
@@ -21,6 +21,7 @@ from typer.core import TyperCommand
 from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
 from evalward.cli import serve_options as options
 from evalward.cli.audit_place import default_audit_log
+from evalward.cli.log_format import LogStyle, log_to_stderr
 from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
@@ -30,15 +31,26 @@ from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.lifecycle import Server, Settings
-from evalward.server.listen import DEFAULT_LISTEN, ListenError, TcpAddress, UnixAddress, parse_listen
+from evalward.server.listen import (
+    DEFAULT_LISTEN,
+    ListenError,
+    TcpAddress,
+    UnixAddress,
+    parse_admin_listen,
+    parse_listen,
+)
 from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.policy_reload import PolicyFile
+from evalward.server.selftest import SelfTestError
 from evalward.server.service import ERROR_CODES_SCHEMA
 from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
 from evalward.tools.load import load_manifest
 from evalward.workers.cores import available_cores
+
+if TYPE_CHECKING:
+    from evalward.server.traces import Traces
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -83,6 +95,13 @@ def _workers(text: str) -> int:
 def _address(text: str) -> TcpAddress | UnixAddress:
     try:
         return parse_listen(text)
+    except ListenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
+
+
+def _admin_address(text: str) -> TcpAddress:
+    try:
+        return parse_admin_listen(text)
     except ListenError as refusal:
         raise typer.BadParameter(str(refusal)) from None
 
@@ -147,6 +166,9 @@ def run(  # noqa: PLR0913 - one parameter per option
     insecure_remote: options.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
     warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
+    admin_listen: options.AdminListen = None,
+    log_format: options.LogFormat = LogStyle.TEXT,
+    traces: options.Traces = False,
     parent: options.Parent = False,
     print_config: options.PrintConfig = False,
     as_json: options.AsJson = False,
@@ -174,9 +196,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         raise typer.BadParameter("--parent has its own token; --token-file does not go with it")
     token = _token(audit_log) if parent else None
     targets = _targets(allow_eval)
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    log_to_stderr(log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
@@ -194,6 +214,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         warm_sandbox=warm_sandbox,
         tls=_tls(tls_cert, tls_key, client_ca),
         insecure_remote=insecure_remote,
+        admin=None if admin_listen is None else _admin_address(admin_listen),
     )
     try:
         effective = _policy(policy, targets)
@@ -205,6 +226,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _signals_held():
+            exported = _traces() if traces else None
             server = Server(
                 judge,
                 policy=effective,
@@ -224,21 +246,24 @@ def run(  # noqa: PLR0913 - one parameter per option
                 policy_file=PolicyFile(policy, lambda: _policy(policy, targets)) if policy else None,
                 manifest=tools,
                 stats=stats,
+                observers=[] if exported is None else [exported],
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
             gc.collect()
             gc.freeze()
-            _announce(bound, log_path)
+            _announce(bound, log_path, admin=server.admin_address)
             server.warm_up()
             if parent:
                 when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
             while signal.sigwait(SIGNALS) == signal.SIGHUP:
                 server.reload()
             server.stop()
+            if exported is not None:
+                exported.close()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
-    except (ListenError, OSError, ValueError) as error:
+    except (ListenError, SelfTestError, OSError, ValueError) as error:
         _fail(str(error))
 
 
@@ -260,6 +285,15 @@ def _token(audit_log: Path | None) -> str:
         raise typer.BadParameter(str(refusal)) from None
 
 
+def _traces() -> "Traces":
+    """Return where spans go; a service that was asked for traces and has none to give does not start."""
+    try:
+        from evalward.server.traces import exported_traces  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ValueError("--traces needs OpenTelemetry: pip install 'evalward[otel]'") from None
+    return exported_traces()
+
+
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:
     policy = Policy.default() if file is None else load_policy(file)
     return policy.allowing(targets) if targets else policy
@@ -275,11 +309,14 @@ def _signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-def _announce(bound: list[str], log_path: Path) -> None:
-    logging.getLogger("evalward").info("audit log: %s", log_path)
+def _announce(bound: list[str], log_path: Path, *, admin: str | None) -> None:
+    logging.getLogger("evalward").info(
+        "audit log: %s", log_path, extra={"fields": {"listen": bound, "admin": admin}}
+    )
     ready = {
         "type": "ready",
         "listen": bound,
+        **({"admin": admin} if admin else {}),
         "schema": {"errorCodes": ERROR_CODES_SCHEMA, "audit": SCHEMA_VERSION},
         "version": version("evalward"),
         "pid": os.getpid(),

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from evalward.audit import Durability
+from evalward.cli.log_format import LogStyle
+from evalward.server.listen import DEFAULT_ADMIN_PORT
 
 Listen = Annotated[
     list[str],
@@ -219,6 +221,26 @@ WarmSandbox = Annotated[
     typer.Option(
         envvar="EVALWARD_WARM_SANDBOX",
         help="Build the sandbox's engine after the start, or with the first run.",
+    ),
+]
+
+AdminListen = Annotated[
+    str | None,
+    typer.Option(
+        envvar="EVALWARD_ADMIN_LISTEN",
+        metavar="HOST[:PORT]",
+        help=f"Serve /livez, /readyz and /metrics there; port {DEFAULT_ADMIN_PORT} unless given. [default: off]",
+    ),
+]
+
+LogFormat = Annotated[LogStyle, typer.Option(envvar="EVALWARD_LOG_FORMAT", help="How stderr is written.")]
+
+Traces = Annotated[
+    bool,
+    typer.Option(
+        "--traces/--no-traces",
+        envvar="EVALWARD_TRACES",
+        help="Send OpenTelemetry spans to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs evalward[otel].",
     ),
 ]
 

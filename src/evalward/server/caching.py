@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
-    from evalward.server.executor import Executor, Job
+    from evalward.server.executor import Executor, Job, Load
     from evalward.verdict_cache import VerdictCache
 
 
@@ -31,6 +31,10 @@ class CachingExecutor:
             verdict = self._executor.submit(job, patience=patience)
             self._verdicts.put(key, verdict)
         return verdict
+
+    def load(self) -> Load:
+        """Return how busy the executor behind this one is."""
+        return self._executor.load()
 
     def close(self) -> None:
         """Let go of what the executor behind this one holds."""

@@ -35,6 +35,13 @@ class Job(NamedTuple):
     shape_from_text: bool = False
 
 
+class Load(NamedTuple):
+    """How many jobs run, and how many wait for a place."""
+
+    running: int
+    waiting: int
+
+
 class Overloaded(Exception):  # noqa: N818 - named for the registry's code
     """There is no room for the job: ``limit`` names what ran out, ``allowed`` is its size."""
 
@@ -61,6 +68,10 @@ class Executor(Protocol):
         Raises Overloaded when the queue is full or the patience ends. An executor that can let go of a job counts
         the judging in, and raises TooLong; any other exception is a failure of its own.
         """
+        ...
+
+    def load(self) -> Load:
+        """Return how busy the executor is now."""
         ...
 
     def close(self) -> None:
@@ -95,6 +106,10 @@ class InProcessExecutor:
                 self._running -= 1
                 if self._waiting:
                     self._freed.notify()
+
+    def load(self) -> Load:
+        """Return how busy the executor is now."""
+        return Load(self._running, self._waiting)
 
     def close(self) -> None:
         """Nothing outlives a job here."""

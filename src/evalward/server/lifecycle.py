@@ -35,14 +35,19 @@ from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
 from evalward.policy import utc_day
 from evalward.server.caching import CachingExecutor
+from evalward.server.caller import CallerReader
 from evalward.server.executor import InProcessExecutor
 from evalward.server.health import SERVICE_NAME as HEALTH_NAME
 from evalward.server.health import Health
 from evalward.server.in_force import Parts
 from evalward.server.late import LateSandbox
 from evalward.server.listen import Listener
+from evalward.server.observer import Observers
 from evalward.server.policy_reload import PolicyReload, Room
+from evalward.server.readiness import Readiness, parser_test
+from evalward.server.selftest import self_test
 from evalward.server.service import SERVICE_NAME, GuardService
+from evalward.server.sources import Sources, limits_of
 from evalward.server.tls import TlsFiles, server_credentials
 from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
@@ -54,13 +59,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evalward.audit import AuditSink
-    from evalward.errors import Provenance
+    from evalward.errors import Code, Provenance
     from evalward.errors.stats import ErrorStats
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
+    from evalward.server.admin import AdminListener
     from evalward.server.evaluation import Runner
     from evalward.server.executor import Executor
     from evalward.server.listen import TcpAddress, UnixAddress
+    from evalward.server.observation import Observation
+    from evalward.server.observer import Observer
     from evalward.server.policy_reload import PolicyFile
     from evalward.server.token import TokenSource
     from evalward.tools import Manifest
@@ -87,6 +95,7 @@ class Settings:
     ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
     (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
     remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
+    ``admin`` is where probes and metrics are served (None: nowhere).
     With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
@@ -104,6 +113,7 @@ class Settings:
     tls: TlsFiles | None = None
     insecure_remote: bool = False
     verdict_cache: int = DEFAULT_ENTRIES
+    admin: TcpAddress | None = None
     workers: int = 0
 
 
@@ -147,7 +157,7 @@ class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once.
 
     With ``tokens`` every call of the service must carry one. A ``policy_file`` and a token file are taken anew
-    when they change.
+    when they change. ``observers`` are told of every answer.
     """
 
     def __init__(  # noqa: PLR0913 - its parts
@@ -163,12 +173,23 @@ class Server:
         policy_file: PolicyFile | None = None,
         manifest: Manifest | None = None,
         stats: ErrorStats | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._audit_log = audit_log
         self._settings = settings
         self._health = Health([SERVICE_NAME])
         self._workers = _workers(settings, self._health)
-        self._executor = _executor(judge, settings, self._workers)
+        self._verdicts = VerdictCache(settings.verdict_cache) if settings.verdict_cache else None
+        self._executor = _executor(judge, settings, self._workers, self._verdicts)
+        self._readiness = Readiness(
+            policy=lambda: self._service.in_force.policy,
+            audit=audit_log.state,
+            test=parser_test(self._workers),
+        )
+        self._observation = None if settings.admin is None else _observation()
+        self._admin: AdminListener | None = None
+        own = [self._observation.metrics] if self._observation else []
+        self._observers = Observers([*own, *observers])
         self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         self._sandbox = LateSandbox(
@@ -184,21 +205,28 @@ class Server:
             verbose=settings.errors_verbose,
         )
         self._service = GuardService(
-            parts.under(policy, provenance), max_streams=settings.max_streams, stats=stats
+            parts.under(policy, provenance),
+            max_streams=settings.max_streams,
+            stats=stats,
+            observers=self._observers,
+            callers=CallerReader(
+                certificates=settings.tls is not None and settings.tls.client_ca is not None,
+                tokens=tokens is not None,
+            ),
         )
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
         self._watch = FileWatch()
+        self._policy_reload: PolicyReload | None = None
         if policy_file is not None:
-            room = Room(policy.limits.payload_bytes, self._evaluates)
-            reload = PolicyReload(
+            self._policy_reload = PolicyReload(
                 policy_file,
                 self._service,
                 audit_log,
                 under=lambda fresh: parts.under(fresh, replace(provenance, policy_digest=fresh.digest)),
-                room=room,
+                room=Room(policy.limits.payload_bytes, self._evaluates),
                 weakened=lambda fresh: _weakened(fresh, settings),
             )
-            self._watch.follow(policy_file.path, reload)
+            self._watch.follow(policy_file.path, self._policy_reload)
         if isinstance(tokens, TokenFile):
             self._watch.follow(tokens.path, partial(tokens.reload, audit_log))
         self._grpc = bounded_server(
@@ -207,7 +235,7 @@ class Server:
             evaluates=self._evaluates,
             gate=None
             if tokens is None
-            else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=audit_log.tally),
+            else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=self._turned_away),
         )
         self._grpc.add_generic_rpc_handlers((self._service.handler(),))
         self._grpc.add_generic_rpc_handlers((self._health.handler(),))
@@ -222,20 +250,37 @@ class Server:
         audit_log.watch(lambda is_healthy: self._health.report("sink", is_healthy=is_healthy))
 
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
-        """Bind and serve; return the real addresses. Raise ListenError, AuditUnavailable, or NoWorkerError."""
+        """Bind and serve; return the real addresses.
+
+        Raise ListenError, AuditUnavailable, NoWorkerError, or SelfTestError.
+        """
         try:
-            if self._workers is not None:
+            if self._workers is None:
+                self_test()
+            else:
                 self._workers.wait_ready()
             bound = [self._listener.bind(address) for address in addresses]
+            if self._observation is not None and self._settings.admin is not None:
+                self._admin = self._observation.listen(self._settings.admin, self._sources())
             self._audit_log.append(self._lifecycle_record(Kind.START))
         except Exception:
             self._listener.close()
+            if self._admin is not None:
+                self._admin.close()
             self._executor.close()
             raise
+        if self._admin is not None:
+            self._admin.start()
         self._health.open()
         self._grpc.start()
         self._watch.start()
+        self._readiness.open()
         return bound
+
+    @property
+    def admin_address(self) -> str | None:
+        """Where probes and metrics are served, with the real port."""
+        return None if self._admin is None else self._admin.address
 
     def reload(self) -> None:
         """Go on in the file that has the log's name now, and take the policy and the tokens anew."""
@@ -249,6 +294,7 @@ class Server:
 
     def stop(self) -> bool:
         """Drain, close the sockets, write the stop record; False when requests had to be cut off."""
+        self._readiness.close()
         self._watch.stop()
         self._service.refuse_new()
         self._health.drain()
@@ -268,7 +314,26 @@ class Server:
                 self._stats.save()
             except OSError as failure:
                 LOG.error("the error counts could not be saved: %s", failure.strerror)  # noqa: TRY400 - as above
+        if self._admin is not None:
+            self._admin.close()
         return drained
+
+    def _turned_away(self, code: Code) -> None:
+        self._audit_log.tally(code)
+        self._observers.turned_away(code)
+
+    def _sources(self) -> Sources:
+        return Sources(
+            load=self._executor.load,
+            streams=lambda: self._service.streams,
+            audit=self._audit_log.state,
+            cache=None if self._verdicts is None else self._verdicts.info,
+            provenance=self._service.in_force.provenance,
+            reloads=self._policy_reload,
+            readiness=self._readiness,
+            workers=None if self._workers is None else self._workers.info,
+            limits=limits_of(self._settings),
+        )
 
     def _lifecycle_record(self, kind: Kind) -> AuditRecord:
         terms = self._audit_log.terms if kind is Kind.START else None
@@ -288,6 +353,12 @@ class Server:
         )
 
 
+def _observation() -> Observation:
+    from evalward.server.observation import Observation  # noqa: PLC0415 - only who asks for metrics loads the client
+
+    return Observation()
+
+
 def _workers(settings: Settings, health: Health) -> WorkerExecutor | None:
     if not settings.workers:
         return None
@@ -298,13 +369,16 @@ def _workers(settings: Settings, health: Health) -> WorkerExecutor | None:
     )
 
 
-def _executor(judge: Callable[..., Verdict], settings: Settings, workers: WorkerExecutor | None) -> Executor:
+def _executor(
+    judge: Callable[..., Verdict],
+    settings: Settings,
+    workers: WorkerExecutor | None,
+    verdicts: VerdictCache | None,
+) -> Executor:
     inner: Executor = workers or InProcessExecutor(
         judge, max_concurrent=settings.max_concurrent, queue=settings.queue
     )
-    if not settings.verdict_cache:
-        return inner
-    return CachingExecutor(inner, VerdictCache(settings.verdict_cache))
+    return inner if verdicts is None else CachingExecutor(inner, verdicts)
 
 
 def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:

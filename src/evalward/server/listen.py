@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import grpc
 
 DEFAULT_LISTEN = "127.0.0.1:7443"
+DEFAULT_ADMIN_PORT = 7480
 SOCKET_UMASK = 0o117  # bind() then creates the socket with mode 0660
 MAX_PORT = 65535
 
@@ -75,6 +76,16 @@ def parse_listen(text: str) -> TcpAddress | UnixAddress:
         except ValueError:
             raise ListenError(f"{text!r}: the host is localhost or an IP address") from None
     return TcpAddress(host, int(digits))
+
+
+def parse_admin_listen(text: str) -> TcpAddress:
+    """Read ``HOST:PORT``, or ``HOST`` alone for port 7480, as ``parse_listen`` does; else raise ListenError."""
+    bare = text.removeprefix("[").removesuffix("]")
+    has_port = "]:" in text if text.startswith("[") else text.count(":") == 1
+    address = parse_listen(text if has_port else f"[{bare}]:{DEFAULT_ADMIN_PORT}")
+    if not isinstance(address, TcpAddress):
+        raise ListenError(f"{text!r}: the admin listener is TCP only")
+    return address
 
 
 class Listener:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
 from evalward.errors import REGISTRY
 from evalward.errors.stats import by_domain
+from evalward.server.caller import TRACEPARENT, CallerReader
 from evalward.server.case import Case
 from evalward.server.decision import overloaded
+from evalward.server.observer import Observers
 from evalward.server.requests import Reading
 from evalward.server.responses import (
     batch_response,
@@ -28,9 +31,10 @@ from evalward.server.wire import code_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from evalward.errors.stats import ErrorStats
+    from evalward.server.caller import Caller
     from evalward.server.decision import Answer
     from evalward.server.in_force import InForce
 
@@ -40,6 +44,17 @@ ERROR_CODES_SCHEMA = 1
 LOG = logging.getLogger("evalward.server")
 
 
+class _Call:
+    """One call, or the item of a stream that is being judged: ``started`` as in ``Finished``."""
+
+    __slots__ = ("caller", "rpc", "started")
+
+    def __init__(self, rpc: str, caller: Caller) -> None:
+        self.rpc = rpc
+        self.caller = caller
+        self.started = time.perf_counter()
+
+
 class GuardService:
     """Handlers of the RPCs that are built, and the count of requests in flight that draining waits for.
 
@@ -47,9 +62,19 @@ class GuardService:
     ends under the policy that it began with.
     """
 
-    def __init__(self, in_force: InForce, *, max_streams: int, stats: ErrorStats | None = None) -> None:
+    def __init__(
+        self,
+        in_force: InForce,
+        *,
+        max_streams: int,
+        stats: ErrorStats | None = None,
+        observers: Observers | None = None,
+        callers: CallerReader | None = None,
+    ) -> None:
         self.in_force = in_force
         self._stats = stats
+        self._observers = observers or Observers()
+        self._callers = callers or CallerReader(certificates=False, tokens=False)
         self._max_streams = max_streams
         self._streams = 0
         rows = sorted(REGISTRY.values(), key=lambda row: row.number)
@@ -106,39 +131,42 @@ class GuardService:
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
-        self._enter()
+        call = self._enter("Validate", context)
         try:
             answer = self.in_force.decider.decide(
-                wire, remaining=_remaining(context), stopping=self._stopping
+                wire, remaining=_remaining(context), stopping=self._stopping, caller=call.caller
             )
         finally:
             self._leave()
-        self._count(answer)
+        self._finish(call, [answer])
         _abort_for_infrastructure(answer, context)
         return validate_response(answer)
 
     def validate_call(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateCallResponse:
         """Judge one tool call; failures travel as those of ``validate``."""
-        self._enter()
+        call = self._enter("ValidateCall", context)
         try:
-            call = self.in_force.calls.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+            decided = self.in_force.calls.decide(
+                wire, remaining=_remaining(context), stopping=self._stopping, caller=call.caller
+            )
         finally:
             self._leave()
-        self._count(call.answer)
-        _abort_for_infrastructure(call.answer, context)
-        return call_response(call)
+        self._finish(call, [decided.answer])
+        _abort_for_infrastructure(decided.answer, context)
+        return call_response(decided)
 
     def validate_batch(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateBatchResponse:
         """Judge many payloads; a failure of one item, whatever it is, is that item's outcome."""
-        self._enter()
+        call = self._enter("ValidateBatch", context)
         try:
-            batch = self.in_force.batches.decide(wire, remaining=_remaining(context), stopping=self._stopping)
+            batch = self.in_force.batches.decide(
+                wire, remaining=_remaining(context), stopping=self._stopping, caller=call.caller
+            )
         finally:
             self._leave()
-        for item in batch.items:
-            self._count(item.answer)
+        answers = [item.answer for item in batch.items if item.answer is not None]
+        self._finish(call, answers if batch.items else [batch.answer])
         if not batch.items:
-            self._count(batch.answer)
             _abort_for_infrastructure(batch.answer, context)
         return batch_response(batch)
 
@@ -146,32 +174,36 @@ class GuardService:
         self, wires: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[pb.ValidateStreamResponse]:
         """Judge payloads as they come; each holds up draining only while it is judged."""
+        call = self._call("ValidateStream", context)
         with self._lock:
             full = self._streams >= self._max_streams
             self._streams += not full
         if full:
             refusal = self.in_force.decider.refused(
-                Case(Reading(b"")), overloaded("streams", self._max_streams)
+                Case(Reading(b""), caller=call.caller), overloaded("streams", self._max_streams)
             )
-            self._count(refusal)
+            self._finish(call, [refusal])
             _abort_for_infrastructure(refusal, context)
         try:
             for item in self.in_force.batches.stream(
-                self._one_by_one(wires),
+                self._one_by_one(wires, call),
                 latest=lambda: self.in_force.batches,
                 remaining=lambda: _remaining(context),
                 stopping=lambda: self._stopping,
+                caller=call.caller,
             ):
-                self._count(item.answer)
+                self._finish(call, [] if item.answer is None else [item.answer])
                 yield stream_response(item)
         finally:
             with self._lock:
                 self._streams -= 1
 
-    def _one_by_one(self, wires: Iterator[bytes]) -> Iterator[bytes]:
+    def _one_by_one(self, wires: Iterator[bytes], call: _Call) -> Iterator[bytes]:
         """Yield ``wires``, counted as in flight until the next one is asked for."""
         for wire in wires:
-            self._enter()
+            call.started = time.perf_counter()
+            with self._lock:
+                self._in_flight += 1
             try:
                 yield wire
             finally:
@@ -179,13 +211,14 @@ class GuardService:
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
-        self._enter()
+        call = self._enter("Evaluate", context)
         try:
-            evaluator = self.in_force.evaluator()
-            answer = evaluator.evaluate(wire, remaining=_remaining(context), stopping=self._stopping)
+            answer = self.in_force.evaluator().evaluate(
+                wire, remaining=_remaining(context), stopping=self._stopping, caller=call.caller
+            )
         finally:
             self._leave()
-        self._count(answer)
+        self._finish(call, [answer])
         _abort_for_infrastructure(answer, context)
         return evaluate_response(answer)
 
@@ -201,9 +234,18 @@ class GuardService:
             sampling=stats.sampling,
         )
 
-    def _count(self, answer: Answer | None) -> None:
-        if self._stats is not None and answer is not None and answer.code is not None:
-            self._stats.count(answer.code)
+    @property
+    def streams(self) -> int:
+        """How many streams are open."""
+        return self._streams
+
+    def _finish(self, call: _Call, answers: Sequence[Answer]) -> None:
+        """Count what ``call`` was answered with, and tell who watches."""
+        if self._stats is not None:
+            for answer in answers:
+                if answer.code is not None:
+                    self._stats.count(answer.code)
+        self._observers.finished(call.rpc, answers, call.started, call.caller)
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
@@ -214,9 +256,18 @@ class GuardService:
         with self._idle:
             return self._idle.wait_for(lambda: self._in_flight == 0, timeout=seconds)
 
-    def _enter(self) -> None:
+    def _enter(self, rpc: str, context: grpc.ServicerContext) -> _Call:
+        call = self._call(rpc, context)
         with self._lock:
             self._in_flight += 1
+        return call
+
+    def _call(self, rpc: str, context: grpc.ServicerContext) -> _Call:
+        caller = self._callers.read(context)
+        if caller.trace is not None:
+            # Initial metadata comes with an answer and with a status alike.
+            context.send_initial_metadata(((TRACEPARENT, str(caller.trace)),))
+        return _Call(rpc, caller)
 
     def _leave(self) -> None:
         with self._lock:

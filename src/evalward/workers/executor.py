@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.server.executor import TooLong
+from evalward.server.executor import Load, TooLong
 from evalward.workers.budget import most_seconds
 from evalward.workers.places import Places
 from evalward.workers.process import COMMAND, GuardFailure, StillJudging, Worker, WorkerDied, WorkerFault
@@ -123,6 +123,10 @@ class WorkerExecutor:
         self._return(worker)
         self._places.leave(place)
         return verdict
+
+    def load(self) -> Load:
+        """Return how busy the workers are now."""
+        return Load(*self._places.load())
 
     def info(self) -> WorkersInfo:
         """Return the counts so far."""

@@ -1,0 +1,47 @@
+"""Where the figures of one server come from. Of this, a server without metrics loads nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from evalward.audit import AuditState
+    from evalward.errors import Provenance
+    from evalward.server.executor import Load
+    from evalward.server.lifecycle import Settings
+    from evalward.server.policy_reload import PolicyReload
+    from evalward.server.readiness import Readiness
+    from evalward.verdict_cache import CacheInfo
+    from evalward.workers.executor import WorkersInfo
+
+
+class Sources(NamedTuple):
+    """Where the figures come from: each is asked once a scrape, from the thread that serves it.
+
+    ``limits`` are the sizes of those that load can use up, by the name of ``details.limit``.
+    """
+
+    load: Callable[[], Load]
+    streams: Callable[[], int]
+    audit: Callable[[], AuditState]
+    cache: Callable[[], CacheInfo] | None
+    provenance: Provenance
+    readiness: Readiness
+    workers: Callable[[], WorkersInfo] | None
+    limits: Mapping[str, int]
+    reloads: PolicyReload | None
+
+
+def limits_of(settings: Settings) -> Mapping[str, int]:
+    """Return the sizes of the limits that load can use up."""
+    places = (
+        {"workers": settings.workers} if settings.workers else {"max_concurrent": settings.max_concurrent}
+    )
+    return {
+        **places,
+        "queue": settings.queue,
+        "streams": settings.max_streams,
+        "evaluation_queue": settings.evaluation_queue,
+    }

@@ -1,0 +1,128 @@
+"""Calls as OpenTelemetry spans, for ``evalward[otel]``: one span a call, in the caller's trace, with its decision.
+
+A span is made when the call has been answered, from the times that were taken anyway, so that nothing is added to
+the call itself. It holds what the audit log holds of a call and nothing more: no payload, argument or result.
+"""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    set_span_in_context,
+)
+
+from evalward.errors import REGISTRY
+from evalward.server.observer import label_of
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import SpanProcessor
+
+    from evalward.errors import Code
+    from evalward.server.caller import Trace
+    from evalward.server.decision import Answer
+    from evalward.server.observer import Finished
+
+_SERVICE: Final = pb.DESCRIPTOR.services_by_name["GuardService"].full_name
+_CLOSE_MS: Final = 2_000
+
+
+class Traces:
+    """Makes spans and hands them to ``processor``; ``close`` once, at the end.
+
+    Sampling follows the caller's flags, and otherwise OTEL_TRACES_SAMPLER.
+    """
+
+    def __init__(self, processor: SpanProcessor) -> None:
+        own = {SERVICE_NAME: "evalward", SERVICE_VERSION: version("evalward")}
+        # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say stands above it.
+        resource = Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect())
+        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._provider.add_span_processor(processor)
+        self._tracer = self._provider.get_tracer("evalward", version("evalward"))
+
+    def finished(self, call: Finished) -> None:
+        """Make the span of ``call``."""
+        end = time.time_ns() - int((time.perf_counter() - call.ended) * 1e9)
+        span = self._tracer.start_span(
+            f"{_SERVICE}/{call.rpc}",
+            context=_remote(call.caller.trace),
+            kind=SpanKind.SERVER,
+            start_time=end - int((call.ended - call.started) * 1e9),
+            attributes={"rpc.system": "grpc", "rpc.service": _SERVICE, "rpc.method": call.rpc},
+        )
+        if span.is_recording():
+            span.set_attributes(_attributes(call))
+            faults = [
+                each.code for each in call.answers if each.code and REGISTRY[each.code].is_infrastructure
+            ]
+            if faults:
+                span.set_status(Status(StatusCode.ERROR, faults[0]))
+        span.end(end)
+
+    def turned_away(self, code: Code) -> None:
+        """Make no span: strangers have no place in anybody's traces."""
+
+    def close(self) -> None:
+        """Hand over what is left, for two seconds at most."""
+        self._provider.force_flush(_CLOSE_MS)
+        self._provider.shutdown()
+
+
+def exported_traces() -> Traces:
+    """Return traces that go out by OTLP over gRPC, to where the OTEL_EXPORTER_OTLP_* variables say."""
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - not in tests
+
+    return Traces(BatchSpanProcessor(OTLPSpanExporter()))
+
+
+def _remote(trace: Trace | None) -> Context | None:
+    if trace is None:
+        return None
+    context = SpanContext(
+        trace_id=int(trace.trace_id, 16),
+        span_id=int(trace.parent_id, 16),
+        is_remote=True,
+        trace_flags=TraceFlags(int(trace.flags, 16)),
+    )
+    return set_span_in_context(NonRecordingSpan(context))
+
+
+def _attributes(call: Finished) -> dict[str, Any]:
+    failed = [each for each in call.answers if each.code is not None]
+    attributes: dict[str, Any] = {"evalward.items": len(call.answers), "evalward.failed": len(failed)}
+    if call.caller.principal is not None:
+        attributes["evalward.principal"] = call.caller.principal
+    if len(call.answers) == 1:
+        attributes |= _of(call.answers[0])
+    elif failed:
+        attributes["evalward.code"] = failed[0].code
+    return attributes
+
+
+def _of(answer: Answer) -> dict[str, Any]:
+    """Return what a span says of one answer."""
+    details = answer.envelope.get("details") or {}
+    said = {
+        "evalward.decision_id": answer.binding.decision_id,
+        "evalward.policy_digest": answer.binding.policy_digest,
+        "evalward.code": "OK" if answer.code is None else answer.code.value,
+        "evalward.construct": label_of(details.get("construct")),
+        "evalward.keyword": details.get("keyword"),
+        "evalward.limit": details.get("limit"),
+        "evalward.fuel": None if answer.evaluation is None else answer.evaluation.fuel,
+    }
+    return {name: value for name, value in said.items() if value is not None}
