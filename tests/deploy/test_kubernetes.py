@@ -9,13 +9,19 @@ from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
-from deployment_files import DEPLOY, EVALWARD, documents, image_variables, paths_of, settings_of
+from deployment_files import DEPLOY, documents, image_variables, paths_of, settings_of
 
 from evalward.audit import load_key
 from evalward.policy import parse_policy
 from evalward.policy.documents import read_yaml
 from evalward.server.lifecycle import Settings
-from evalward.server.listen import DEFAULT_LISTEN, TcpAddress, parse_listen
+from evalward.server.listen import (
+    DEFAULT_ADMIN_PORT,
+    DEFAULT_LISTEN,
+    TcpAddress,
+    parse_admin_listen,
+    parse_listen,
+)
 
 USER = 65532
 FILES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -86,8 +92,8 @@ def test_every_path_of_the_guard_is_mounted_from_where_it_is(pod: dict[str, Any]
         assert path.parent in mounts, path
     for each in containers(pod):
         assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
-    socket = volumes[mounts[PurePosixPath("/run/evalward")]]
-    assert socket["emptyDir"]["medium"] == "Memory"
+    written = [each["name"] for each in guard(pod)["volumeMounts"] if not each.get("readOnly")]
+    assert all("emptyDir" in volumes[name] for name in written)
     # A mounted file would stay what it was: only a mounted folder follows its ConfigMap.
     assert not any("subPath" in each for each in guard(pod)["volumeMounts"])
 
@@ -124,13 +130,21 @@ def test_the_key_is_a_private_copy(pod: dict[str, Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pod", PODS)
-def test_the_probes_ask_an_address_that_is_served(pod: dict[str, Any]) -> None:
-    listen = settings(pod)["listen"]
-    for probe in ("startupProbe", "readinessProbe"):
-        program, command, address = guard(pod)[probe]["exec"]["command"]
-        assert (program, command) == (EVALWARD, "health")
-        assert address in listen
-        assert guard(pod)[probe]["timeoutSeconds"] > 2  # health's own limit comes first
+def test_the_probes_ask_the_admin_port_and_only_readiness_asks_for_the_audit_log(pod: dict[str, Any]) -> None:
+    admin = parse_admin_listen(settings(pod)["admin_listen"])
+    ports = {each["name"]: each["containerPort"] for each in guard(pod)["ports"]}
+    asked = {
+        name: guard(pod)[name]["httpGet"] for name in ("startupProbe", "readinessProbe", "livenessProbe")
+    }
+
+    assert ports["admin"] == admin.port == DEFAULT_ADMIN_PORT
+    assert not admin.is_loopback
+    assert {each["port"] for each in asked.values()} == {"admin"}
+    assert {name: each["path"] for name, each in asked.items()} == {
+        "startupProbe": "/readyz",
+        "readinessProbe": "/readyz",
+        "livenessProbe": "/livez",
+    }
 
 
 @pytest.mark.parametrize("pod", PODS)
@@ -156,7 +170,7 @@ def test_the_service_is_mutual_tls_on_the_default_port() -> None:
     pod = deployment["spec"]["template"]["spec"]
     in_force = settings(pod)
     (address,) = (each for each in map(parse_listen, in_force["listen"]) if isinstance(each, TcpAddress))
-    (port,) = guard(pod)["ports"]
+    (port,) = (each for each in guard(pod)["ports"] if each["name"] == "grpc")
     default = parse_listen(DEFAULT_LISTEN)
     assert isinstance(default, TcpAddress)
 
@@ -175,7 +189,7 @@ def test_clients_find_every_replica_and_nobody_else_does() -> None:
     (port,) = service["ports"]
     budget = of_kind("service", "PodDisruptionBudget")["spec"]
     network = of_kind("service", "NetworkPolicy")["spec"]
-    (rule,) = network["ingress"]
+    callers, monitoring = network["ingress"]
 
     assert service["clusterIP"] == "None"
     assert service["selector"] == labels
@@ -185,4 +199,5 @@ def test_clients_find_every_replica_and_nobody_else_does() -> None:
     assert budget["minAvailable"] < of_kind("service", "Deployment")["spec"]["replicas"]
     assert network["podSelector"]["matchLabels"] == labels
     assert network["egress"] == []
-    assert {each["port"] for each in rule["ports"]} == {port["port"]}
+    assert [each["port"] for each in callers["ports"]] == [port["port"]]
+    assert [each["port"] for each in monitoring["ports"]] == [DEFAULT_ADMIN_PORT]

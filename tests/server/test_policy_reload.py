@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from admin_http import fetch, samples
 
 from evalward.audit.schema import audit_schema
 from evalward.guard import judge
 from evalward.policy import load_policy
+from evalward.server.lifecycle import Settings
+from evalward.server.listen import TcpAddress
 from evalward.server.policy_reload import PolicyFile
 from evalward.tools.manifest import Manifest
 from evalward.v1 import evalward_pb2 as pb
@@ -269,3 +272,23 @@ def test_the_records_are_those_of_the_schema(reloading: tuple[Any, PolicyFile]) 
     assert [line["kind"] for line in found] == ["policy_load", "policy_reject", "policy_load"]
     for line in found:
         schema.validate(line)
+
+
+def test_readiness_and_metrics_follow_the_file(start: Start, tmp_path: Path) -> None:
+    file = policy_file(tmp_path)
+    settings = Settings(admin=TcpAddress("127.0.0.1", 0), warm_sandbox=False)
+    running = start(judge, settings, policy=file.load(), policy_file=file)
+    admin = running.server.admin_address
+    for text in (SHADOW, "{"):
+        file.path.write_text(text)
+        running.server.reload()
+    file.path.write_text(SHADOW)
+
+    ready = fetch(admin, "/readyz")
+    found = samples(admin)
+
+    assert ready.status == 200
+    assert json.loads(ready.body)["policy_digest"] == file.load().digest
+    assert json.loads(ready.body)["enforcement"] == {"renderer": "audit"}
+    assert [found[f"evalward_policy_{what}_total"] for what in ("loads", "rejects")] == [1, 1]
+    assert found['evalward_enforcement_audit{scope="renderer"}'] == 1
