@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from guard_cases import verdict
+from typing import Any
+
+import pytest
+import yaml
+from guard_cases import DATA, verdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,3 +74,18 @@ def test_tokens_in_any_order_get_the_same_verdict_twice(code: str, shape: str | 
 @given(st.binary(max_size=200), SHAPES)
 def test_any_bytes_get_a_verdict(payload: bytes, shape: str | None) -> None:
     assert verdict(payload, shape=shape).code_length == len(payload)
+
+
+HOSTILE: dict[str, Any] = yaml.safe_load((DATA / "never_raises.yaml").read_text(encoding="utf-8"))
+REPEATED = [
+    f"{case['before']}{''.join(case['unit'].replace('{i}', str(i)) for i in range(case['times']))}{case['after']}"
+    for case in HOSTILE["repeated"]
+]
+
+
+@pytest.mark.parametrize("code", [*HOSTILE["plain"], *REPEATED], ids=lambda code: code[:60])
+def test_what_python_raises_or_hangs_on_has_a_verdict(code: str) -> None:
+    for profile in ("balanced", "strict"):
+        first = verdict(code, shape="script", profile=profile)
+
+        assert first == verdict(code, shape="script", profile=profile)

@@ -166,11 +166,21 @@ class Statements(Functions):
                 continue
             register = yield self.named(value, self.name(name) if name.type == "identifier" else "")
             yield self.bind(name, register, child, kind)
+            if node.type == "using_declaration":
+                self._dispose(child, register)
         return self.undefined
 
     lower_lexical_declaration = _declaration
     lower_variable_declaration = _declaration
     lower_using_declaration = _declaration
+
+    def _dispose(self, node: Node, register: int) -> None:
+        """End a resource with its block; what that throws is thrown with what the block threw (a SuppressedError)."""
+        for method in ("@@dispose", "@@asyncDispose"):
+            self.emit(Op.CALL_METHOD, node, register, method, ())
+        thrown = self.emit(Op.CAUGHT, node)
+        both = (("init", "error", thrown), ("init", "suppressed", thrown))
+        self.emit(Op.THROW, node, self.emit(Op.OBJECT, node, both))
 
     def lower_for_in_statement(self, node: Node) -> Work:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -193,8 +203,11 @@ class Statements(Functions):
             element = self.emit(Op.ITERATE, right, subject)
             if any(child.type == "await" for child in node.children):
                 element = self.emit(Op.AWAIT, right, element)
-        yield self.bind(left, element, left, kind.type if kind is not None else "")
+        is_using = any(child.type == "using" for child in node.children)
+        yield self.bind(left, element, left, "const" if is_using else kind.type if kind is not None else "")
         yield self.lower(body)
+        if is_using:
+            self._dispose(left, element)
         self.scope = outer
         return self.undefined
 

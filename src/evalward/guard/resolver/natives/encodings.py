@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MAX_SAFE = 2**53
+_MAX_DIGITS = 180  # in base 36 still a number, and far below what Python takes time for
 _RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
 _PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
 
@@ -45,7 +46,10 @@ def _parse_int(run: Calls, call: Call) -> Value:
         return V_NUMBER
     if any(not text.isascii() for text in texts):
         return V_NUMBER
-    return frozenset(number(_int_of(text, radix or 0)) for text in texts for radix in radices)
+    try:
+        return frozenset(number(_int_of(text, radix or 0)) for text in texts for radix in radices)
+    except OverflowError:
+        return V_NUMBER
 
 
 def _int_of(text: str, radix: int) -> float:
@@ -62,6 +66,8 @@ def _int_of(text: str, radix: int) -> float:
         digits += character
     if not digits or not 2 <= radix <= 36:  # noqa: PLR2004 - the bounds of the standard
         return math.nan
+    if len(digits) > _MAX_DIGITS:
+        raise OverflowError
     return float(int(digits, radix)) * (-1 if sign == "-" else 1)
 
 

@@ -111,7 +111,7 @@ def _replace(run: Calls, call: Call) -> Value:
     if texts is None or news is None or any("$" in new for new in news):
         return part_of(text)
     if olds is None:
-        return _replace_pattern(call.arg(0), texts, news) or part_of(text)
+        return _replace_pattern(run, call.arg(0), texts, news) or part_of(text)
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
         return V_STRING
@@ -121,12 +121,15 @@ def _replace(run: Calls, call: Call) -> Value:
 _PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)
 _MAX_REPEAT = 4_096
 _MAX_PRODUCT = 64
+_MAX_SEARCH = 1_000_000
+_SEARCH_PER_STEP = 100
+_CLASS_OPERATORS = ("--", "&&", "||", "~~", "[[")  # sets of a later dialect
 _SIMPLE_PATTERN = re.compile(
     r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
 )
 
 
-def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value:
+def _replace_pattern(run: Calls, pattern: Value, texts: list[str], news: list[str]) -> Value:
     """Fold a replacement by a regular expression that means the same in Python's dialect."""
     result: Value = BOTTOM
     for atom in pattern:
@@ -139,8 +142,9 @@ def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value
                     return BOTTOM
                 if set(flag) - {"g", "i"} or not all(map(str.isascii, (source, *texts))):
                     return BOTTOM
-                dialect = re.sub(r"(?<!\\)\$\Z", r"\\Z", source)
-                compiled = re.compile(dialect, re.ASCII | (re.IGNORECASE if "i" in flag else re.NOFLAG))
+                compiled = _compiled(source, flag)
+                if compiled is None or not _is_affordable(run, source, texts, news):
+                    return BOTTOM
                 count = 0 if "g" in flag else 1
                 made = [
                     compiled.sub(new.replace("\\", r"\\"), text, count=count)
@@ -149,6 +153,27 @@ def _replace_pattern(pattern: Value, texts: list[str], news: list[str]) -> Value
                 ]
                 result = join(result, frozenset(made))
     return result
+
+
+def _compiled(source: str, flags: str) -> re.Pattern[str] | None:
+    """Return the pattern in Python's dialect, None for one that it does not have or will read otherwise."""
+    if any(operator in source for operator in _CLASS_OPERATORS):
+        return None
+    dialect = re.sub(r"(?<!\\)\$\Z", r"\\Z", source)
+    try:
+        return re.compile(dialect, re.ASCII | (re.IGNORECASE if "i" in flags else re.NOFLAG))
+    except re.error:
+        return None
+
+
+def _is_affordable(run: Calls, source: str, texts: list[str], news: list[str]) -> bool:
+    """Whether the search ends soon: every quantifier may go through the rest of the text from each place in it."""
+    power = 1 + source.count("+")
+    cost = sum(len(text) ** power for text in texts) * len(source) * len(news)
+    if cost > _MAX_SEARCH:
+        return False
+    run.spend(cost // _SEARCH_PER_STEP)
+    return True
 
 
 def _regexp(run: Calls, call: Call) -> Value:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.catalogued import PROTOTYPES
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.natives.functions import list_arguments
 from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES
 from evalward.guard.resolver.values import (
@@ -190,15 +191,13 @@ def _define_properties(run: Calls, call: Call) -> Value:
     return call.arg(0)
 
 
-_MAX_ARRAY_INDEX = 2**32 - 1
+_INDEX_DIGITS = 10  # engines differ in what they take for an index near 2**32
 
 
 def ordered_names(target: HeapObject) -> list[str]:
     """Return own property names in order: integer indices first, ascending (ECMA-262 §10.1.11)."""
     names = [name for name in (*target.properties, *target.getters) if not name.startswith(("@@", "#"))]
-    indices = [
-        n for n in names if n.isascii() and n.isdigit() and str(int(n)) == n and int(n) < _MAX_ARRAY_INDEX
-    ]
+    indices = [name for name in names if is_index(name) and len(name) < _INDEX_DIGITS]
     return sorted(indices, key=int) + [n for n in names if n not in indices]
 
 

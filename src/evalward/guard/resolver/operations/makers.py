@@ -40,6 +40,14 @@ _LISTED = frozenset(
 )  # whose members' names are asked for, and are just names
 
 
+# The symbols that the language itself asks for; other names with @@ are the resolver's own.
+_SYMBOL_NAMES = """
+    asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace search species
+    split toPrimitive toStringTag unscopables
+"""
+_SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
+
+
 class Makers(Members):
     """Instructions that make objects."""
 
@@ -123,7 +131,7 @@ class Makers(Members):
                 for name, value in list(atom.properties.items()):
                     if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
-                    elif not name.startswith("@@") or name == "@@toPrimitive":
+                    elif not name.startswith("@@") or name.startswith("@@ ") or name in _SYMBOLS:
                         target.uncertain.add(name) if name not in target.properties else None
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
