@@ -113,7 +113,7 @@ def test_no_run_of_the_payload_reaches_the_line(marker: str) -> None:
         findings=(Finding(f"process.{marker}", place, (TraceStep(marker),)),),
         shadow=(Finding(f"process.{marker}"),),
         message=marker,
-        details={"text": marker},
+        details=(("text", marker),),
     )
     record = decision_record(verdict, decision_id="d", provenance=PROVENANCE, elapsed_us=1)
     line = json.dumps(line_of(record))

@@ -11,7 +11,7 @@ from evalward.cli.log_format import JsonFormatter, TextFormatter
 
 
 @pytest.fixture
-def log() -> Iterator[tuple[logging.Logger, io.StringIO, logging.StreamHandler]]:
+def log() -> Iterator[tuple[logging.Logger, io.StringIO, logging.StreamHandler[io.StringIO]]]:
     written = io.StringIO()
     handler = logging.StreamHandler(written)
     logger = logging.getLogger("test.log_format")

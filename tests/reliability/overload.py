@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # ships no py.typed
@@ -106,7 +106,7 @@ class Tally:
             self.accepted_ms.append((time.perf_counter() - begin) * 1000)
 
 
-def has_retry_info(failure: grpc.RpcError) -> bool:
+def has_retry_info(failure: Any) -> bool:
     """Say whether the refusal tells when to come back."""
     status = rpc_status.from_call(failure)
     return status is not None and any(

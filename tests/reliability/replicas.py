@@ -24,7 +24,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from sidecar import Sidecar, outcome, percentile, sidecar
@@ -100,7 +100,7 @@ class Load:
         self.failed: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._done = threading.Event()
-        policy = {"loadBalancingConfig": [{"round_robin": {}}]}
+        policy: dict[str, Any] = {"loadBalancingConfig": [{"round_robin": {}}]}
         self._options = [
             ("grpc.service_config", json.dumps(policy)),
             ("grpc.use_local_subchannel_pool", 1),

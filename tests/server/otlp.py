@@ -17,4 +17,5 @@ class Collector(trace_service_pb2_grpc.TraceServiceServicer):
         return trace_service_pb2.ExportTraceServiceResponse()
 
     def add_to(self, server: Any) -> None:
-        trace_service_pb2_grpc.add_TraceServiceServicer_to_server(self, server)
+        add: Any = trace_service_pb2_grpc.add_TraceServiceServicer_to_server
+        add(self, server)

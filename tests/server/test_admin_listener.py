@@ -96,7 +96,9 @@ def test_nothing_but_three_pages_is_served(serve: Serve) -> None:
 def test_it_speaks_no_grpc(serve: Serve, ask: Ask) -> None:
     admin = serve(*ADMIN).ready["admin"]
     with grpc.insecure_channel(admin) as channel, pytest.raises(grpc.RpcError):
-        channel.unary_unary("/evalward.v1.GuardService/Validate")(ask().SerializeToString(), timeout=30)
+        channel.unary_unary("/evalward.v1.GuardService/Validate", bytes, bytes)(
+            ask().SerializeToString(), timeout=30
+        )
 
 
 def test_it_may_bind_beyond_loopback_where_the_service_may_not(serve: Serve) -> None:
@@ -130,7 +132,7 @@ def test_a_failing_sink_makes_it_unready_and_leaves_it_alive(serve: Serve, tmp_p
     log.mkdir()  # nothing can be appended to it
 
     with grpc.insecure_channel(process.listen[0]) as channel:
-        call = channel.unary_unary("/evalward.v1.GuardService/Validate")
+        call = channel.unary_unary("/evalward.v1.GuardService/Validate", bytes, bytes)
         with pytest.raises(grpc.RpcError):
             call(ask().SerializeToString(), timeout=30)
 
@@ -249,10 +251,14 @@ def test_a_parser_that_fails_its_test_is_named(failure: Exception, tmp_path: Pat
     assert report.checks["parser"] in {"case 1", "RuntimeError"}
 
 
+def allow_everything(_payload: bytes, **_rest: Any) -> Any:
+    return type("Allowed", (), {"code": None})
+
+
 def test_the_self_test_finds_a_judge_that_allows_everything() -> None:
     self_test()
     with pytest.raises(SelfTestError, match="case 1 gives None, not EVAL_BLOCKED_CONSTRUCT"):
-        self_test(lambda _payload, **_rest: type("Allowed", (), {"code": None}))
+        self_test(allow_everything)
     assert {code for _, code in CASES} >= {None, Code.EVAL_BLOCKED_CONSTRUCT, Code.EVAL_SYNTAX_ERROR}
 
 

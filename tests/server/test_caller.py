@@ -43,7 +43,7 @@ def test_every_rpc_records_the_trace_and_repeats_it(start: Start, ask: Ask) -> N
     )
     running = start(manifest=manifest)
     stub, items = running.stub, [pb.ValidateStreamRequest(item=ask())] * 2
-    calls = [
+    calls: list[Any] = [
         lambda: stub.Validate.with_call(ask(), metadata=TRACED)[1],
         lambda: stub.Validate.with_call(ask(b"block"), metadata=TRACED)[1],
         lambda: stub.Validate.with_call(pb.ValidateRequest(code=b"1"), metadata=TRACED)[1],
@@ -57,7 +57,8 @@ def test_every_rpc_records_the_trace_and_repeats_it(start: Start, ask: Ask) -> N
     ]
     for number, call in enumerate(calls):
         before = len(running.records())
-        assert dict(call().initial_metadata())["traceparent"] == TRACEPARENT, number
+        answered: Any = call()
+        assert dict(answered.initial_metadata())["traceparent"] == TRACEPARENT, number
         new = running.records()[before:]
         assert new, number
         assert {record["trace_id"] for record in new} == {TRACE_ID}, number
@@ -76,7 +77,8 @@ def test_a_status_repeats_the_trace_too(start: Start, ask: Ask) -> None:
     running = start(fail)
     with pytest.raises(grpc.RpcError) as failure:
         running.stub.Validate(ask(), metadata=TRACED)
-    assert dict(failure.value.initial_metadata())["traceparent"] == TRACEPARENT
+    metadata: Any = failure.value
+    assert dict(metadata.initial_metadata())["traceparent"] == TRACEPARENT
     (record,) = running.records()
     assert (record["trace_id"], record["code"]) == (TRACE_ID, "INTERNAL")
 

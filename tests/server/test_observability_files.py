@@ -41,7 +41,7 @@ def selectors(expression: str) -> dict[str, list[set[str]]]:
     def visit(node: Any) -> None:
         if isinstance(node, promql_parser.VectorSelector):
             matched = {matcher.name for matcher in node.matchers.matchers}
-            found.setdefault(node.name, []).append(matched)
+            found.setdefault(str(node.name), []).append(matched)
 
     promql_parser.walk(promql_parser.parse(expression), visit)
     return found

@@ -8,6 +8,7 @@ import json
 import random
 import string
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +56,11 @@ def calls(stub: GuardServiceStub, marker: Markers) -> Iterator[Callable[[], Any]
     sandbox = [text.format(m=marker()).encode() for text in PAYLOADS["sandbox"]]
     requests = [pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER) for code in renderer]
     for request in requests:
-        yield lambda request=request: stub.Validate(request, timeout=60)
+        yield partial(stub.Validate, request, timeout=60)
     for code in sandbox:
         argument = f'{{"{marker()}": "{marker()}"}}'.encode()
         evaluate = pb.EvaluateRequest(code=code, argument_json=argument)
-        yield lambda request=evaluate: stub.Evaluate(request, timeout=60)
+        yield partial(stub.Evaluate, evaluate, timeout=60)
     evaluate = pb.EvaluateRequest(code=b"1", argument_json=marker().encode())
     yield lambda: stub.Evaluate(evaluate, timeout=60)
     yield lambda: stub.ValidateBatch(pb.ValidateBatchRequest(items=requests), timeout=60)
@@ -68,7 +69,7 @@ def calls(stub: GuardServiceStub, marker: Markers) -> Iterator[Callable[[], Any]
     for code in renderer:
         arguments = json.dumps({"script": code.decode(), marker(): marker()}).encode()
         call = pb.ValidateCallRequest(tool="run", arguments_json=arguments, include_context=True)
-        yield lambda request=call: stub.ValidateCall(request, timeout=60)
+        yield partial(stub.ValidateCall, call, timeout=60)
     call = pb.ValidateCallRequest(tool="run", arguments_json=marker().encode())
     yield lambda: stub.ValidateCall(call, timeout=60)
     odd = pb.ValidateRequest(
@@ -103,10 +104,10 @@ def test_no_run_of_a_marker_leaves_the_service(
             except grpc.RpcError as failure:
                 said.append(f"{failure.code()} {failure.details()}")
             answered += 1
-        broken = channel.unary_unary("/evalward.v1.GuardService/Validate")
+        broken = channel.unary_unary("/evalward.v1.GuardService/Validate", bytes, bytes)
         broken(b"\xff" + marker().encode(), timeout=60)
         with pytest.raises(grpc.RpcError) as unknown:
-            channel.unary_unary(f"/evalward.v1.GuardService/{marker()}")(b"", timeout=60)
+            channel.unary_unary(f"/evalward.v1.GuardService/{marker()}", bytes, bytes)(b"", timeout=60)
         said.append(str(unknown.value.details()))
     fetch(admin, f"/{marker()}?{marker()}", Accept=marker(), Host=marker(), Traceparent=marker())
 

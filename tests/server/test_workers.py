@@ -24,7 +24,7 @@ BLOCKED = b"process['exit'](0)"
 
 def workers_of(pid: int) -> list[int]:
     """Return the processes that ``pid`` has started."""
-    found = []
+    found: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         found += map(int, (task / "children").read_text().split())
     return found

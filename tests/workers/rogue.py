@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Any
 
 from evalward.guard import judge
 from evalward.guard.verdict import Verdict
@@ -56,7 +57,7 @@ def bomb(question: Question) -> bytes:
     """Return a pickle that would kill whoever loads it."""
 
     class Bomb:
-        def __reduce__(self) -> object:
+        def __reduce__(self) -> tuple[Any, ...]:
             return (os._exit, (13,))
 
     return answer(question.number, digest(question), VERDICT, pickle.dumps(Bomb()))
