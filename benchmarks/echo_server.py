@@ -7,7 +7,8 @@ import signal
 import grpc
 
 from evalward.guard.rules import Limits
-from evalward.server.lifecycle import Settings, bounded_server
+from evalward.server.settings import Settings
+from evalward.server.transport import bounded_server
 
 METHOD = "/evalward.benchmark.Echo/Echo"
 

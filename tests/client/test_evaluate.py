@@ -12,8 +12,9 @@ from evalward.errors import Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy
-from evalward.server.lifecycle import Server, Settings
+from evalward.server.lifecycle import Server
 from evalward.server.listen import parse_listen
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 

@@ -14,7 +14,6 @@ from deployment_files import DEPLOY, documents, image_variables, paths_of, setti
 from evalward.audit import load_key
 from evalward.policy import parse_policy
 from evalward.policy.documents import read_yaml
-from evalward.server.lifecycle import Settings
 from evalward.server.listen import (
     DEFAULT_ADMIN_PORT,
     DEFAULT_LISTEN,
@@ -22,6 +21,7 @@ from evalward.server.listen import (
     parse_admin_listen,
     parse_listen,
 )
+from evalward.server.settings import Settings
 
 USER = 65532
 FILES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))

@@ -21,8 +21,9 @@ from evalward.policy import Policy
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.ledger import Ledger
-from evalward.server.lifecycle import Server, Settings
+from evalward.server.lifecycle import Server
 from evalward.server.listen import parse_listen
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 

@@ -10,8 +10,9 @@ from evalward.errors import Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy
-from evalward.server.lifecycle import Server, Settings
+from evalward.server.lifecycle import Server
 from evalward.server.listen import parse_listen
+from evalward.server.settings import Settings
 from evalward.tools import Manifest, parse_manifest
 
 EVAL_PAGE = {

@@ -24,10 +24,11 @@ from evalward.guard.target import Shape, Target
 from evalward.guard.verdict import Verdict
 from evalward.policy import Policy
 from evalward.server.evaluation import Runner
-from evalward.server.lifecycle import Server, Settings
+from evalward.server.lifecycle import Server
 from evalward.server.listen import parse_listen
 from evalward.server.observer import Observer
 from evalward.server.policy_reload import PolicyFile
+from evalward.server.settings import Settings
 from evalward.server.token import Tokens
 from evalward.tools import Manifest
 from evalward.v1 import evalward_pb2 as pb

@@ -19,10 +19,10 @@ from evalward.audit import AuditLog, NullAuditLog
 from evalward.errors import Code
 from evalward.policy import Policy
 from evalward.server.admin import MAX_CONNECTIONS
-from evalward.server.lifecycle import Settings
 from evalward.server.listen import ListenError, TcpAddress, parse_admin_listen
 from evalward.server.readiness import Readiness
 from evalward.server.selftest import CASES, SelfTestError, self_test
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 EVALWARD = Path(sys.executable).with_name("evalward")

@@ -13,7 +13,7 @@ import pytest
 
 from evalward.guard import judge
 from evalward.server.batch import CHUNK
-from evalward.server.lifecycle import Settings
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 Start = Callable[..., Any]

@@ -18,7 +18,7 @@ from evalward.guard.target import Shape, Target
 from evalward.guard.verdict import Verdict
 from evalward.policy import Policy
 from evalward.sandbox import Evaluation, SandboxBusyError
-from evalward.server.lifecycle import Settings
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 Start = Callable[..., Any]

@@ -10,8 +10,8 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from evalward.server.health import MAX_WATCHES
-from evalward.server.lifecycle import Settings
 from evalward.server.service import SERVICE_NAME
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 Start = Callable[..., Any]

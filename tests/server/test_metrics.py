@@ -12,10 +12,10 @@ from admin_http import labels_of, samples
 from evalward.errors import Code
 from evalward.guard import judge as real_judge
 from evalward.policy import Policy
-from evalward.server.lifecycle import Settings
 from evalward.server.listen import TcpAddress
 from evalward.server.metrics import LIMITS
 from evalward.server.observer import Observers
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 Start = Callable[..., Any]

@@ -16,9 +16,9 @@ from admin_http import fetch, samples
 from evalward.audit.schema import audit_schema
 from evalward.guard import judge
 from evalward.policy import load_policy
-from evalward.server.lifecycle import Settings
 from evalward.server.listen import TcpAddress
 from evalward.server.policy_reload import PolicyFile
+from evalward.server.settings import Settings
 from evalward.tools.manifest import Manifest
 from evalward.v1 import evalward_pb2 as pb
 

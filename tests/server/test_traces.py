@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from evalward.guard import judge as real_judge
-from evalward.server.lifecycle import Settings
+from evalward.server.settings import Settings
 from evalward.server.traces import Traces
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub

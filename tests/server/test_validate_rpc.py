@@ -14,8 +14,8 @@ from grpc_status import rpc_status
 
 from evalward.errors import Code
 from evalward.guard.verdict import Verdict
-from evalward.server.lifecycle import Settings
 from evalward.server.requests import CALLER_TEXT
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 Start = Callable[..., Any]

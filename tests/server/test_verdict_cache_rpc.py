@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from conftest import verdict
 
-from evalward.server.lifecycle import Settings
+from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy, parse_allow_eval
-from evalward.server.lifecycle import Server, Settings
+from evalward.server.lifecycle import Server
 from evalward.server.listen import (
     DEFAULT_LISTEN,
     ListenError,
@@ -43,6 +43,7 @@ from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.policy_reload import PolicyFile
 from evalward.server.selftest import SelfTestError
 from evalward.server.service import ERROR_CODES_SCHEMA
+from evalward.server.settings import Settings
 from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
@@ -152,6 +153,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     batch_items: options.BatchItems = DEFAULTS.batch_items,
     batch_bytes: options.BatchBytes = DEFAULTS.batch_bytes,
     max_streams: options.MaxStreams = DEFAULTS.max_streams,
+    connection_age: options.ConnectionAge = DEFAULTS.connection_age,
     errors_verbose: options.ErrorsVerbose = "0",
     error_stats: options.ErrorStats = False,
     error_stats_every: options.ErrorStatsEvery = 1,
@@ -205,6 +207,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         batch_items=batch_items,
         batch_bytes=batch_bytes,
         max_streams=max_streams,
+        connection_age=connection_age,
         errors_verbose=_frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,

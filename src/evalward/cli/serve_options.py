@@ -125,6 +125,16 @@ MaxStreams = Annotated[
     int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
 ]
 
+ConnectionAge = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_CONNECTION_AGE",
+        min=0,
+        max=86_400,
+        help="Seconds after which a client has to connect anew, which it does by itself; 0: never.",
+    ),
+]
+
 ErrorsVerbose = Annotated[
     str,
     typer.Option(

@@ -21,13 +21,10 @@ are refused at once; health has threads of its own.
 from __future__ import annotations
 
 import logging
-import os
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import grpc
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
@@ -48,11 +45,12 @@ from evalward.server.readiness import Readiness, parser_test
 from evalward.server.selftest import self_test
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.sources import Sources, limits_of
-from evalward.server.tls import TlsFiles, server_credentials
+from evalward.server.tls import server_credentials
 from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
+from evalward.server.transport import bounded_server
 from evalward.server.watch import FileWatch
-from evalward.verdict_cache import DEFAULT_ENTRIES, VerdictCache
+from evalward.verdict_cache import VerdictCache
 from evalward.workers.executor import WorkerExecutor
 
 if TYPE_CHECKING:
@@ -70,87 +68,13 @@ if TYPE_CHECKING:
     from evalward.server.observation import Observation
     from evalward.server.observer import Observer
     from evalward.server.policy_reload import PolicyFile
+    from evalward.server.settings import Settings
     from evalward.server.token import TokenSource
     from evalward.tools import Manifest
 
 LOG = logging.getLogger("evalward.server")
 
-SPARE_THREADS = 4  # for reflection, and requests that are refused at once
-BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays bounded under any flood
-# A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
-MESSAGE_FACTOR = 4
-BATCH_FACTOR = 1.5
-MESSAGE_EXTRA_BYTES = 64 * 1024
-ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit, which is not asked: asking would load the engine
 CANCEL_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
-
-    A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
-    ``max_streams`` may be open at once. ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
-    ``evaluation_deadline_ms`` is the most wall time that a run may have,
-    ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
-    (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
-    remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
-    ``admin`` is where probes and metrics are served (None: nowhere).
-    With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
-    """
-
-    max_concurrent: int = 2
-    queue: int = 64
-    drain_seconds: float = 10.0
-    reflection: bool = False
-    batch_items: int = 256
-    batch_bytes: int = 1024 * 1024
-    max_streams: int = 8
-    errors_verbose: int = 0
-    evaluation_deadline_ms: int = 1_000
-    evaluation_queue: int = 16
-    warm_sandbox: bool = True
-    tls: TlsFiles | None = None
-    insecure_remote: bool = False
-    verdict_cache: int = DEFAULT_ENTRIES
-    admin: TcpAddress | None = None
-    workers: int = 0
-
-
-def bounded_server(
-    settings: Settings,
-    payload_bytes: int,
-    *,
-    evaluates: bool = False,
-    gate: TokenGate | None = None,
-) -> grpc.Server:
-    """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``.
-
-    One that ``evaluates`` has room for the arguments, and threads for the runs.
-    """
-    threads = (
-        max(settings.max_concurrent, settings.workers + 1)
-        + settings.queue
-        + settings.max_streams
-        + SPARE_THREADS
-    )
-    if evaluates:
-        threads += settings.evaluation_queue + (os.cpu_count() or 1)
-        payload_bytes += ARGUMENT_BYTES
-    batch_bytes = BATCH_FACTOR * settings.batch_bytes
-    return grpc.server(
-        ThreadPoolExecutor(threads, thread_name_prefix="rpc"),
-        interceptors=[] if gate is None else [gate],
-        maximum_concurrent_rpcs=BACKSTOP,
-        options=[
-            (
-                "grpc.max_receive_message_length",
-                int(max(MESSAGE_FACTOR * payload_bytes, batch_bytes)) + MESSAGE_EXTRA_BYTES,
-            ),
-            # A second server on the same port must fail and not share the first one's requests.
-            ("grpc.so_reuseport", 0),
-        ],
-    )
 
 
 class Server:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from evalward.audit import AuditState
     from evalward.errors import Provenance
     from evalward.server.executor import Load
-    from evalward.server.lifecycle import Settings
     from evalward.server.policy_reload import PolicyReload
     from evalward.server.readiness import Readiness
+    from evalward.server.settings import Settings
     from evalward.verdict_cache import CacheInfo
     from evalward.workers.executor import WorkersInfo
 
@@ -44,4 +44,5 @@ def limits_of(settings: Settings) -> Mapping[str, int]:
         "queue": settings.queue,
         "streams": settings.max_streams,
         "evaluation_queue": settings.evaluation_queue,
+        "connection_age": settings.connection_age,
     }

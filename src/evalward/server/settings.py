@@ -1,0 +1,47 @@
+"""What an operator chooses beside the policy (service.md, "Sockets, identity, limits")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.verdict_cache import DEFAULT_ENTRIES
+
+if TYPE_CHECKING:
+    from evalward.server.listen import TcpAddress
+    from evalward.server.tls import TlsFiles
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
+
+    A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
+    ``max_streams`` may be open at once. ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
+    ``evaluation_deadline_ms`` is the most wall time that a run may have,
+    ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
+    (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
+    remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
+    ``admin`` is where probes and metrics are served (None: nowhere).
+    ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
+    connects anew, so that calls reach replicas that have come since.
+    With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
+    """
+
+    max_concurrent: int = 2
+    queue: int = 64
+    drain_seconds: float = 10.0
+    reflection: bool = False
+    batch_items: int = 256
+    batch_bytes: int = 1024 * 1024
+    max_streams: int = 8
+    errors_verbose: int = 0
+    evaluation_deadline_ms: int = 1_000
+    evaluation_queue: int = 16
+    warm_sandbox: bool = True
+    tls: TlsFiles | None = None
+    insecure_remote: bool = False
+    verdict_cache: int = DEFAULT_ENTRIES
+    admin: TcpAddress | None = None
+    workers: int = 0
+    connection_age: int = 1_800
