@@ -130,5 +130,5 @@ def test_no_run_of_a_marker_leaves_the_service(
 def test_the_search_finds_eight_characters_and_not_seven() -> None:
     marker = Markers()
     made = marker()
-    assert marker.found_in(f"x{made[5:13]}x") == [made[5:13]]
-    assert marker.found_in(f"x{made[5:12]}\n{made[20:27]}") == []
+    assert marker.found_in(f"\n{made[5:13]}\n") == [made[5:13]]
+    assert marker.found_in(f"\n{made[5:12]}\n{made[20:27]}") == []
