@@ -56,7 +56,10 @@ test('what the page puts around the eval tools lets pass what the guard allows',
     assert.ok(denied.hint && denied._meta.decision_id);
   }
 
-  const records = readFileSync('audit.jsonl', 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  const records = readFileSync('audit.jsonl', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   const hashes = records.filter(({ kind }) => kind === 'decision').map((record) => record.fnv1a32);
   assert.deepEqual(
     hashes.slice(-escapes.length),
