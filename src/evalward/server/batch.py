@@ -158,15 +158,35 @@ class BatchDecider:
     ) -> Iterator[Answer]:
         """Yield the answers to ``wires``, up to the first denial where the batch stops there."""
         drafts: list[Draft] = []
-        for wire in wires:
-            reading = ItemReading(wire, batch.session_id)
-            draft = self._decider.draft(reading, remaining=case.left_of(remaining), caller=case.caller)
-            drafts.append(draft)
-            if batch.stop_on_first and not draft.allows:
-                break
+        readings = [ItemReading(wire, batch.session_id) for wire in wires]
+        if batch.stop_on_first:
+            for reading in readings:
+                draft = self._decider.draft(reading, remaining=case.left_of(remaining), caller=case.caller)
+                drafts.append(draft)
+                if not draft.allows:
+                    break
+        else:
+            drafts = self._side_by_side(case, readings, remaining)
         audited = self._decider.keep(drafts)
         for draft in drafts:
             yield self._decider.settle(draft, audited=audited, brief=True)
+
+    def _side_by_side(
+        self, case: Case, readings: Sequence[ItemReading], remaining: float | None
+    ) -> list[Draft]:
+        """Return the drafts of all items, each begun before the one ahead of it is waited for."""
+        drafts: list[Draft] = []
+        begun: Callable[[], Draft] | None = None
+        for reading in readings:
+            following = self._decider.draft_ahead(
+                reading, remaining=case.left_of(remaining), caller=case.caller
+            )
+            if begun is not None:
+                drafts.append(begun())
+            begun = following
+        if begun is not None:
+            drafts.append(begun())
+        return drafts
 
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evalward.guard.verdict import Verdict
     from evalward.server.executor import Executor, Job, Load
-    from evalward.verdict_cache import VerdictCache
+    from evalward.verdict_cache import Key, VerdictCache
 
 
 class CachingExecutor:
@@ -19,18 +21,38 @@ class CachingExecutor:
 
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
         """Return the verdict on ``job``, or raise Overloaded."""
-        key = self._verdicts.key(
+        key = self._key(job)
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._executor.submit(job, patience=patience)
+            self._verdicts.put(key, verdict)
+        return verdict
+
+    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
+        """Begin to judge ``job``, unless its verdict is known."""
+        key = self._key(job)
+        known = self._verdicts.get(key)
+        if known is not None:
+            return lambda: known
+        judged = self._executor.begin(job, patience=patience)
+        if judged is None:
+            return None
+
+        def remembered() -> Verdict:
+            verdict = judged()
+            self._verdicts.put(key, verdict)
+            return verdict
+
+        return remembered
+
+    def _key(self, job: Job) -> Key:
+        return self._verdicts.key(
             job.payload,
             target=job.target,
             shape=job.shape,
             rules=job.rules,
             shape_from_text=job.shape_from_text,
         )
-        verdict = self._verdicts.get(key)
-        if verdict is None:
-            verdict = self._executor.submit(job, patience=patience)
-            self._verdicts.put(key, verdict)
-        return verdict
 
     def load(self) -> Load:
         """Return how busy the executor behind this one is."""

@@ -10,8 +10,9 @@ import hashlib
 import logging
 import traceback
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
 from evalward.errors.stack import frames
@@ -24,6 +25,7 @@ from evalward.server.wire import binding_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
 
     from evalward.audit import AuditRecord
     from evalward.errors import Provenance
@@ -56,6 +58,15 @@ class Answer(NamedTuple):
     would_block: tuple[str, ...] = ()
     evaluation: Evaluation | None = None
     run_us: int = 0
+
+
+class _Asked(NamedTuple):
+    """A question, and what it means under the policy of its day."""
+
+    question: Question
+    job: Job
+    exception: PolicyException | None
+    today: date
 
 
 class Draft(NamedTuple):
@@ -119,10 +130,40 @@ class Decider:
     ) -> Draft:
         """Decide the request of which ``reading`` is the road, and record nothing yet; never raises."""
         case = Case(reading, remaining, caller)
-        try:
+
+        def asked() -> _Asked:
             check_open(remaining, stopping=stopping)
-            question = reading.question()
-            verdict = self.judge(case, question, remaining)
+            return self._asked(case, reading.question())
+
+        return self._drafted(case, remaining, asked)
+
+    def draft_ahead(
+        self, reading: Reading, *, remaining: float | None, caller: Caller = NOBODY
+    ) -> Callable[[], Draft]:
+        """Have the request judged beside the caller, if there is room; what is returned gives the draft.
+
+        It must be called, once. Neither raises.
+        """
+        case = Case(reading, remaining, caller)
+        try:
+            check_open(remaining, stopping=False)
+            asked = self._asked(case, reading.question())
+            begun = self._executor.begin(asked.job, patience=_patience(case, remaining))
+        except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+            return partial(self._drafted, case, remaining, partial(_raise, failure))
+        return partial(self._drafted, case, remaining, lambda: asked, begun)
+
+    def _drafted(
+        self,
+        case: Case,
+        remaining: float | None,
+        asked: Callable[[], _Asked],
+        begun: Callable[[], Verdict] | None = None,
+    ) -> Draft:
+        try:
+            about = asked()
+            question = about.question
+            verdict = self._verdict(case, about, remaining, begun)
             record = self._ledger.verdict_record(case, verdict)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
             refusal = self._refusal_of(case, failure)
@@ -189,13 +230,29 @@ class Decider:
 
         With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
         """
-        policy, today = self._policy, utc_day()
-        exception = exception_of(policy, question.code, question.target, tool=case.tool, today=today)
+        asked = self._asked(case, question, shape_from_text=shape_from_text)
+        return self._verdict(case, asked, remaining)
+
+    def _asked(self, case: Case, question: Question, *, shape_from_text: bool = False) -> _Asked:
+        today = utc_day()
+        exception = exception_of(self._policy, question.code, question.target, tool=case.tool, today=today)
         rules = self._rules(question, exception)
         job = Job(question.code, question.target, question.shape, rules, shape_from_text)
-        left = case.left_of(remaining)
+        return _Asked(question, job, exception, today)
+
+    def _verdict(
+        self,
+        case: Case,
+        asked: _Asked,
+        remaining: float | None,
+        begun: Callable[[], Verdict] | None = None,
+    ) -> Verdict:
+        """Return the verdict that has ``begun``, or else submit the job and wait for it."""
         try:
-            verdict = self._executor.submit(job, patience=None if left is None else left * PATIENCE_SHARE)
+            if begun is not None:
+                verdict = begun()
+            else:
+                verdict = self._executor.submit(asked.job, patience=_patience(case, remaining))
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
         except TooLong as cut:
@@ -205,8 +262,8 @@ class Decider:
                 "The analysis did not end in the time that was left for it.",
                 repair=Repair(limit="analysis_ms", allowed=cut.allowed_ms),
             ) from None
-        enforcement = policy.enforcement_for(question.target, tool=case.tool, today=today)
-        return settled(verdict, enforcement=enforcement, exception=exception)
+        enforcement = self._policy.enforcement_for(asked.question.target, tool=case.tool, today=asked.today)
+        return settled(verdict, enforcement=enforcement, exception=asked.exception)
 
     def verdict_answer(
         self, case: Case, verdict: Verdict, *, audited: bool, context: bytes | None = None
@@ -303,3 +360,12 @@ def overloaded(limit: str, allowed: int) -> CodedError:
         "The service has no room for another request.",
         repair=Repair(limit=limit, allowed=allowed),
     )
+
+
+def _patience(case: Case, remaining: float | None) -> float | None:
+    left = case.left_of(remaining)
+    return None if left is None else left * PATIENCE_SHARE
+
+
+def _raise(failure: Exception) -> NoReturn:
+    raise failure

@@ -70,6 +70,14 @@ class Executor(Protocol):
         """
         ...
 
+    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
+        """Begin to judge ``job`` beside the caller, if there is room at once; None where it has to be submitted.
+
+        What is returned gives the verdict, or raises as ``submit`` does. It must be called, once: until then it
+        holds a place.
+        """
+        ...
+
     def load(self) -> Load:
         """Return how busy the executor is now."""
         ...
@@ -106,6 +114,10 @@ class InProcessExecutor:
                 self._running -= 1
                 if self._waiting:
                     self._freed.notify()
+
+    def begin(self, _job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:  # noqa: ARG002
+        """Nothing is judged beside the caller here."""
+        return None
 
     def load(self) -> Load:
         """Return how busy the executor is now."""

@@ -100,13 +100,33 @@ class WorkerExecutor:
 
         Raises Overloaded, TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
         """
-        begin = time.monotonic()
+        until = None if patience is None else time.monotonic() + patience
         place, worker = self._places.take(len(job.payload), patience=patience)
+        return self._asked(place, worker, job, until)()
+
+    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
+        """Hand ``job`` to a worker that is free, and return what waits for its verdict; None when none is."""
+        taken = self._places.take_free(len(job.payload))
+        if taken is None:
+            return None
+        return self._asked(*taken, job, None if patience is None else time.monotonic() + patience)
+
+    def _asked(self, place: Place, worker: Worker, job: Job, until: float | None) -> Callable[[], Verdict]:
+        """Hand ``job`` to ``worker``; return what waits for its verdict, for the caller at most ``until``."""
         start = time.monotonic()
         most = most_seconds(job.rules.limits)
-        seconds = most if patience is None else min(most, max(_LEAST_SECONDS, begin + patience - start))
+        seconds = most if until is None else min(most, max(_LEAST_SECONDS, until - start))
         try:
-            verdict = worker.judge(job, self._book.number(job.rules), seconds=seconds)
+            worker.ask(job, self._book.number(job.rules), seconds=seconds)
+        except BaseException as fault:
+            self._kill(worker, fault)
+            self._places.leave(place)
+            raise
+        return lambda: self._settled(place, worker, start, seconds=seconds, most=most)
+
+    def _settled(self, place: Place, worker: Worker, start: float, *, seconds: float, most: float) -> Verdict:
+        try:
+            verdict = worker.settle(start + seconds)
         except StillJudging:
             # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
             self._watch(place, worker, start + most)

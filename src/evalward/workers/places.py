@@ -70,6 +70,16 @@ class Places:
                 raise Overloaded("workers", self._count)
             return place, place.worker
 
+    def take_free(self, size: int) -> tuple[Place, Worker] | None:
+        """Return a place and its worker as ``take`` does, None when one cannot be had at once."""
+        place = Place(is_short=size <= SHORT_BYTES)
+        with self._lock:
+            if self._is_closed or self._waiting or not self._is_free_for(place):
+                return None
+            self._waiting.append(place)
+            self._grant()
+            return None if place.worker is None else (place, place.worker)
+
     def leave(self, place: Place) -> None:
         """Give ``place`` back; its worker comes back by ``add``."""
         with self._lock:

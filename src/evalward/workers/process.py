@@ -103,13 +103,9 @@ class Worker:
         """The number of the process."""
         return self._process.pid
 
-    def judge(self, job: Job, known: Numbered, *, seconds: float) -> Verdict:
-        """Return the verdict on ``job``, whose rules are ``known``.
-
-        Raises StillJudging after ``seconds``, GuardFailure when the guard raised, and WorkerFault otherwise.
-        """
+    def ask(self, job: Job, known: Numbered, *, seconds: float) -> None:
+        """Hand over ``job``, whose rules are ``known``, within ``seconds``; raise WorkerFault when it is not taken."""
         with self._in_use:
-            until = time.monotonic() + seconds
             self._number += 1
             with_rules = self._known.get(known.slot) != known.edition
             self._known[known.slot] = known.edition
@@ -122,10 +118,12 @@ class Worker:
                 raise WorkerFault("does not take a question") from None
             except OSError:
                 raise WorkerDied("ended before its job") from None
-            return self.settle(until)
 
     def settle(self, until: float) -> Verdict:
-        """Return the verdict that is due, or raise as ``judge``; ``until`` is a time of ``time.monotonic``."""
+        """Return the verdict that is due; ``until`` is a time of ``time.monotonic``.
+
+        Raises StillJudging at that time, GuardFailure when the guard raised, and WorkerFault otherwise.
+        """
         with self._in_use:
             if self._expected is None:
                 raise WorkerFault("was asked nothing")
@@ -197,8 +195,8 @@ class Worker:
             left = until - time.monotonic()
             if left <= 0:
                 raise StillJudging
-            self._channel.settimeout(left)
             try:
+                self._channel.settimeout(left)
                 data = self._channel.recv(_READ_BYTES)
             except TimeoutError:
                 raise StillJudging from None
