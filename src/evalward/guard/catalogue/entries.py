@@ -105,9 +105,13 @@ class Catalogue:
             name: name for name in _TIMERS
         }
         self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
+        self.judging |= {
+            name: f"unknown.{name}" for name in ("createElement", "createElementNS", "execCommand")
+        }
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
+        self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""
