@@ -171,6 +171,7 @@ class Calls(Iteration):
                 self.call_hidden((*args, rest), start, end)
             elif atom is HELD:
                 self.hold((*args, rest))
+                self._tell(args, start, end)
                 result |= self.given_back()
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.leak(objects_of(this), Flow.ARGUMENT, start, end)
@@ -350,7 +351,7 @@ class Calls(Iteration):
                     if isinstance(given, HeapObject):
                         given.readers[self.reader] = None
             made = native(self, call)
-            if call.constructing:
+            if call.constructing or atom.path == "Error":
                 self.keep_in(made, (*call.args, call.rest))
             if atom.path not in _SPECIES:
                 return made

@@ -20,9 +20,11 @@ from evalward.guard.resolver.values import (
     COMPOSED,
     HELD,
     PRIMITIVE_UNKNOWNS,
+    TEXT,
     Known,
     Value,
     is_active,
+    known,
     of,
 )
 
@@ -47,11 +49,16 @@ _QUERIES = frozenset(
 )
 
 
+_ERROR = of(known("Error.prototype"))  # hands on what it was given by its own properties alone
+
+
 @lru_cache(maxsize=1_024)
 def _telling(text: str) -> Value:
     if _NAME.match(text):
         return of(text, COMPOSED)
-    return of(text) if is_active(text) or _SCHEME.match(text) or _CALL.search(text) else BOTTOM
+    if is_active(text):
+        return of(text, ACTIVE)  # what gives back a part of it gives that
+    return of(text) if _SCHEME.match(text) or _CALL.search(text) else BOTTOM
 
 
 class HeldTexts(Judgement):
@@ -90,7 +97,7 @@ class HeldTexts(Judgement):
         texts = self.telling(values)
         if not texts:
             return
-        if len(targets) != len(made):
+        if not all(atom.prototype == _ERROR for atom in targets) or len(targets) != len(made):
             self.write(self.given, texts)
         for target in targets:
             if any(type(atom) is Known for atom in target.prototype):
@@ -100,6 +107,14 @@ class HeldTexts(Judgement):
     def given_back(self) -> Value:
         """Return what an object of the host that holds texts may answer to anything."""
         return self.read(self.given) | of(HELD)
+
+    def perhaps_given_back(self, value: Value) -> Value:
+        """Return a text from the page with those that the payload handed over: it may be one of them."""
+        if TEXT not in value:
+            return value
+        return value | frozenset(
+            atom for atom in self.read(self.given) if type(atom) is str or atom is ACTIVE
+        )
 
     def asked(self, path: str) -> bool:
         """Whether a function of the host only looks for what it is given."""
@@ -112,4 +127,7 @@ class HeldTexts(Judgement):
         texts = self.hold(values)
         if not texts:
             return made
+        for atom in made:
+            if isinstance(atom, HeapObject) and atom.kind in {"promise", "array"}:
+                self.put_element(atom, texts)
         return made | texts | (BOTTOM if made <= PRIMITIVE_UNKNOWNS else of(HELD))

@@ -243,7 +243,9 @@ class Writes(Sinks):
         elif member is None and atom.path != "globalThis":
             self.put(self.patches, f"{atom.path}.{name}", value)  # a property of the payload's own
         if member is not None and member.result == "text":
-            self.put(self.patches, f"{atom.path}.{name}", self.strings(value, start, end))
+            texts = self.strings(value, start, end)
+            self.put(self.patches, f"{atom.path}.{name}", texts)
+            self.hold((texts,))
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 _ACTIVE = SPELLING | {ACTIVE}
+_AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
@@ -44,6 +45,10 @@ def _evaluate(run: Calls, call: Call) -> Value:
         if isinstance(atom, HeapObject) and atom.callable:
             first = of(known("electron")) if "electronApp" in call.path else V_DATA
             run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
+            atom.readers[run.reader] = None
+            if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
+                note = "the function says itself what text of it is evaluated"
+                run.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
         elif isinstance(atom, HeapObject) and atom.kind != "proxy" and _is_page(call.this):
