@@ -24,6 +24,7 @@ from evalward.guard.resolver.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.natives import Transfer
 
 _ACTIVE = SPELLING | {ACTIVE}
@@ -35,6 +36,25 @@ def _is_page(value: Value) -> bool:
     return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
 
 
+def _free_of_closure(run: Calls, function: HeapObject, call: Call) -> None:
+    """Let names that a function has from around it be the page's: it is evaluated there from its text."""
+    function.readers[run.reader] = None
+    for reference in run.lowered.references:
+        if reference.is_global or reference.owner is None or reference.name not in run.catalogue.globals:
+            continue
+        unit: Unit | None = reference.scope.unit
+        owner: Unit | None = reference.owner
+        if _is_within(unit, function.unit) and not _is_within(owner, function.unit):
+            member = run.catalogue.globals[reference.name]
+            run.write(reference.register, run.materialize(member.result, call.start, member.label))
+
+
+def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
+    while unit is not None and unit is not outer:
+        unit = unit.outer
+    return unit is not None
+
+
 def _evaluate(run: Calls, call: Call) -> Value:
     """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
     position = (
@@ -44,6 +64,7 @@ def _evaluate(run: Calls, call: Call) -> Value:
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
             first = of(known("electron")) if "electronApp" in call.path else V_DATA
+            _free_of_closure(run, atom, call)
             run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
             atom.readers[run.reader] = None
             if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
