@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import INJECTION
+from evalward.guard.resolver.sinks import INJECTION, SCRIPT_URL
 from evalward.guard.resolver.values import (
     ACTIVE,
     BOTTOM,
@@ -112,6 +112,23 @@ def _perhaps_create_element(run: Calls, call: Call) -> Value:
             run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
     for value in (*call.args, call.rest):
         run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    return V_U1
+
+
+def _perhaps_navigate(run: Calls, call: Call) -> Value:
+    """Judge ``x.assign(url)`` where x may be a window's location, and ``x.open(url)`` where it may be a window."""
+    if len(call.args) == 1 or call.path.endswith("open"):
+        for atom in call.arg(0):
+            if type(atom) is str and SCRIPT_URL.match(atom):
+                run.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
+    return V_U1
+
+
+def _perhaps_worker(run: Calls, call: Call) -> Value:
+    """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
+    for atom in call.arg(0):
+        if type(atom) is str and atom.strip().lower().startswith("data:"):
+            run.report("worker", 0, call.start, call.end, None, "the URL is a script")
     return V_U1
 
 
@@ -268,6 +285,11 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.createElement": _perhaps_create_element,
     "unknown.createElementNS": _perhaps_create_element,
     "unknown.execCommand": _perhaps_exec_command,
+    "unknown.assign": _perhaps_navigate,
+    "unknown.replace": _perhaps_navigate,
+    "unknown.open": _perhaps_navigate,
+    "unknown.Worker": _perhaps_worker,
+    "unknown.SharedWorker": _perhaps_worker,
     "TextHolder.prototype.open": _read_document,
     "DOMTokenList.forEach": _for_each_token,
     "URL.parse": _url,
