@@ -47,6 +47,16 @@ _EVALUATING_METHODS = (
     "addInitScript",
     "evaluateOnNewDocument",
 )
+_PERHAPS_OF_PAGES = (
+    "createElement",
+    "createElementNS",
+    "execCommand",
+    "assign",
+    "replace",
+    "open",
+    "Worker",
+    "SharedWorker",
+)
 _MAX_FUNCTIONS = 2_048
 _TIMERS = ("setTimeout", "setInterval")
 
@@ -105,9 +115,11 @@ class Catalogue:
             name: name for name in _TIMERS
         }
         self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
+        self.judging |= {name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES}
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
+        self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""

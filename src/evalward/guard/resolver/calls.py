@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    HELD,
     HIDDEN,
     NEVER_CALLED,
     NULL,
@@ -70,6 +71,7 @@ _SPECIES = frozenset(
     }.items()
     for name in names.split()
 )
+_DRIVERS = ("playwright.", "electron.", "console.")
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
@@ -167,6 +169,10 @@ class Calls(Iteration):
                 result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
             elif atom is HIDDEN:
                 self.call_hidden((*args, rest), start, end)
+            elif atom is HELD:
+                self.hold((*args, rest))
+                self._tell(args, start, end)
+                result |= self.given_back()
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.leak(objects_of(this), Flow.ARGUMENT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
@@ -184,12 +190,28 @@ class Calls(Iteration):
         self.use(of(atom), flow, start, end)
         for value in (*args, rest):
             self.leak(value, Flow.ARGUMENT, start, end)
+        texts: Value = BOTTOM
+        if not isinstance(atom, Host):
+            texts = self.hold((*args, rest), 0)
+        elif not self.asked(atom.path):
+            texts = self.hold((*args, rest))
+        if texts:
+            self._tell(args, start, end)
+            texts |= of(HELD)
         if atom is DATA:
-            return of(DATA, U1)
+            return texts | of(DATA, U1)
         if isinstance(atom, Host) or atom in {U1, U2, CONSTRUCTOR1}:
-            return V_U1
+            return texts | V_U1
         self.origin(BUILT, atom, "a call that may build a function from text", start, end)
-        return of(BUILT, U1)
+        return texts | of(BUILT, U1)
+
+    def _tell(self, args: Sequence[Value], start: int, end: int) -> None:
+        """Let callbacks of the payload be given what holds the texts that stand beside them."""
+        for value in args:
+            functions = frozenset(a for a in objects_of(value) if a.kind == "function")
+            if functions:
+                held = of(HELD, U1)
+                self.call(functions, V_U1, (held, held), start, end)
 
     def _call_object(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
@@ -329,6 +351,8 @@ class Calls(Iteration):
                     if isinstance(given, HeapObject):
                         given.readers[self.reader] = None
             made = native(self, call)
+            if call.constructing or atom.path == "Error":
+                self.keep_in(made, (*call.args, call.rest))
             if atom.path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.
@@ -339,9 +363,14 @@ class Calls(Iteration):
             self.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
             made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            self.keep_in(made, (*call.args, call.rest))
             if wraps:
                 for instance in made:
                     if isinstance(instance, HeapObject) and native is not None:
                         natives.objects.wrap(self, instance, native(self, call))
             return made
-        return self.materialize(entry.result, call.start)
+        made = self.materialize(entry.result, call.start)
+        if entry.inert or atom.path.startswith(_DRIVERS):
+            return made
+        made = self.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))
+        return made | self.read(self.given) if entry.result == "text" else made

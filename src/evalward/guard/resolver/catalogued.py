@@ -137,6 +137,8 @@ class Catalogued(Operators):
         made = self.materialize(member.result, start, member.label)
         self.patches.readers[self.reader] = None
         made = join(made, self.patches.properties.get(f"{atom.path}.{name}", BOTTOM))
+        if member.result == "text":
+            made |= self.read(self.given)
         for child in made:
             if type(child) is Known and child.label is not None:
                 note = (

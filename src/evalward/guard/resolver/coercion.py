@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.heap import HeapObject
-from evalward.guard.resolver.judgement import Flow, Judgement
+from evalward.guard.resolver.held import HeldTexts
+from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.texts import unresolved_text
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
@@ -19,6 +20,7 @@ from evalward.guard.resolver.values import (
     DATA,
     DECODED,
     ELSEWHERE,
+    HELD,
     MAX_STRING_LENGTH,
     NULL,
     PREFIXED,
@@ -36,6 +38,7 @@ from evalward.guard.resolver.values import (
     Unknown,
     Value,
     join,
+    known,
     number,
     of,
 )
@@ -61,7 +64,7 @@ class Key:
     elsewhere: bool = False  # begins as no name does that leads anywhere
 
 
-class Coercion(Judgement):
+class Coercion(HeldTexts):
     """Folding of coercions."""
 
     _nesting = 0
@@ -98,6 +101,9 @@ class Coercion(Judgement):
                     tainted or inner.tainted,
                     decoded or inner.decoded,
                 )
+            elif atom is HELD:
+                unknown = True
+                names.extend(text for text in self.read(self.given) if type(text) is str)
             elif atom in _ELSEWHERE and not self.strict:
                 numeric = elsewhere = True
             else:
@@ -117,6 +123,8 @@ class Coercion(Judgement):
             return self._object_primitive(atom, start, end, hint)
         if type(atom) is Known:
             return self._known_primitive(atom, start, end)
+        if atom is HELD:
+            return self.read(self.given) | V_STRING
         if isinstance(atom, Unknown):
             self.use(of(atom), Flow.COERCE, start, end)
             return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
@@ -127,6 +135,8 @@ class Coercion(Judgement):
             self.use(of(atom), Flow.COERCE, start, end)
         if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
+        if atom.path == "DOMTokenList":
+            return self.get(of(known("Element")), "className", start, end)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
         return V_STRING
@@ -204,7 +214,8 @@ class Coercion(Judgement):
         if "@@primitive" in target.properties:
             return target.properties["@@primitive"]
         if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
-            return of(ANY_STRING, ANY_NUMBER)
+            held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
+            return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
                 own = self.own_or_payload(target, "join")

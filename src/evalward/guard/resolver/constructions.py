@@ -11,12 +11,14 @@ from evalward.guard.resolver.state import AnalysisLimitError
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
+    HELD,
     HIDDEN,
     NEVER_CALLED,
     NULL,
     U0,
     U1,
     W0,
+    Host,
     Known,
     Primitive,
     Value,
@@ -51,11 +53,16 @@ class Constructions(Calls):
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
                 result = join(result, self.call_known(atom, made))
+            elif atom is HELD:
+                self.hold((*args, rest))
+                result |= self.given_back()
             elif atom is HIDDEN:
                 self.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.use(of(atom), Flow.CONSTRUCT, start, end)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
+                if isinstance(atom, Host):
+                    result |= of(HELD)
         return result
 
     def _construct_object(

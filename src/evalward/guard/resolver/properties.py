@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     DATA,
+    HELD,
     HIDDEN,
     NULL,
     SELECTED,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 _MAX_TRAPS = 6
 _COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
+_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
+_NEVER_HELD = frozenset({"constructor", "length"})
 
 
 class Properties(Catalogued):
@@ -119,6 +122,8 @@ class Properties(Catalogued):
             return self._get_from_host(atom, name, start, end)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
             return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
+        if atom is HELD:
+            return BOTTOM if name in _CALLS or name in _NEVER_HELD else self.given_back()
         if atom is HIDDEN:
             return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
@@ -127,14 +132,14 @@ class Properties(Catalogued):
             found = self.get_builtin("Object.prototype", name, start, end)
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
-            return self._may_be_page_object(name) | of(DATA)
+            return self._may_be_page_object(name) | self._put_there(name) | of(DATA)
         if atom is SELECTED:
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is SELECTED_PROTOTYPE:
             return of(atom) if name == "prototype" else BOTTOM
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | of(U1)
+        return self._may_be_page_object(name) | self._put_there(name) | of(U1)
 
     def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
         if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
@@ -153,7 +158,12 @@ class Properties(Catalogued):
             return self.get_builtin("Object.prototype", name, start, end)
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | of(host(f"{atom.path}.{name}"))
+        return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
+
+    def _put_there(self, name: str) -> Value:
+        """Return the texts that the payload wrote into objects of the host under a name."""
+        self.patches.readers[self.reader] = None
+        return self.patches.properties.get(f"unknown.{name}", BOTTOM)
 
     def _may_be_page_object(self, name: str) -> Value:
         """Return the method of this name that judges what it is given: any unknown object may be a window."""
@@ -163,6 +173,8 @@ class Properties(Catalogued):
             return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
         if name.endswith("Worklet") and name != "Worklet":
             return of(known(f"host.{name}", "worker"))
+        if name in _OF_NODES:
+            return of(_OF_NODES[name])
         path = self.catalogue.judging.get(name)
         return of(known(path)) if path is not None else BOTTOM
 

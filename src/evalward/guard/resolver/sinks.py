@@ -52,6 +52,8 @@ class Sinks(UnknownKeys):
         """
         if kind != "handler":
             value = self.strings(value, start, end)
+            if certain:
+                value = self.perhaps_given_back(value)
         constants = [atom for atom in value if type(atom) is str]
         resolved = len(constants) == len(value)
         match kind:

@@ -103,6 +103,7 @@ class State:
         self.uses: dict[tuple[str, int, int, int], Use] = {}
         self.origins: dict[Atom, tuple[Step, ...]] = {}
         self.thrown = self._extra_register()
+        self.given = self._extra_register()  # texts that objects of the host were given
         self.pending_escapes: list[HeapObject] = []
         self.bindings: Mapping[str, Value] = {}
         self.parameter: Value | None = None  # what the sink calls the payload's value with

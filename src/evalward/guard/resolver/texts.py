@@ -88,6 +88,8 @@ def part_of(value: Value) -> Value:
     """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
     if TEXT in value:
         return of(TEXT)
+    if ACTIVE in value:
+        return of(ACTIVE)
     if DECODED in value:
         return of(DECODED)
     if value & _PUT_TOGETHER:

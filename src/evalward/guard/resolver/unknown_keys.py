@@ -17,6 +17,7 @@ from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR1,
     DATA,
+    HELD,
     HIDDEN,
     MARKS,
     NULL,
@@ -154,6 +155,8 @@ class UnknownKeys(Properties):
             return of(host(f"{atom.path}.0"))
         if atom in MARKS:
             return BOTTOM
+        if atom is HELD:
+            return self.given_back()
         if atom is DATA or atom is U0 or atom is W0:
             return of(atom)
         return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
@@ -162,6 +165,8 @@ class UnknownKeys(Properties):
         """Return a read by a key that may be anything; d falls by one."""
         if atom in MARKS:
             return BOTTOM
+        if atom is HELD:
+            return self.given_back()
         self.unresolved(atom, start, end)
         if isinstance(atom, HeapObject):
             return self._get_unknown_from_object(atom, start, end)

@@ -112,6 +112,7 @@ ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active mar
 SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
 SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
 HIDDEN = Unknown("HIDDEN", 1)  # what a name that the payload decodes itself selects from the host
+HELD = Unknown("HELD", 1)  # what the host made of the payload's own text, and may give back
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
 ANY_BIGINT = Unknown("ANY_BIGINT", 2)

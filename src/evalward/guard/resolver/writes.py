@@ -14,6 +14,7 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     BOTTOM,
     DECODED,
+    HELD,
     HIDDEN,
     PREFIXED,
     SELECTED,
@@ -107,16 +108,19 @@ class Writes(Sinks):
                 self.polluted.append((start, end))
         elif atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))
-        elif atom is HIDDEN:
-            pass
+        elif atom is HIDDEN or atom is HELD:
+            self.hold((value,))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
                 self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
-            kind = "value" if name in ATTRIBUTE_VALUES else self.catalogue.element_sinks.get(name)
+            kind = "value" if name in ATTRIBUTE_VALUES else self.catalogue.unknown_sinks.get(name)
             if kind is not None:
                 self.sink(kind, value, start, end, certain=False)
             if name.startswith("on"):
                 self.call_handler(value, start, of(atom))
+            texts = self.hold((value,))
+            if texts:
+                self.put(self.patches, f"unknown.{name}", texts)
             self.leak(value, Flow.PROPERTY, start, end)
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
@@ -153,6 +157,12 @@ class Writes(Sinks):
         handler = proxy.properties.get("@@handler", frozenset())
         self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, start, end)
         self.call(self.get(handler, "set", start, end), handler, (inner, key, value, of(proxy)), start, end)
+
+    def judge_inherited(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+        """Judge a write of a property that an object of the host has from its built-in prototype."""
+        for parent in target.prototype:
+            if type(parent) is Known:
+                self._inherited_setter(parent, target, name, value, start, end)
 
     def _inherited_setter(
         self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
@@ -233,7 +243,9 @@ class Writes(Sinks):
         elif member is None and atom.path != "globalThis":
             self.put(self.patches, f"{atom.path}.{name}", value)  # a property of the payload's own
         if member is not None and member.result == "text":
-            self.put(self.patches, f"{atom.path}.{name}", self.strings(value, start, end))
+            texts = self.strings(value, start, end)
+            self.put(self.patches, f"{atom.path}.{name}", texts)
+            self.hold((texts,))
         self.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def _set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
@@ -253,7 +265,7 @@ class Writes(Sinks):
                 self.extend(atom)
             self.put_element(atom, value)
             return
-        if atom is HIDDEN:
+        if atom is HIDDEN or atom is HELD:
             return
         if atom is SELECTED or atom is SELECTED_PROTOTYPE:
             self.polluted.append((start, end))

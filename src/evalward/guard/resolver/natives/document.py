@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import INJECTION
+from evalward.guard.resolver.sinks import INJECTION, SCRIPT_URL
 from evalward.guard.resolver.values import (
     ACTIVE,
     BOTTOM,
@@ -19,6 +20,7 @@ from evalward.guard.resolver.values import (
     V_BOOLEAN,
     V_DATA,
     V_GLOBAL,
+    V_NUMBER,
     V_STRING,
     V_U1,
     V_UNDEFINED,
@@ -37,6 +39,12 @@ _TEXTUAL = STRING_UNKNOWNS | {DATA}
 _OUTSIDE = SPELLING | {TEXT}
 _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 _ELEMENT = of(known("Element"))
+_SCRIPTS = frozenset({"script", "svg:script"})
+# Of a document: encoded, or as it is.
+_DATA_URL = re.compile(
+    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _DISPATCHED = "dispatched events"
 
 
@@ -95,6 +103,58 @@ def _perhaps_write(run: Calls, call: Call) -> Value:
         run.sink("html", value, call.start, call.end, certain=False)
         run.leak(value, Flow.ARGUMENT, call.start, call.end)
     return V_U1
+
+
+def _perhaps_create_element(run: Calls, call: Call) -> Value:
+    """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
+    for atom in run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+        if type(atom) is str and atom.lower() in _SCRIPTS:
+            run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+    for value in (*call.args, call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    return V_U1
+
+
+def _perhaps_navigate(run: Calls, call: Call) -> Value:
+    """Judge ``x.assign(url)`` where x may be a window's location, and ``x.open(url)`` where it may be a window."""
+    if len(call.args) == 1 or call.path.endswith("open"):
+        for atom in call.arg(0):
+            if type(atom) is str and SCRIPT_URL.match(atom):
+                run.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
+    return V_U1
+
+
+def _perhaps_worker(run: Calls, call: Call) -> Value:
+    """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
+    for atom in call.arg(0):
+        if type(atom) is str and atom.strip().lower().startswith("data:"):
+            run.report("worker", 0, call.start, call.end, None, "the URL is a script")
+    return V_U1
+
+
+def _perhaps_exec_command(run: Calls, call: Call) -> Value:
+    """Judge ``x.execCommand(…)`` where x may be a document, or an editor."""
+    run.sink("html", call.arg(2), call.start, call.end, certain=False)
+    for value in (*call.args, call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    return V_U1
+
+
+def _read_document(run: Calls, call: Call) -> Value:
+    """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
+    for text in run.strings(call.arg(1), call.start, call.end):
+        made = _DATA_URL.match(text) if type(text) is str else None
+        if made is not None and (made[1] or is_active(urllib.parse.unquote(made[2]))):
+            run.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return V_UNDEFINED
+
+
+def _for_each_token(run: Calls, call: Call) -> Value:
+    """``DOMTokenList.forEach``: the callback is given text of the page."""
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), call.arg(1), (of(TEXT), V_NUMBER, call.this), call.start, call.end)
+    return V_UNDEFINED
 
 
 def _insert_html(run: Calls, call: Call) -> Value:
@@ -222,6 +282,17 @@ TRANSFER: dict[str, Transfer] = {
     "document.write": _write,
     "document.writeln": _write,
     "unknown.write": _perhaps_write,
+    "unknown.createElement": _perhaps_create_element,
+    "unknown.createElementNS": _perhaps_create_element,
+    "unknown.execCommand": _perhaps_exec_command,
+    "unknown.assign": _perhaps_navigate,
+    "unknown.replace": _perhaps_navigate,
+    "unknown.open": _perhaps_navigate,
+    "unknown.Worker": _perhaps_worker,
+    "unknown.SharedWorker": _perhaps_worker,
+    "TextHolder.prototype.open": _read_document,
+    "DOMTokenList.forEach": _for_each_token,
+    "URL.parse": _url,
     "document.createElement": _create_element,
     "document.createElementNS": _create_element,
     "Element.insertAdjacentHTML": _insert_html,

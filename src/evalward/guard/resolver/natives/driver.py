@@ -24,14 +24,35 @@ from evalward.guard.resolver.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.natives import Transfer
 
 _ACTIVE = SPELLING | {ACTIVE}
+_AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
 def _is_page(value: Value) -> bool:
     return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
+
+
+def _free_of_closure(run: Calls, function: HeapObject, call: Call) -> None:
+    """Let names that a function has from around it be the page's: it is evaluated there from its text."""
+    function.readers[run.reader] = None
+    for reference in run.lowered.references:
+        if reference.is_global or reference.owner is None or reference.name not in run.catalogue.globals:
+            continue
+        unit: Unit | None = reference.scope.unit
+        owner: Unit | None = reference.owner
+        if _is_within(unit, function.unit) and not _is_within(owner, function.unit):
+            member = run.catalogue.globals[reference.name]
+            run.write(reference.register, run.materialize(member.result, call.start, member.label))
+
+
+def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
+    while unit is not None and unit is not outer:
+        unit = unit.outer
+    return unit is not None
 
 
 def _evaluate(run: Calls, call: Call) -> Value:
@@ -43,7 +64,12 @@ def _evaluate(run: Calls, call: Call) -> Value:
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
             first = of(known("electron")) if "electronApp" in call.path else V_DATA
+            _free_of_closure(run, atom, call)
             run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
+            atom.readers[run.reader] = None
+            if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
+                note = "the function says itself what text of it is evaluated"
+                run.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
         elif isinstance(atom, HeapObject) and atom.kind != "proxy" and _is_page(call.this):

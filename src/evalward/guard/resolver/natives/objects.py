@@ -101,6 +101,9 @@ def _call_setters(run: Calls, target: HeapObject, source: object, call: Call) ->
         for name, setter in target.setters.items():
             if name in source.properties:
                 run.call(setter, of(target), (source.properties[name],), call.start, call.end)
+        if any(type(atom) is Known for atom in target.prototype):
+            for name, value in source.properties.items():
+                run.judge_inherited(target, name, value, call.start, call.end)
 
 
 def contents(run: Calls, value: Value, call: Call) -> Value:

@@ -48,13 +48,26 @@ def _then(run: Calls, call: Call) -> Value:
         run.use(handler, Flow.CALLBACK, call.start, call.end)
         argument = value if position == 0 else join(join(run.read(run.thrown), of(U2)), value)
         result = join(result, run.call(handler, V_UNDEFINED, (argument,), call.start, call.end))
-    return settled(run, call, join(result, value))
+    made = settled(run, call, join(result, value))
+    return made if call.path.endswith("then") else join(made, _through_then(run, call))
+
+
+def _through_then(run: Calls, call: Call) -> Value:
+    """Call the ``then`` that the payload puts over the built-in one, as ``catch`` and ``finally`` do."""
+    result: Value = BOTTOM
+    for atom in call.this:
+        if isinstance(atom, HeapObject):
+            method = run.own_or_payload(atom, "then")
+            result = join(
+                result, run.call(method, of(atom), (call.arg(0), call.arg(0)), call.start, call.end)
+            )
+    return result
 
 
 def _finally(run: Calls, call: Call) -> Value:
     run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     run.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
-    return call.this
+    return join(call.this, _through_then(run, call))
 
 
 def _promise(run: Calls, call: Call) -> Value:
@@ -114,6 +127,19 @@ def _first(run: Calls, call: Call) -> Value:
     return settled(run, call, run.iterated(call.arg(0), None, call.start, call.end))
 
 
+def _any(run: Calls, call: Call) -> Value:
+    """``Promise.any``: when all are rejected, the error that is thrown holds what each was rejected with."""
+    value = run.awaited(run.iterated(call.arg(0), None, call.start, call.end), call.start, call.end)
+    errors = run.allocate("array", call.start, "errors")
+    run.inexact(errors)
+    run.put_element(errors, value)
+    for atom in (made := run.instance("Error.prototype", call.start)):
+        if isinstance(atom, HeapObject):
+            run.put(atom, "errors", of(errors))
+    run.write(run.thrown, made)
+    return settled(run, call, value)
+
+
 def _with_resolvers(run: Calls, call: Call) -> Value:
     promise = run.allocate("promise", call.start, "withResolvers")
     made = run.allocate("object", call.start, "withResolvers")
@@ -137,7 +163,7 @@ TRANSFER: dict[str, Transfer] = {
     "Promise.reject": _reject,
     "Promise.all": _all,
     "Promise.allSettled": _all_settled,
-    "Promise.any": _first,
+    "Promise.any": _any,
     "Promise.race": _first,
     "Promise.withResolvers": _with_resolvers,
     "Promise.try": _try,

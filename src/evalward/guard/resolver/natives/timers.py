@@ -8,6 +8,7 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     DATA,
+    HELD,
     STRING_UNKNOWNS,
     U1,
     U2,
@@ -31,7 +32,8 @@ def _timer(run: Calls, call: Call) -> Value:
         if not textual and isinstance(atom, HeapObject) and not atom.callable:
             textual = atom.kind not in {"resolver", "rejecter", "proxy"}
         if type(atom) is Known:  # an object: an anchor is its address
-            textual = atom.path in {"Element", "document", "location"}
+            textual = atom.path in {"Element", "document", "location", "DOMTokenList"}
+        textual = textual or atom is HELD
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
         if textual or (run.strict and unresolved):
             run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
