@@ -9,7 +9,6 @@ script element, what reads as a call.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
@@ -52,7 +51,6 @@ _QUERIES = frozenset(
 _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own properties alone
 
 
-@lru_cache(maxsize=1_024)
 def _telling(text: str) -> Value:
     if _NAME.match(text):
         return of(text, COMPOSED)
@@ -72,6 +70,7 @@ class HeldTexts(Judgement):
         while pending:
             atom, left = pending.pop()
             if type(atom) is str:
+                self.spend(len(atom) >> 6)
                 found |= _telling(atom)
             elif atom is ACTIVE:
                 found |= of(ACTIVE)
