@@ -1,9 +1,11 @@
 """``evalward check``: one payload, one verdict, no server."""
 
+import json
 import sys
 import time
 import uuid
 from enum import StrEnum
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -30,6 +32,7 @@ class Format(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    SARIF = "sarif"
 
 
 def check(  # noqa: PLR0913 - one parameter per option
@@ -103,6 +106,11 @@ def check(  # noqa: PLR0913 - one parameter per option
     if chosen is Format.JSON:
         sys.stdout.buffer.write(canonical_json(envelope) + b"\n")
         sys.stdout.flush()
+    elif chosen is Format.SARIF:
+        from evalward.cli.sarif import sarif  # noqa: PLC0415 - only needed here
+
+        found = sarif(verdict, envelope, artifact=file or "-", version=metadata.version("evalward"))
+        typer.echo(json.dumps(found, ensure_ascii=True))
     else:
         from evalward.cli.text import print_verdict  # noqa: PLC0415 - rich is only needed here
 

@@ -1,0 +1,97 @@
+"""``evalward corpus add``: write a case after the oracle has confirmed what it says."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml
+
+from evalward.cli.payload import read_payload
+from evalward.cli.serverless import complete_target, target_option
+from evalward.corpus.case import Case, CorpusError, Expectation, load_cases
+from evalward.guard.target import Shape, Target
+from evalward.oracle import reached
+from evalward.oracle.verify import verify_cases
+
+NOT_CONFIRMED = 1
+USAGE = 2
+NO_ENGINE = 3
+
+
+def corpus_add(  # noqa: PLR0913 - one parameter per field of a case
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The corpus file (.yaml); made if need be.")],
+    payload: Annotated[
+        str | None,
+        typer.Argument(metavar="[PAYLOAD | -]", help="The payload's file; - reads standard input."),
+    ] = None,
+    *,
+    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    name: Annotated[str, typer.Option("--id", help="The case's id, which no other case of the file has.")],
+    expect: Annotated[Expectation, typer.Option(help="What the guard must answer.")],
+    target: Annotated[
+        Target,
+        typer.Option(parser=target_option, metavar="TARGET", autocompletion=complete_target),
+    ] = Target.MAIN,
+    shape: Annotated[Shape | None, typer.Option(help="How the sink runs it; default: any.")] = None,
+    reaches: Annotated[
+        str | None, typer.Option(help="What an escape reaches, where it reaches more than one thing.")
+    ] = None,
+    construct: Annotated[str | None, typer.Option(help="The construct that a block must name.")] = None,
+    twin: Annotated[str | None, typer.Option(help="The id of the benign case most like it.")] = None,
+    source: Annotated[str | None, typer.Option(help="Where it comes from: a CVE, a project.")] = None,
+    technique: Annotated[str | None, typer.Option(help="How it works, in a few words.")] = None,
+) -> None:
+    """Add a case to FILE, once a run has shown that an escape reaches something, or a benign payload nothing.
+
+    Exit code: 0 added, 1 the run shows something else, 2 usage, 3 no engine here can tell.
+
+    \b
+    Examples:
+      evalward corpus add my-cases.yaml -e "process['ex'+'it'](0)" --id exit/concat --expect block
+      evalward corpus add my-cases.yaml payload.js --id title --expect allow --target renderer
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    try:
+        text = read_payload(payload, code).decode()
+        known = {case.id for case in load_cases([file])} if file.exists() and file.stat().st_size else set()
+    except UnicodeDecodeError:
+        raise typer.BadParameter("the payload is not UTF-8") from None
+    except CorpusError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(USAGE) from None
+    if file.suffix not in {".yaml", ".yml"}:
+        raise typer.BadParameter(f"{file}: cases are added to a .yaml file")
+    if name in known:
+        raise typer.BadParameter(f"{file} has a case {name} already")
+    if expect is Expectation.BLOCK and reaches is None:
+        reaches = _only_one(sorted(reached(text, target, shape).reached))
+    fields: dict[str, Any] = {
+        "id": name,
+        "code": text,
+        "target": target.value,
+        "shape": shape and shape.value,
+        "expect": expect.value,
+        "construct": construct,
+        "reaches": reaches,
+        "twin": twin,
+        "source": source,
+        "technique": technique,
+    }
+    fields = {key: value for key, value in fields.items() if value is not None}
+    case = Case.model_validate(fields)
+    (proof,) = verify_cases([case], workers=1).targets[0].proofs
+    if proof.status not in {"proven", "clean"}:
+        typer.echo(f"not added: {proof.reason}", err=True)
+        raise typer.Exit(NO_ENGINE if proof.status == "unproven" else NOT_CONFIRMED)
+    with file.open("a", encoding="utf-8") as out:
+        out.write(yaml.safe_dump([fields], sort_keys=False, allow_unicode=True, width=10_000))
+    seen = f", seen by {proof.engine.value}" if proof.engine else ""
+    typer.echo(f"added {name}: reaches {reaches}{seen}" if reaches else f"added {name}: reaches nothing")
+
+
+def _only_one(found: list[str]) -> str:
+    if not found:
+        typer.echo("not added: the payload reaches nothing", err=True)
+        raise typer.Exit(NOT_CONFIRMED)
+    if len(found) > 1:
+        raise typer.BadParameter(f"it reaches {', '.join(found)}: say with --reaches which it is about")
+    return found[0]

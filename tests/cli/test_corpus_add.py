@@ -1,0 +1,62 @@
+"""``evalward corpus add``: what is written has been run, and what the run does not bear out is not written."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalward.corpus.case import load_cases
+
+EVALWARD = Path(sys.executable).with_name("evalward")
+ESCAPE = "(()=>1).constructor('return 1')()"
+
+
+def add(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [EVALWARD, "corpus", "add", file, "--target", "sandbox", *arguments]
+    done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=120)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_confirmed_cases_are_appended_and_can_be_run(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+
+    first = add(file, "-e", ESCAPE, "--id", "made/function", "--expect", "block", "--twin", "plain")
+    second = add(file, "-", "--id", "plain", "--expect", "allow", stdin=b"'a\\u2028b'.length")
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    escape, benign = load_cases([file])
+    assert (escape.code, escape.twin, escape.expect) == (ESCAPE, "plain", "block")
+    assert escape.reaches is not None
+    assert first.stdout == f"added made/function: reaches {escape.reaches}, seen by quickjs\n"
+    assert (benign.code, benign.reaches) == ("'a\\u2028b'.length", None)
+    ran = subprocess.run(
+        [EVALWARD, "corpus", "run", file, "--json"], capture_output=True, check=True, timeout=60
+    )
+    assert json.loads(ran.stdout)["escapes"]["blocked"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("-e", "1+1", "--id", "a", "--expect", "block"), 1, "the payload reaches nothing"),
+        (("-e", ESCAPE, "--id", "a", "--expect", "allow"), 1, "not added: reaches"),
+        (("-e", ESCAPE, "--id", "a", "--expect", "block", "--reaches", "process"), 1, "not added"),
+        (("-e", "1", "--id", "known", "--expect", "allow"), 2, "has a case known already"),
+        (("-e", "1", "--expect", "allow"), 2, "--id"),
+        (("--id", "a", "--expect", "allow"), 2, "-e CODE"),
+    ],
+)
+def test_what_is_not_borne_out_changes_nothing(
+    arguments: tuple[str, ...], code: int, says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("- {id: known, code: '1', target: sandbox, expect: allow}\n")
+    before = file.read_bytes()
+
+    done = add(file, *arguments)
+
+    assert done.returncode == code, done.stderr
+    assert says in " ".join(done.stderr.split())
+    assert file.read_bytes() == before
