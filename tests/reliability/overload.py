@@ -41,7 +41,7 @@ QUEUE = 32
 WORKERS = 1
 PATIENCE = 30.0
 HEALTH_MS = 100.0
-GROWTH_MB = 40.0
+GROWTH_MB = 20.0
 # The mean wait in a full queue is its length over the rate; how long the jobs in it take varies.
 QUEUE_SLACK = 2.5
 STATEMENT = "document.querySelector('#row-%d').textContent = `${items[%d].name}: ${items[%d].price}`;\n"

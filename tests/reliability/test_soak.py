@@ -10,7 +10,7 @@ def test_no_trace_of_a_payload_gets_out(tmp_path: Path) -> None:
 
     assert figures.leaks == []
     # A busy machine refuses some for want of room; what it answers must be of every kind all the same.
-    assert {"allowed", "error"} <= {*figures.answers} <= ANSWERS
+    assert {"allowed", "error", "DEADLINE_EXCEEDED"} <= {*figures.answers} <= ANSWERS
     assert figures.scanned_mb["audit log"] > 0.3
 
 
