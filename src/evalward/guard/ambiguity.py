@@ -73,6 +73,8 @@ _AFTER_ARROW = re.compile(rb"(?:[\t\n\v\f\r ]|//[^\n\r\xe2]*+|/\*(?:[^*]|\*(?!/)
 # A letter may begin a statement (`in` and `instanceof` would be errors in V8); the rest end an expression.
 _ENDS_EXPRESSION = re.compile(rb"[),;\]}:A-Za-z_$#@'\"{0-9]|\Z")
 
+_NAMED_CONTEXTUALLY = re.compile(rb"(?<![\w$.])(?:var|function)\s++(yield|await)(?![\w$])")
+
 
 def hash_bang_fault(root: Node, source: bytes) -> Node | None:
     """U3: V8 ends a hashbang at CR, LS and PS too, the tree only at LF."""
@@ -103,6 +105,12 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
         ):
             return start, end
     return None
+
+
+def contextual_name_fault(payload: bytes) -> tuple[int, int] | None:
+    """U4 where the tree is broken: a sloppy script that declares ``yield`` or ``await`` may well run in V8."""
+    match = _NAMED_CONTEXTUALLY.search(payload)
+    return match.span(1) if match else None
 
 
 def line_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:

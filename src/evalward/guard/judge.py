@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalward.errors.registry import Code
 from evalward.guard.admission import admit, content_hash
+from evalward.guard.ambiguity import contextual_name_fault
 from evalward.guard.blocklist import Occurrence, first_confirmed, occurrences
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.locate import locate
@@ -140,6 +141,9 @@ def _keyword(case: _Case, each: Occurrence) -> Verdict:
 def _rejected(case: _Case, why: Rejection) -> Verdict:
     if why.construct is None or why.construct.startswith(_LIMIT):
         if why.budget is None:
+            named = contextual_name_fault(case.payload)
+            if named is not None:
+                return _blocked(case, [Finding("parser-ambiguity", locate(case.payload, *named))], ())
             return case.deny(
                 Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", why.start, why.end
             )
