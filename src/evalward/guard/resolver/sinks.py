@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import urllib.parse
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
@@ -36,6 +37,17 @@ ATTRIBUTE_VALUES = frozenset(
 SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 INJECTION = "dom-script-injection"
+
+_DOCUMENT_URL = re.compile(
+    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def holds_active_document(url: str) -> bool:
+    """Whether a ``data:`` URL is a document with script in it; one that is encoded may be."""
+    document = _DOCUMENT_URL.match(url)
+    return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
 
 
 class Sinks(UnknownKeys):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import INJECTION, SCRIPT_URL
+from evalward.guard.resolver.sinks import INJECTION, SCRIPT_URL, holds_active_document
 from evalward.guard.resolver.values import (
     ACTIVE,
     BOTTOM,
@@ -40,11 +39,6 @@ _OUTSIDE = SPELLING | {TEXT}
 _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 _ELEMENT = of(known("Element"))
 _SCRIPTS = frozenset({"script", "svg:script"})
-# Of a document: encoded, or as it is.
-_DATA_URL = re.compile(
-    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
 _DISPATCHED = "dispatched events"
 
 
@@ -143,8 +137,7 @@ def _perhaps_exec_command(run: Calls, call: Call) -> Value:
 def _read_document(run: Calls, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
     for text in run.strings(call.arg(1), call.start, call.end):
-        made = _DATA_URL.match(text) if type(text) is str else None
-        if made is not None and (made[1] or is_active(urllib.parse.unquote(made[2]))):
+        if type(text) is str and holds_active_document(text):
             run.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
     run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return V_UNDEFINED
@@ -308,6 +301,7 @@ TRANSFER: dict[str, Transfer] = {
     "Observer": _observer,
     "location.assign": _navigate,
     "location.replace": _navigate,
+    "navigation.navigate": _navigate,
     "open": _open,
     "document.open": _open,
     "URL": _url,

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.sinks import SCRIPT_URL
+from evalward.guard.resolver.sinks import SCRIPT_URL, holds_active_document
 from evalward.guard.resolver.values import (
     ACTIVE,
     DATA,
     SPELLING,
     STRING_UNKNOWNS,
+    UNDEFINED,
     V_DATA,
     V_U1,
     V_UNDEFINED,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _ACTIVE = SPELLING | {ACTIVE}
 _AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
+_ACTIVE_CONTENT = "the page's content holds script"
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
@@ -84,9 +86,9 @@ def _evaluate(run: Calls, call: Call) -> Value:
 
 
 def _go(run: Calls, call: Call) -> Value:
-    """Navigate: a ``javascript:`` URL runs in the page that is left."""
+    """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
     for text in run.strings(call.arg(0), call.start, call.end):
-        if text is ACTIVE or (type(text) is str and SCRIPT_URL.match(text)):
+        if text is ACTIVE or (type(text) is str and (SCRIPT_URL.match(text) or holds_active_document(text))):
             run.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
     return run.materialize("promise:unknown", call.start)
 
@@ -94,9 +96,32 @@ def _go(run: Calls, call: Call) -> Value:
 def _set_content(run: Calls, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
     text = run.strings(call.arg(0), call.start, call.end)
-    active = text & _ACTIVE or any(type(atom) is str and is_active(atom) for atom in text)
-    if active or (run.strict and not all(type(atom) is str for atom in text)):
-        run.report("nested-evaluation", 0, call.start, call.end, None, "the page's content holds script")
+    if _is_active(text) or (run.strict and not all(type(atom) is str for atom in text)):
+        run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    return run.materialize("promise:undefined", call.start)
+
+
+def _is_active(text: Value) -> bool:
+    return bool(text & _ACTIVE) or any(type(atom) is str and is_active(atom) for atom in text)
+
+
+def _route(run: Calls, call: Call) -> Value:
+    """``page.route``: the handler is given the request, and may answer it."""
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    given = (of(known("playwright.route")), V_DATA)
+    run.call(call.arg(1), V_UNDEFINED, given, call.start, call.end)
+    run.leak(call.arg(2), Flow.ARGUMENT, call.start, call.end)
+    return run.materialize("promise:undefined", call.start)
+
+
+def _fulfill(run: Calls, call: Call) -> Value:
+    """``route.fulfill``: the page runs what script the answer holds."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            body = run.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
+            if _is_active(run.strings(body, call.start, call.end)):
+                run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return run.materialize("promise:undefined", call.start)
 
 
@@ -118,6 +143,9 @@ TRANSFER: dict[str, Transfer] = {
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
     "playwright.page.setContent": _set_content,
     "playwright.page.goto": _go,
+    "playwright.page.route": _route,
+    "playwright.context.route": _route,
+    "playwright.route.fulfill": _fulfill,
     "electron.BrowserWindow.prototype.loadURL": _go,
     "electron.webContents.prototype.loadURL": _go,
 }
