@@ -8,13 +8,14 @@ The data are TOML files beside this module, one per environment. A table describ
 - ``result`` is the value of a call of the object itself, ``instance`` the path that its instances inherit from,
   ``prototype`` the object's own prototype, ``element`` the value behind a numeric key.
 - ``label`` makes the object itself a capability, ``others`` says what a member is that no list names (``host``,
-  ``undefined``, ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct that a read by
+  ``undefined``, ``named``: an element or window by its name,
+  ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct that a read by
   an unresolved key is (none: the union of the members), ``inert`` marks functions that do nothing with what they
   are given.
 
 A result is ``string text number boolean undefined plain data unknown``, ``@path`` (that object), ``new:path`` (an
 object that inherits from it),
-``promise:<result>`` or ``array:<result>``.
+``promise:<result>``, ``array:<result>`` or ``collection:<result>`` (an array whose elements have names, too).
 """
 
 from __future__ import annotations

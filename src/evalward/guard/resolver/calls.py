@@ -132,8 +132,10 @@ class Calls(Iteration):
         if result.startswith("new:"):
             return self.instance(result[4:], start)
         kind, _, inner = result.partition(":")
-        made = self.allocate(kind, start, inner)
+        made = self.allocate("array" if kind == "collection" else kind, start, inner)
         made.exact = False
+        if kind == "collection":
+            self.extend(made)  # its elements stand under their names, too
         self.put_element(made, self.materialize(inner, start))
         return of(made)
 

@@ -14,6 +14,7 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
+    DATA,
     NULL,
     STRING_UNKNOWNS,
     U1,
@@ -79,6 +80,8 @@ _COMPILER_HELPERS = frozenset(
         *("__runInitializers", "__setFunctionName", "__spread", "__spreadArray", "__values"),
     ]
 )
+
+_NAMED: Value = of(DATA, known("Element"))
 
 
 class Catalogued(Operators):
@@ -186,6 +189,8 @@ class Catalogued(Operators):
                 )
                 self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
                 return of(made)
+            case "named":  # an element or a window by its name, where the host has nothing of its own
+                return _NAMED
             case "host":
                 return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
             case "undefined":

@@ -8,6 +8,7 @@ script element, what reads as a call.
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,7 @@ _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own p
 def _telling(text: str) -> Value:
     if _NAME.match(text):
         return of(text, COMPOSED)
-    if is_active(text):
+    if is_active(text) or ("&" in text and is_active(html.unescape(text))):
         return of(text, ACTIVE)  # what gives back a part of it gives that
     return of(text) if _SCHEME.match(text) or _CALL.search(text) else BOTTOM
 

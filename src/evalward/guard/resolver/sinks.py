@@ -36,6 +36,12 @@ ATTRIBUTE_VALUES = frozenset(
 )  # of an attribute node, if it is one
 SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
+# What reads as a call, and is none of the functions that styles and drawings are written with.
+_CODE = re.compile(
+    r"(?<![\w$-])(?!(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|url|var|calc|min|max|clamp|translate|scale|rotate|skew|"
+    r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
+    r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
+)
 INJECTION = "dom-script-injection"
 
 _DOCUMENT_URL = re.compile(
@@ -110,6 +116,7 @@ class Sinks(UnknownKeys):
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)
+        scripted = any(type(atom) is str and _CODE.search(atom) for atom in value)
         for atom in name:
             if type(atom) is str:
                 lowered = atom.lower()
@@ -125,4 +132,8 @@ class Sinks(UnknownKeys):
                     end,
                     None,
                     "an attribute is set by a name that cannot be resolved",
+                )
+            elif scripted:
+                self.report(
+                    INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
                 )

@@ -118,7 +118,7 @@ class UnknownKeys(Properties):
         for name, member in entry.members.items():
             if member.label is not None:
                 self.report("dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`")
-            elif member.result.startswith(("@", "array:@", "new:")) and name != "constructor":
+            elif member.result.startswith(("@", "array:@", "collection:@", "new:")) and name != "constructor":
                 result = join(result, self.materialize(member.result, start))
         return result
 

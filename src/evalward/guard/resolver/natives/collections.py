@@ -155,6 +155,10 @@ def _iterator_callback(result: Value | None) -> Transfer:
         made = run.call(call.arg(0), V_UNDEFINED, (value, V_NUMBER), call.start, call.end)
         if result is not None:
             return result
+        if call.path.endswith("find"):
+            return join(value, V_UNDEFINED)
+        if call.path.endswith("flatMap"):
+            made = join(made, run.iterated(made, None, call.start, call.end))
         return _listed(run, call, join(made, value))
 
     return transfer

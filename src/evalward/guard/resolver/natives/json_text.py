@@ -25,6 +25,7 @@ from evalward.guard.resolver.values import (
     number,
     of,
     string,
+    widened,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _MAX_ROUNDS = 4
 def _json_parse(run: Calls, call: Call) -> Value:
     texts = constants(run, call.arg(0), call)
     made = V_DATA
+    names = {""}
     if texts is not None:
         made = BOTTOM
         for position, text in enumerate(texts):
@@ -48,13 +50,14 @@ def _json_parse(run: Calls, call: Call) -> Value:
             except (ValueError, RecursionError):
                 continue
             made = join(made, from_json(run, document, call.start, f"json{position}"))
+            names |= _keys(document)
     if len(call.args) > 1:
         reviver = call.arg(1)
         run.use(reviver, Flow.CALLBACK, call.start, call.end)
         holder = run.allocate("object", call.start, "holder")
         run.extend(holder)
         run.put_element(holder, made)
-        keys = V_STRING if texts is not None else of(TEXT)
+        keys = of(TEXT) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
         for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
             inside = reachable(run, made)
@@ -72,6 +75,21 @@ def _json_parse(run: Calls, call: Call) -> Value:
             revived = join(revived, result)
         return join(join(revived, made), run.get_element(holder, call.start))
     return made
+
+
+def _keys(document: Any) -> set[str]:
+    """Return every key that a reviver is given for a document."""
+    found: set[str] = set()
+    pending = [document]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, dict):
+            found.update(each)
+            pending.extend(each.values())
+        elif isinstance(each, list):
+            found.update(map(str, range(len(each))))
+            pending.extend(each)
+    return found
 
 
 def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:

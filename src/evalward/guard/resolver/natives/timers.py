@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
+    BOTTOM,
     DATA,
     HELD,
     STRING_UNKNOWNS,
@@ -29,8 +30,7 @@ def _timer(run: Calls, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
-        if not textual and isinstance(atom, HeapObject) and not atom.callable:
-            textual = atom.kind not in {"resolver", "rejecter", "proxy"}
+        textual = textual or (isinstance(atom, HeapObject) and _is_turned_into_text(atom, run))
         if type(atom) is Known:  # an object: an anchor is its address
             textual = atom.path in {"Element", "document", "location", "DOMTokenList"}
         textual = textual or atom is HELD
@@ -41,6 +41,18 @@ def _timer(run: Calls, call: Call) -> Value:
     first = 1 if call.path == "setImmediate" else 2
     run.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
     return V_NUMBER
+
+
+def _is_turned_into_text(target: HeapObject, run: Calls) -> bool:
+    """Whether an object is not a function; a proxy is one when its target is."""
+    if target.kind == "proxy":
+        target.readers[run.reader] = None
+        inner = target.properties.get("@@target", BOTTOM)
+        return bool(inner) and all(
+            isinstance(atom, HeapObject) and not atom.callable and atom.kind in {"array", "object"}
+            for atom in inner
+        )
+    return not target.callable and target.kind not in {"resolver", "rejecter"}
 
 
 def _frame(run: Calls, call: Call) -> Value:
