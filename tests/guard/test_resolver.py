@@ -122,10 +122,22 @@ def test_every_result_in_the_catalogue_names_something_that_exists(path: str) ->
         "unknown",
         "symbol",
     }
-    others = {"host", "undefined", "deny", "data", "text", "string", "number", "navigate", "dom-write", ""}
+    others = {
+        "host",
+        "named",
+        "undefined",
+        "deny",
+        "data",
+        "text",
+        "string",
+        "number",
+        "navigate",
+        "dom-write",
+        "",
+    }
 
     def known(result: str) -> bool:
-        while result.startswith(("promise:", "array:")):
+        while result.startswith(("promise:", "array:", "collection:")):
             result = result.partition(":")[2]
         if result.startswith("@"):
             return result[1:] in catalogue.entries or result[1:].rpartition(".")[0] in {
