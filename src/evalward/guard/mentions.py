@@ -97,6 +97,8 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
     forms |= dict.fromkeys(_GLOBAL_OBJECT, member_of_another)
     forms |= dict.fromkeys(_EVALUATIONS, (_form(rb"\.", rb"\(" + _ARROW),))
     forms |= dict.fromkeys(_TIMERS, (_form(anything, rb"\(" + _ARROW),))
+    # Elsewhere it is Electron's module that serves URLs.
+    forms[b"protocol"] = (_form(rb"location\.", rb" ?[!=]==|[;,)]| [+?] | && | \|\| "),)
     forms[b"constructor"] = (_form(rb"[{};]\s*", rb"\([^()]*\)\s*\{"),)
     forms[b"createElement"] = (_form(rb"\.", _quoted(_HARMLESS_TAGS)),)
     forms[b"setAttribute"] = (_form(rb"\.", _quoted(_HARMLESS_ATTRIBUTES)),)

@@ -186,7 +186,16 @@ class Calls(Iteration):
             note = "what is called is selected by a name that the payload decodes itself"
             self.report("dynamic-key", 1, start, end, HIDDEN, note)
 
-    def _call_unknown(self, atom: Atom, args: Sequence[Value], rest: Value, start: int, end: int) -> Value:
+    def _call_unknown(
+        self,
+        atom: Atom,
+        args: Sequence[Value],
+        rest: Value,
+        start: int,
+        end: int,
+        *,
+        constructing: bool = False,
+    ) -> Value:
         """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
         flow = Flow.CALL
         self.use(of(atom), flow, start, end)
@@ -202,7 +211,9 @@ class Calls(Iteration):
             texts |= of(HELD)
         if atom is DATA:
             return texts | of(DATA, U1)
-        if isinstance(atom, Host) or atom in {U1, U2, CONSTRUCTOR1}:
+        # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
+        copied = atom is CONSTRUCTOR1 and not (texts if constructing else any(args) or rest)
+        if isinstance(atom, Host) or atom in {U1, U2} or copied:
             return texts | V_U1
         self.origin(BUILT, atom, "a call that may build a function from text", start, end)
         return texts | of(BUILT, U1)

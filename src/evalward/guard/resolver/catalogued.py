@@ -166,8 +166,9 @@ class Catalogued(Operators):
             label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
             made = known("Function", label)
             self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
-            return of(made)
-        if atom.label is not None and atom.path not in self.catalogue.entries:
+            # What is denied need not be a function: `process.mainModule.constructor` loads modules.
+            return of(made, atom) if self._is_denied(atom) else of(made)
+        if self._is_denied(atom):
             return of(atom)  # a path per member would make as many values as there are paths in a loop
         if atom.path == "globalThis":
             stored = self.global_value(name)
@@ -202,6 +203,10 @@ class Catalogued(Operators):
             case others:
                 return self.materialize(others, start)
 
+    def _is_denied(self, atom: Known) -> bool:
+        """Whether an object is a capability of which no more is known."""
+        return atom.label is not None and atom.path not in self.catalogue.entries
+
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of the road that read ``constructor`` twice."""
         if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
@@ -229,8 +234,8 @@ class Catalogued(Operators):
             atom.readers[self.reader] = None
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
-            if atom.path.startswith("playwright."):
-                return of(atom)
+            if atom.path.startswith(("playwright.", "electron")) or self._is_denied(atom):
+                return of(atom)  # its methods stand there
             if atom.path in {"Element", "document"}:
                 return of(known("Element"))  # one entry stands for every interface of the DOM
             entry = self.catalogue.get(atom.path)

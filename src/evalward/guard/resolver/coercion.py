@@ -111,8 +111,8 @@ class Coercion(HeldTexts):
                 tainted = tainted or atom is TEXT or atom is DATA
                 decoded = decoded or atom in SPELLING
                 hidden = hidden or atom is DECODED
-                if type(atom) is Known and atom.label is not None:
-                    self.use(of(atom), Flow.COERCE, start, end)
+                if type(atom) is Known:
+                    names.extend(a for a in self._known_primitive(atom, start, end) if type(a) is str)
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)
 
     def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
@@ -133,6 +133,15 @@ class Coercion(HeldTexts):
     def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None:
             self.use(of(atom), Flow.COERCE, start, end)
+        result = self._builtin_text(atom, start, end)
+        self.patches.readers[self.reader] = None
+        for name in ("@@toPrimitive", "toString", "valueOf"):
+            method = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            made = self.call(method, of(atom), (), start, end) if method else BOTTOM
+            result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
+        return result
+
+    def _builtin_text(self, atom: Known, start: int, end: int) -> Value:
         if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path == "DOMTokenList":

@@ -60,7 +60,7 @@ class Constructions(Calls):
                 self.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.use(of(atom), Flow.CONSTRUCT, start, end)
-                result = join(result, self._call_unknown(atom, args, rest, start, end))
+                result = join(result, self._call_unknown(atom, args, rest, start, end, constructing=True))
                 if isinstance(atom, Host):
                     result |= of(HELD)
         return result

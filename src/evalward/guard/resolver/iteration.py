@@ -104,6 +104,12 @@ class Iteration(Inlining):
             finally:
                 self._nesting -= 1
             return join(join(through, atom.contents()), V_U1)
+        for parent in atom.prototype if atom.kind == "object" else ():
+            if type(parent) is Known and (
+                member := self.catalogue.get(parent.path).members.get("@@iterator")
+            ):
+                listed = self.materialize(self.catalogue.get(member.result[1:]).result, start)
+                return join(atom.contents(), self.iterated(listed, index, start, end))
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
             self.use(iterator, Flow.CALLBACK, start, end)

@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     PREFIXED,
     SELECTED,
     SELECTED_PROTOTYPE,
+    UNDEFINED,
     V_STRING,
     Host,
     Known,
@@ -236,12 +237,12 @@ class Writes(Sinks):
         elif name.startswith("on"):
             self.use(value, Flow.CALLBACK, start, end)
             self.call_handler(value, start, this)
-        elif self.catalogue.is_standard(atom.path, name):
-            self.put(
-                self.patches, f"{atom.path}.{name}", value
-            )  # read back wherever the payload reads the member
-        elif member is None and atom.path != "globalThis":
-            self.put(self.patches, f"{atom.path}.{name}", value)  # a property of the payload's own
+        elif (
+            self.catalogue.is_standard(atom.path, name)
+            or atom.path != "globalThis"
+            or (member is not None and not member.result.startswith("@"))
+        ):
+            self.put(self.patches, f"{atom.path}.{name}", value)  # read back wherever the payload reads it
         if member is not None and member.result == "text":
             texts = self.strings(value, start, end)
             self.put(self.patches, f"{atom.path}.{name}", texts)
@@ -310,9 +311,10 @@ class Writes(Sinks):
         for atom in target:
             if type(atom) is Known and atom.path.endswith("prototype"):
                 self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
-            if type(atom) is Known and atom.path == "globalThis" and callables:
-                for name in resolved.names:
-                    self.set(of(atom), name, self.call(callables, of(atom), (), start, end), start, end)
+            if type(atom) is Known and atom.path == "globalThis":
+                given = join(value, self.call(callables, of(atom), (), start, end))
+                for name in resolved.names if given - {UNDEFINED} else ():
+                    self.set(of(atom), name, given, start, end)
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 if type(atom) is Known and atom.path != "globalThis":

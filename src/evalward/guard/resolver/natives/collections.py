@@ -164,6 +164,35 @@ def _iterator_callback(result: Value | None) -> Transfer:
     return transfer
 
 
+def _members(run: Calls, call: Call) -> Value:
+    """Return what a set and the set-like object beside it hold; what is no set is asked for its keys."""
+    own = contents(run, call.this)
+    given = call.arg(0)
+    held = frozenset(a for a in given if isinstance(a, HeapObject) and a.kind in {"set", "map"})
+    result = join(own, join(contents(run, held), keys(run, held)))
+    for name, args in (("has", (own,)), ("keys", ())):
+        for atom in given - held:
+            made = run.call(
+                run.get(of(atom), name, call.start, call.end), of(atom), args, call.start, call.end
+            )
+            if name == "keys":
+                step = run.call(run.get(made, "next", call.start, call.end), made, (), call.start, call.end)
+                result = join(result, run.get(step, "value", call.start, call.end))
+    return result
+
+
+def _compare_sets(run: Calls, call: Call) -> Value:
+    _members(run, call)
+    return V_BOOLEAN
+
+
+def _combine_sets(run: Calls, call: Call) -> Value:
+    """``union`` and its kin (ECMA-262 §24.2.4): a new set of what both hold."""
+    made = run.allocate("set", call.start, call.path)
+    run.put_element(made, _members(run, call))
+    return of(made)
+
+
 def _to_array(run: Calls, call: Call) -> Value:
     made = run.allocate("array", call.start, "toArray")
     run.inexact(made)
@@ -196,6 +225,11 @@ TRANSFER: dict[str, Transfer] = {
     "Set.prototype.entries": _entries,
     "Set.prototype.keys": lambda run, call: _listed(run, call, contents(run, call.this)),
     "Set.prototype.values": lambda run, call: _listed(run, call, contents(run, call.this)),
+    **{
+        f"Set.prototype.{name}": _combine_sets
+        for name in ("union", "intersection", "difference", "symmetricDifference")
+    },
+    **{f"Set.prototype.{name}": _compare_sets for name in ("isSubsetOf", "isSupersetOf", "isDisjointFrom")},
     "Set.prototype.has": lambda _run, _call: V_BOOLEAN,
     "Set.prototype.delete": lambda _run, _call: V_BOOLEAN,
     "Set.prototype.clear": lambda _run, _call: V_UNDEFINED,

@@ -150,6 +150,19 @@ def _for_each_token(run: Calls, call: Call) -> Value:
     return V_UNDEFINED
 
 
+def _trusted_types_policy(run: Calls, call: Call) -> Value:
+    """``trustedTypes.createPolicy``: the policy's methods give what the functions of its rules give."""
+    del run
+    return call.arg(1)
+
+
+def _for_each_pair(run: Calls, call: Call) -> Value:
+    """``URLSearchParams.forEach``: the callback is given two texts."""
+    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(0), call.arg(1), (of(TEXT), of(TEXT), call.this), call.start, call.end)
+    return V_UNDEFINED
+
+
 def _insert_html(run: Calls, call: Call) -> Value:
     run.sink("html", call.arg(1), call.start, call.end)
     return V_UNDEFINED
@@ -285,6 +298,8 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.SharedWorker": _perhaps_worker,
     "TextHolder.prototype.open": _read_document,
     "DOMTokenList.forEach": _for_each_token,
+    "URLSearchParams.prototype.forEach": _for_each_pair,
+    "trustedTypes.createPolicy": _trusted_types_policy,
     "URL.parse": _url,
     "document.createElement": _create_element,
     "document.createElementNS": _create_element,

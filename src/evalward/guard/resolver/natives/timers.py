@@ -26,13 +26,19 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 
+_MAX_PROXIES = 8
+
+
 def _timer(run: Calls, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
         textual = textual or (isinstance(atom, HeapObject) and _is_turned_into_text(atom, run))
-        if type(atom) is Known:  # an object: an anchor is its address
-            textual = atom.path in {"Element", "document", "location", "DOMTokenList"}
+        if (
+            type(atom) is Known
+        ):  # an object: an anchor is its address, others may have a `toString` of the payload
+            entry = run.catalogue.entries.get(atom.path)
+            textual = entry is not None and not entry.callable and not atom.path.endswith(".prototype")
         textual = textual or atom is HELD
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
         if textual or (run.strict and unresolved):
@@ -45,14 +51,15 @@ def _timer(run: Calls, call: Call) -> Value:
 
 def _is_turned_into_text(target: HeapObject, run: Calls) -> bool:
     """Whether an object is not a function; a proxy is one when its target is."""
-    if target.kind == "proxy":
+    for _ in range(_MAX_PROXIES):
+        if target.kind != "proxy":
+            return not target.callable and target.kind not in {"resolver", "rejecter"}
         target.readers[run.reader] = None
-        inner = target.properties.get("@@target", BOTTOM)
-        return bool(inner) and all(
-            isinstance(atom, HeapObject) and not atom.callable and atom.kind in {"array", "object"}
-            for atom in inner
-        )
-    return not target.callable and target.kind not in {"resolver", "rejecter"}
+        inner = [a for a in target.properties.get("@@target", BOTTOM) if isinstance(a, HeapObject)]
+        if len(inner) != 1:
+            return False
+        target = inner[0]
+    return True
 
 
 def _frame(run: Calls, call: Call) -> Value:

@@ -15,6 +15,7 @@ from evalward.guard.resolver.values import (
     V_DATA,
     V_U1,
     V_UNDEFINED,
+    Known,
     Value,
     join,
     of,
@@ -34,6 +35,9 @@ class FlowOperations(Makers):
             for atom in right:
                 if isinstance(atom, HeapObject):
                     method = join(method, self.own_or_payload(atom, "@@hasInstance"))
+                elif type(atom) is Known:
+                    self.patches.readers[self.reader] = None
+                    method = join(method, self.patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
             if method:
                 self.use(method, Flow.CALLBACK, instruction[5], instruction[6])
                 self.call(method, right, (left,), instruction[5], instruction[6])
