@@ -90,10 +90,15 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self.drain()
-        for unit in self.lowered.units:
-            if not unit.ran and unit.function is not None:
-                self.escape_object(unit.function)
-                self.drain()
+        waiting = self.lowered.units
+        while waiting:
+            # The last one first: it calls those before it, which then are called by nobody else.
+            functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
+            if not functions:
+                break
+            self.escape_object(functions[-1])
+            self.drain()
+            waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         self._revive()
         if not self.guarded:
             for start, end in self.polluted:

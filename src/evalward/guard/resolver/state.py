@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     MAX_OBJECTS,
     U1,
+    V_UNDEFINED,
     Known,
     Unknown,
     Value,
@@ -295,6 +296,14 @@ class State:
             target.holds(target.items[index], new)
             target.items[index] = new
             self.changed(target)
+
+    def expect_proxies(self) -> None:
+        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
+        self.put(self.patches, "@@proxies", V_UNDEFINED)
+
+    def expect_removals(self) -> None:
+        """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
+        self.put(self.patches, "@@removed", V_UNDEFINED)
 
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.catalogued import (
+    PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
@@ -44,11 +45,49 @@ if TYPE_CHECKING:
 
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
+_WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
+_UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
 _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
 class UnknownKeys(Properties):
     """Reads by keys that are not written down."""
+
+    def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
+        """Return a read by the key in a register."""
+        if key in self.lowered.listed and self._is_listed(key):
+            return self._get_listed(owner, key, start, end)
+        return self.get_computed(owner, self.values[key], start, end, closed=key in self.lowered.closed)
+
+    def _is_listed(self, key: int) -> bool:
+        """Whether a key certainly comes from a list of what is read by it: no proxy, nobody replaced the lister."""
+        self.patches.readers[self.reader] = None
+        self.global_object.readers[self.reader] = None
+        doubts = self.patches.properties
+        if "@@proxies" in doubts:
+            return False
+        if not self.lowered.listed[key]:
+            return True
+        return not (
+            "Object" in self.bindings or "Object" in self.global_object.properties or "Object.keys" in doubts
+        )
+
+    def _get_listed(self, owner: Value, key: int, start: int, end: int) -> Value:
+        """Return a read by an enumerable key of the very object: what it inherits from the language has none."""
+        result: Value = BOTTOM
+        others: set[Atom] = set()
+        for atom in owner:
+            if isinstance(atom, HeapObject):
+                result = join(result, self._get_elsewhere(atom, start, end, listed=True))
+            elif atom in _UNNAMED:
+                result |= of(DATA if atom is DATA else U1)
+            else:
+                others.add(atom)
+        if others:
+            result = join(
+                result, self.get_computed(frozenset(others), self.values[key], start, end, closed=True)
+            )
+        return result
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -89,7 +128,7 @@ class UnknownKeys(Properties):
                     result = join(result, self._get_decoded(atom, start, end))
         return result
 
-    def _get_elsewhere(self, atom: Atom, start: int, end: int) -> Value:
+    def _get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
             return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
@@ -103,7 +142,8 @@ class UnknownKeys(Properties):
                 result = join(result, self.call(getter, of(atom), (), start, end))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
-                    result = join(result, self.get_unknown(parent, start, end))
+                    if not (listed and type(parent) is Known and parent.path in _WITHOUT_NAMES):
+                        result = join(result, self.get_unknown(parent, start, end))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)

@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     SELECTED,
     SELECTED_PROTOTYPE,
     V_STRING,
+    V_UNDEFINED,
     Host,
     Known,
     Primitive,
@@ -310,12 +311,15 @@ class Writes(Sinks):
         for atom in target:
             if type(atom) is Known and atom.path.endswith("prototype"):
                 self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
-            if type(atom) is Known and atom.path == "globalThis" and callables:
-                for name in resolved.names:
-                    self.set(of(atom), name, self.call(callables, of(atom), (), start, end), start, end)
+            if type(atom) is Known and atom.path == "globalThis":
+                given = join(value, self.call(callables, of(atom), (), start, end))
+                for name in resolved.names if given != V_UNDEFINED else ():
+                    self.set(of(atom), name, given, start, end)
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 if type(atom) is Known and atom.path != "globalThis":
+                    if resolved.unknown or resolved.numeric:
+                        self.expect_removals()
                     given = join(value, self.call(callables, of(atom), (), start, end))
                     for name in resolved.names:
                         self.put(self.patches, f"{atom.path}.{name}", given)

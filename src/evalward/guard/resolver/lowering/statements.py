@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
+from evalward.guard.resolver.lowering.enumeration import Listing, certain_keys, listed_by_keys, subject_of
 from evalward.guard.resolver.lowering.functions import Functions
 from evalward.guard.resolver.scope import Scope
 from evalward.guard.resolver.values import UNDEFINED, of
@@ -52,6 +53,7 @@ class Statements(Functions):
             self.lowered.global_registers[name] = self.register()
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
+        self.lowered.listed = certain_keys(self.lowered, self.listings)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
             self.lowered.global_registers |= top.names
@@ -205,7 +207,16 @@ class Statements(Functions):
                 element = self.emit(Op.AWAIT, right, element)
         is_using = any(child.type == "using" for child in node.children)
         yield self.bind(left, element, left, "const" if is_using else kind.type if kind is not None else "")
+        by_keys = operator.type != "in"
+        subject_name = (listed_by_keys if by_keys else subject_of)(right, self.source)
+        listing: Listing | None = None
+        if subject_name and left.type == "identifier":
+            listing = self.list_keys(subject_name, key=self.name(left), lister=by_keys)
+            self.listing.append(listing)
         yield self.lower(body)
+        if listing is not None:
+            self.listing.remove(listing)
+            listing.last = len(self.unit.code)
         if is_using:
             self._dispose(left, element)
         self.scope = outer

@@ -1,0 +1,160 @@
+"""Keys that a payload lists of the very object that it then reads by them: ``for (k in o) … o[k]`` (guard.md §2).
+
+Such a key names an enumerable property, and no function has an enumerable ``constructor`` but one that the payload
+put there. That holds only where neither name can have changed in between, so what may change it is looked for in the
+whole payload once all of it has been lowered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.ir import Op
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from evalward.guard.resolver.ir import Lowered, Unit
+    from evalward.guard.resolver.scope import Reference
+
+_CALLBACKS = {
+    "forEach": 0,
+    "map": 0,
+    "filter": 0,
+    "some": 0,
+    "every": 0,
+    "find": 0,
+    "flatMap": 0,
+    "reduce": 1,
+}
+_SAME_KEYS = frozenset({"sort", "filter", "reverse", "slice"})  # give some of the keys, in some order
+_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
+
+
+@dataclass(slots=True, eq=False)
+class Listing:
+    """A stretch of code in which ``key`` holds one of the keys of what ``subject`` holds.
+
+    ``first`` and ``last`` are the stretch in the code of ``around``: a loop's body, or the call that a callback is
+    given to. ``unit`` is the code that reads: the same for a loop, the callback's for a callback, of which ``key`` is
+    parameter number ``index``. ``lister`` is what must be the real ``Object`` when ``Object.keys`` gives the keys.
+    """
+
+    subject: Reference
+    around: Unit
+    unit: Unit
+    key: Reference | None = None
+    lister: Reference | None = None
+    index: int = -1
+    first: int = 0
+    last: int = 0
+    reads: list[tuple[int, Reference, Reference]] = field(default_factory=list)
+
+
+def subject_of(node: Node, source: bytes) -> str:
+    """Return the name that is listed: of ``o`` itself, or of ``o || (o = {})``; empty for anything else."""
+    while node.type == "parenthesized_expression" and node.named_child_count == 1:
+        node = node.named_children[0]
+    if node.type == "binary_expression":
+        left, operator = node.child_by_field_name("left"), node.child_by_field_name("operator")
+        if left is None or operator is None or operator.type != "||":
+            return ""
+        node = left
+    return _text(node, source) if node.type == "identifier" else ""
+
+
+def _text(node: Node, source: bytes) -> str:
+    return source[node.start_byte : node.end_byte].decode()
+
+
+def _member(node: Node, source: bytes) -> tuple[Node, str, list[Node]] | None:
+    """Return the object, the method's name and the arguments of ``o.m(…)``."""
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if function is None or arguments is None or function.type != "member_expression":
+        return None
+    owner, name = function.child_by_field_name("object"), function.child_by_field_name("property")
+    if owner is None or name is None:
+        return None
+    return owner, _text(name, source), arguments.named_children
+
+
+def listed_by_keys(node: Node, source: bytes) -> str:
+    """Return ``o`` of ``Object.keys(o)``, also where the list is then sorted, filtered or cut; else nothing."""
+    while node.type == "call_expression":
+        called = _member(node, source)
+        if called is None:
+            break
+        node, name, given = called
+        if node.type == "identifier" and name == "keys" and _text(node, source) == "Object":
+            return _text(given[0], source) if [each.type for each in given] == ["identifier"] else ""
+        if name not in _SAME_KEYS:
+            break
+    return ""
+
+
+def callback_of(node: Node, source: bytes) -> tuple[str, Node, int] | None:
+    """Return what ``Object.keys(o).map(k => …)`` lists, the callback, and which of its parameters is the key."""
+    called = _member(node, source)
+    if called is None or called[1] not in _CALLBACKS or not called[2]:
+        return None
+    owner, name, (callback, *_) = called
+    if owner.type != "call_expression" or callback.type not in _FUNCTIONS:
+        return None
+    if callback.child_by_field_name("name") is not None:
+        return None
+    if any(child.type in {"async", "*"} for child in callback.children):
+        return None
+    subject = listed_by_keys(owner, source)
+    return (subject, callback, _CALLBACKS[name]) if subject else None
+
+
+def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
+    """Return the registers of keys that certainly name an enumerable property of what is read by them.
+
+    Each says whether that rests on ``Object.keys`` being the real one.
+    """
+    if not listings:
+        return {}
+    stores: dict[int, list[tuple[Unit, int]]] = {}
+    aliased: set[int] = set()
+    for unit in lowered.units:
+        if unit.uses_arguments:
+            aliased.update(unit.parameters)  # `arguments[0] = …` writes them
+        for index, instruction in enumerate(unit.code):
+            if instruction[0] is Op.STORE:
+                stores.setdefault(instruction[2].register, []).append((unit, index))
+
+    def stays(reference: Reference, listing: Listing) -> bool:
+        """Whether nothing writes a name while a stretch runs: only the code around it does, before or after."""
+        written = stores.get(reference.register, [])
+        return (
+            reference.register >= 0
+            and not reference.is_global
+            and reference.register not in aliased
+            and (not written or reference.owner is listing.around)
+            and all(
+                unit is listing.around and not listing.first <= index < listing.last
+                for unit, index in written
+            )
+        )
+
+    found: dict[int, bool] = {}
+    for listing in listings:
+        lister = listing.lister
+        if not stays(listing.subject, listing) or (lister is not None and lister.register >= 0):
+            continue
+        if listing.key is not None:
+            if not stays(listing.key, listing) or listing.key.owner is not listing.unit:
+                continue
+            key = listing.key.register
+        else:
+            key = (
+                listing.unit.parameters[listing.index] if listing.index < len(listing.unit.parameters) else -1
+            )
+            if key < 0 or key in aliased or key in stores:
+                continue
+        for register, subject, name in listing.reads:
+            if subject.register == listing.subject.register and name.register == key:
+                found[register] = lister is not None
+    return found
