@@ -305,6 +305,10 @@ class State:
         """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
         self.put(self.patches, "@@removed", V_UNDEFINED)
 
+    def expect_calls(self) -> None:
+        """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
+        self.put(self.patches, "@@calls", V_UNDEFINED)
+
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""
         before = len(target.uncertain)

@@ -46,6 +46,11 @@ if TYPE_CHECKING:
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
 _WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
+_SYMBOLS = (
+    "asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace "
+    "search species split toPrimitive toStringTag unscopables"
+)
+_WELL_KNOWN = frozenset(f"@@{name}" for name in _SYMBOLS.split())
 _UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
 _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
@@ -181,7 +186,7 @@ class UnknownKeys(Properties):
             self.spend(len(atom.properties) >> 3)
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START or name.startswith("@@ "):
+                if name[:1] in _NUMERIC_START or name.startswith("@@ ") or name in _WELL_KNOWN:
                     result = join(result, value)
             for parent in atom.prototype:
                 if type(parent) is Known:

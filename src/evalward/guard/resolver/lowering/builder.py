@@ -143,7 +143,7 @@ class Builder:
 
     def list_keys(self, subject: str, *, key: str = "", lister: bool = False, index: int = -1) -> Listing:
         """Return a new stretch of code in which a name holds a key of what another name holds."""
-        made = Listing(self.reference(subject), self.unit, self.unit)
+        made = Listing(self.reference(subject) if subject else None, self.unit, self.unit)
         made.key = self.reference(key) if key else None
         made.lister = self.reference("Object") if lister else None
         made.index, made.first = index, len(self.unit.code)

@@ -41,10 +41,11 @@ class Listing:
     parameter number ``index``. ``lister`` is what must be the real ``Object`` when ``Object.keys`` gives the keys.
     """
 
-    subject: Reference
+    subject: Reference | None
     around: Unit
     unit: Unit
     key: Reference | None = None
+    element: int = -1  # the register that a loop's key takes its value from
     lister: Reference | None = None
     index: int = -1
     first: int = 0
@@ -109,6 +110,16 @@ def callback_of(node: Node, source: bytes) -> tuple[str, Node, int] | None:
     return (subject, callback, _CALLBACKS[name]) if subject else None
 
 
+def _read_directly(listing: Listing, key: int) -> None:
+    """Let a loop's body read the key that this loop gives, not what another loop over the same variable does."""
+    direct = {register for register, _, name in listing.reads if name.register == key}
+    code = listing.unit.code
+    for index in range(listing.first, listing.last):
+        _, register, _, _, _, start, end = code[index]
+        if register in direct:
+            code[index] = (Op.JOIN, register, (listing.element,), None, None, start, end)
+
+
 def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
     """Return the registers of keys that certainly name an enumerable property of what is read by them.
 
@@ -141,20 +152,21 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
 
     found: dict[int, bool] = {}
     for listing in listings:
-        lister = listing.lister
-        if not stays(listing.subject, listing) or (lister is not None and lister.register >= 0):
+        if not listing.reads:
             continue
+        lister, subject, unit = listing.lister, listing.subject, listing.unit
         if listing.key is not None:
-            if not stays(listing.key, listing) or listing.key.owner is not listing.unit:
+            if not stays(listing.key, listing) or listing.key.owner is not unit:
                 continue
             key = listing.key.register
+            _read_directly(listing, key)
         else:
-            key = (
-                listing.unit.parameters[listing.index] if listing.index < len(listing.unit.parameters) else -1
-            )
+            key = unit.parameters[listing.index] if listing.index < len(unit.parameters) else -1
             if key < 0 or key in aliased or key in stores:
                 continue
-        for register, subject, name in listing.reads:
-            if subject.register == listing.subject.register and name.register == key:
+        if subject is None or not stays(subject, listing) or (lister is not None and lister.register >= 0):
+            continue
+        for register, read, name in listing.reads:
+            if read.register == subject.register and name.register == key:
                 found[register] = lister is not None
     return found

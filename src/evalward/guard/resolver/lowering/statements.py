@@ -210,8 +210,9 @@ class Statements(Functions):
         by_keys = operator.type != "in"
         subject_name = (listed_by_keys if by_keys else subject_of)(right, self.source)
         listing: Listing | None = None
-        if subject_name and left.type == "identifier":
+        if left.type == "identifier":
             listing = self.list_keys(subject_name, key=self.name(left), lister=by_keys)
+            listing.element = element
             self.listing.append(listing)
         yield self.lower(body)
         if listing is not None:
