@@ -309,6 +309,10 @@ class State:
         """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
         self.put(self.patches, "@@calls", V_UNDEFINED)
 
+    def expect_deletions(self) -> None:
+        """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
+        self.put(self.patches, "@@deleted", V_UNDEFINED)
+
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""
         before = len(target.uncertain)

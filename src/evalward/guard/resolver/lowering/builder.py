@@ -141,11 +141,11 @@ class Builder:
         self.lowered.references.append(use)
         return use
 
-    def list_keys(self, subject: str, *, key: str = "", lister: bool = False, index: int = -1) -> Listing:
+    def list_keys(self, subject: str, *, key: str = "", lister: str = "", index: int = -1) -> Listing:
         """Return a new stretch of code in which a name holds a key of what another name holds."""
         made = Listing(self.reference(subject) if subject else None, self.unit, self.unit)
         made.key = self.reference(key) if key else None
-        made.lister = self.reference("Object") if lister else None
+        made.lister = self.reference(lister) if lister else None
         made.index, made.first = index, len(self.unit.code)
         self.listings.append(made)
         return made

@@ -128,9 +128,9 @@ class CallLowering(Builder):
             if self._is_closed(index):
                 self.lowered.closed.add(key)
             if subject is not None:
+                name_use = self.lowered.references[-1]
                 for listing in self.listing:
-                    if listing.unit is self.unit:
-                        listing.reads.append((key, subject, self.lowered.references[-1]))
+                    listing.reads.append((key, subject, name_use, self.unit))
             return register, key
         name = node.child_by_field_name("property")
         assert name is not None  # noqa: S101 - the grammar requires it
@@ -189,7 +189,7 @@ class CallLowering(Builder):
             called_back = callback_of(node, self.source)
             if called_back is not None:
                 subject, callback, position = called_back
-                listing = self.list_keys(subject, lister=True, index=position)
+                listing = self.list_keys(subject, lister="Object", index=position)
                 self.callbacks[callback.start_byte] = listing
             target, key = yield from self.member(function)
             registers = yield from self.arguments(arguments)

@@ -38,7 +38,8 @@ class Listing:
 
     ``first`` and ``last`` are the stretch in the code of ``around``: a loop's body, or the call that a callback is
     given to. ``unit`` is the code that reads: the same for a loop, the callback's for a callback, of which ``key`` is
-    parameter number ``index``. ``lister`` is what must be the real ``Object`` when ``Object.keys`` gives the keys.
+    parameter number ``index``. ``lister`` is what must be the real ``Object`` when ``Object.keys`` gives the keys, or
+    a variable that must hold such a function. ``fresh`` says that each round has a key of its own.
     """
 
     subject: Reference | None
@@ -47,10 +48,15 @@ class Listing:
     key: Reference | None = None
     element: int = -1  # the register that a loop's key takes its value from
     lister: Reference | None = None
+    fresh: bool = False
     index: int = -1
     first: int = 0
     last: int = 0
-    reads: list[tuple[int, Reference, Reference]] = field(default_factory=list)
+    reads: list[tuple[int, Reference, Reference, Unit]] = field(default_factory=list)
+
+
+BY_LOOP = -2
+BY_OBJECT_KEYS = -1
 
 
 def subject_of(node: Node, source: bytes) -> str:
@@ -110,9 +116,20 @@ def callback_of(node: Node, source: bytes) -> tuple[str, Node, int] | None:
     return (subject, callback, _CALLBACKS[name]) if subject else None
 
 
+def lister_of(node: Node, source: bytes) -> tuple[str, str]:
+    """Return the function and what it lists, of ``f(o)``: the former may be an alias of ``Object.keys``."""
+    function, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    if node.type != "call_expression" or function is None or arguments is None:
+        return "", ""
+    given = arguments.named_children
+    if function.type != "identifier" or [each.type for each in given] != ["identifier"]:
+        return "", ""
+    return _text(function, source), _text(given[0], source)
+
+
 def _read_directly(listing: Listing, key: int) -> None:
     """Let a loop's body read the key that this loop gives, not what another loop over the same variable does."""
-    direct = {register for register, _, name in listing.reads if name.register == key}
+    direct = {register for register, _, name, _ in listing.reads if name.register == key}
     code = listing.unit.code
     for index in range(listing.first, listing.last):
         _, register, _, _, _, start, end = code[index]
@@ -120,10 +137,10 @@ def _read_directly(listing: Listing, key: int) -> None:
             code[index] = (Op.JOIN, register, (listing.element,), None, None, start, end)
 
 
-def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
-    """Return the registers of keys that certainly name an enumerable property of what is read by them.
+def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, int]:
+    """Return the registers of keys that certainly name an own or enumerable property of what is read by them.
 
-    Each says whether that rests on ``Object.keys`` being the real one.
+    Each stands with what it rests on: ``BY_LOOP``, ``BY_OBJECT_KEYS``, or the variable that holds the lister.
     """
     if not listings:
         return {}
@@ -150,7 +167,7 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
             )
         )
 
-    found: dict[int, bool] = {}
+    found: dict[int, int] = {}
     for listing in listings:
         if not listing.reads:
             continue
@@ -160,13 +177,22 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, bool]:
                 continue
             key = listing.key.register
             _read_directly(listing, key)
+            fresh = listing.fresh and len(stores.get(key, ())) == 1
         else:
             key = unit.parameters[listing.index] if listing.index < len(unit.parameters) else -1
             if key < 0 or key in aliased or key in stores:
                 continue
-        if subject is None or not stays(subject, listing) or (lister is not None and lister.register >= 0):
+            fresh = True
+        if subject is None or not stays(subject, listing):
             continue
-        for register, read, name in listing.reads:
-            if read.register == subject.register and name.register == key:
-                found[register] = lister is not None
+        rests_on = (
+            BY_LOOP if lister is None else lister.register if lister.name != "Object" else BY_OBJECT_KEYS
+        )
+        if lister is not None and (lister.register < 0) != (rests_on == BY_OBJECT_KEYS):
+            continue
+        for register, read, name, reader in listing.reads:
+            # What a function further in reads, it may read at any time.
+            lasts = reader is unit or (fresh and subject.register not in stores)
+            if lasts and read.register == subject.register and name.register == key:
+                found[register] = rests_on
     return found

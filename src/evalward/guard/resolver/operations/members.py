@@ -80,9 +80,15 @@ class Members(DecodedCalls):
 
     def op_delete(self, instruction: Instruction) -> Value:
         owner, key = self.values[instruction[2]], instruction[3]
-        names = (
-            (key,) if type(key) is str else self.key(self.values[key], instruction[5], instruction[6]).names
-        )
+        if type(key) is str:
+            names: tuple[str, ...] = (key,)
+        else:
+            resolved = self.key(self.values[key], instruction[5], instruction[6])
+            names = resolved.names
+            if resolved.unknown or resolved.elsewhere:
+                self.expect_deletions()
+        if "constructor" in names:
+            self.expect_deletions()
         for atom in owner:
             if isinstance(atom, HeapObject):
                 self.doubt(atom, names)
