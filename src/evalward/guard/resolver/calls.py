@@ -356,6 +356,8 @@ class Calls(Iteration):
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
         self.guarded = self.guarded or atom.path in _KEY_CHECKS
+        if atom.path == "Reflect.deleteProperty":
+            self.expect_deletions()
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:

@@ -31,6 +31,7 @@ from evalward.guard.resolver.values import (
     UNDEFINED,
     V_NUMBER,
     V_STRING,
+    W0,
     Atom,
     Host,
     Known,
@@ -182,10 +183,21 @@ class Coercion(HeldTexts):
             method = self.own_or_payload(target, name)
             if not method:
                 continue
+            if W0 in method:
+                # Given no text but the hint, a function constructor builds nothing that does anything.
+                method -= {W0}
+                self.leak(of(target), Flow.ARGUMENT, start, end)
+                result = join(result, of(ANY_STRING, ANY_NUMBER))
             made = self.call(method, of(target), (of(hint),), start, end)
             primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
             result = join(result, primitives)
-            if made and primitives == made and not target.escaped and not self._is_uncertain(target, name):
+            if (
+                made
+                and primitives == made
+                and result == made
+                and not target.escaped
+                and not self._is_uncertain(target, name)
+            ):
                 return result
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
             method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over

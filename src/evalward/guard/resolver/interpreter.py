@@ -22,6 +22,7 @@ from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.flow import FlowOperations
 from evalward.guard.resolver.values import (
+    U2,
     V_GLOBAL,
     V_U1,
     V_UNDEFINED,
@@ -90,10 +91,16 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self.drain()
-        for unit in self.lowered.units:
-            if not unit.ran and unit.function is not None:
-                self.escape_object(unit.function)
-                self.drain()
+        waiting = self.lowered.units
+        while waiting:
+            # The last one first: it calls those before it, which then are called by nobody else.
+            functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
+            if not functions:
+                break
+            self.escape_object(functions[-1])
+            self.uncalled.add(functions[-1])
+            self.drain()
+            waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         self._revive()
         if not self.guarded:
             for start, end in self.polluted:
@@ -221,7 +228,9 @@ class Interpreter(FlowOperations):
             self.resume(target, V_U1)
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
-            self.enter(target, V_U1, [V_U1] * len(unit.parameters), V_U1)
+            # Who would call what nobody calls, calls it as a method of the payload's own object.
+            this = of(U2) if target in self.uncalled else V_U1
+            self.enter(target, this, [V_U1] * len(unit.parameters), V_U1)
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 

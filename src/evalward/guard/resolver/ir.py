@@ -175,6 +175,7 @@ class Lowered:
         "counted",
         "counters",
         "global_registers",
+        "listed",
         "references",
         "registers",
         "supers",
@@ -188,6 +189,8 @@ class Lowered:
             int, Unit
         ] = {}  # registers that hold `super`, and the unit whose `this` goes with it
         self.closed: set[int] = set()  # keys that are written out: nothing can change them
+        # Keys that name a property of what is read by them, and what that rests on (`lowering.enumeration`).
+        self.listed: dict[int, int] = {}
         self.constants: dict[int, Any] = {}
         self.counted: list[Reference] = []  # the variables that `++` and `--` write
         self.counters: set[int] = set()  # and their registers

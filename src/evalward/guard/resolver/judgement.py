@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     HIDDEN,
+    NAMESPACES,
     U0,
     U1,
     W0,
@@ -70,10 +71,14 @@ class Judgement(State):
             if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
                 continue
             if type(atom) is Known:
+                if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
+                    self.expect_removals()
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
                     self.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                elif atom.path == "Proxy":
+                    self.expect_proxies()
                 elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
                     self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):

@@ -12,8 +12,10 @@ from evalward.guard.resolver.values import (
     ANY_BIGINT,
     BOTTOM,
     FALSE,
+    NULL,
     STRING_UNKNOWNS,
     TRUE,
+    UNDEFINED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
+_NOTHING: Value = of(UNDEFINED, NULL)  # compared with which, nothing is converted
 _MAX_PAIRS = 64
 _EXACT_BITS = 53
 _WORD = 0xFFFFFFFF
@@ -120,7 +123,8 @@ class Operators(Coercion):
             case "??":
                 return join(left, right)
             case _ if operator in _COMPARISONS:
-                if operator not in {"===", "!==", "in", "instanceof"}:
+                nothing = operator in {"==", "!="} and (left <= _NOTHING or right <= _NOTHING)
+                if operator not in {"===", "!==", "in", "instanceof"} and not nothing:
                     objects = [a for a in left | right if isinstance(a, HeapObject)]
                     if objects:
                         self._primitives(frozenset(objects), start, end)

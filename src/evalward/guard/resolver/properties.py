@@ -236,6 +236,9 @@ class Properties(Catalogued):
         """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
         if name.startswith("@@#"):
             return True
+        if name in _CALLS and target.callable:
+            self.patches.readers[self.reader] = None
+            return "@@calls" not in self.patches.properties
         contained = target.kind not in {"object", "function", "class", "proxy"}
         return contained and bool(self.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end))
 

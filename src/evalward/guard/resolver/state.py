@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     MAX_OBJECTS,
     U1,
+    V_UNDEFINED,
     Known,
     Unknown,
     Value,
@@ -105,6 +106,7 @@ class State:
         self.thrown = self._extra_register()
         self.given = self._extra_register()  # texts that objects of the host were given
         self.pending_escapes: list[HeapObject] = []
+        self.uncalled: set[HeapObject] = set()  # functions that nothing calls or hands on
         self.bindings: Mapping[str, Value] = {}
         self.parameter: Value | None = None  # what the sink calls the payload's value with
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
@@ -231,7 +233,8 @@ class State:
 
     def escape_object(self, target: HeapObject) -> None:
         """Note that unmodelled code may read, write and call the object."""
-        if not target.escaped:
+        if not target.escaped or target in self.uncalled:
+            self.uncalled.discard(target)
             target.escaped = True
             self.changed(target)
 
@@ -295,6 +298,22 @@ class State:
             target.holds(target.items[index], new)
             target.items[index] = new
             self.changed(target)
+
+    def expect_proxies(self) -> None:
+        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
+        self.put(self.patches, "@@proxies", V_UNDEFINED)
+
+    def expect_removals(self) -> None:
+        """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
+        self.put(self.patches, "@@removed", V_UNDEFINED)
+
+    def expect_calls(self) -> None:
+        """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
+        self.put(self.patches, "@@calls", V_UNDEFINED)
+
+    def expect_deletions(self) -> None:
+        """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
+        self.put(self.patches, "@@deleted", V_UNDEFINED)
 
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""

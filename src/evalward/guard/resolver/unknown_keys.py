@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.catalogued import (
+    PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.literals import is_index
+from evalward.guard.resolver.lowering.enumeration import BY_LOOP, BY_OBJECT_KEYS
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.texts import character_of
 from evalward.guard.resolver.values import (
@@ -44,11 +46,66 @@ if TYPE_CHECKING:
 
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
+_WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
+_SYMBOLS = (
+    "asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace "
+    "search species split toPrimitive toStringTag unscopables"
+)
+_WELL_KNOWN = frozenset(f"@@{name}" for name in _SYMBOLS.split())
+_OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
+_UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
 _NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
 class UnknownKeys(Properties):
     """Reads by keys that are not written down."""
+
+    def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
+        """Return a read by the key in a register."""
+        if key in self.lowered.listed and self._is_listed(key):
+            return self._get_listed(owner, key, start, end)
+        return self.get_computed(owner, self.values[key], start, end, closed=key in self.lowered.closed)
+
+    def _is_listed(self, key: int) -> bool:
+        """Whether a key certainly comes from a list of what is read by it.
+
+        It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
+        """
+        self.patches.readers[self.reader] = None
+        doubts = self.patches.properties
+        if "@@proxies" in doubts or "@@deleted" in doubts:
+            return False
+        rests_on = self.lowered.listed[key]
+        if rests_on == BY_OBJECT_KEYS:
+            self.global_object.readers[self.reader] = None
+            replaced = "Object" in self.bindings or "Object" in self.global_object.properties
+            return not replaced and "Object.keys" not in doubts
+        return rests_on == BY_LOOP or self._listers(rests_on) <= _OWN_KEYS
+
+    def _listers(self, register: int) -> frozenset[str]:
+        """Return the paths of what a variable holds, an empty one for what is not of the language."""
+        found = self.read(register)
+        return frozenset(atom.path if type(atom) is Known else "" for atom in found)
+
+    def _get_listed(self, owner: Value, key: int, start: int, end: int) -> Value:
+        """Return a read by a key that names a property of the very object, and none that the language gave it."""
+        result: Value = BOTTOM
+        others: set[Atom] = set()
+        rests_on = self.lowered.listed[key]
+        # All own names are those of an unknown object too, which may be `Function.prototype`.
+        enumerable = rests_on < 0 or self._listers(rests_on) == {"Object.keys"}
+        for atom in owner:
+            if isinstance(atom, HeapObject):
+                result = join(result, self._get_elsewhere(atom, start, end, listed=True))
+            elif enumerable and atom in _UNNAMED:
+                result |= of(DATA if atom is DATA else U1)
+            else:
+                others.add(atom)
+        if others:
+            result = join(
+                result, self.get_computed(frozenset(others), self.values[key], start, end, closed=True)
+            )
+        return result
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -89,7 +146,7 @@ class UnknownKeys(Properties):
                     result = join(result, self._get_decoded(atom, start, end))
         return result
 
-    def _get_elsewhere(self, atom: Atom, start: int, end: int) -> Value:
+    def _get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
             return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
@@ -103,7 +160,8 @@ class UnknownKeys(Properties):
                 result = join(result, self.call(getter, of(atom), (), start, end))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
-                    result = join(result, self.get_unknown(parent, start, end))
+                    if not (listed and type(parent) is Known and parent.path in _WITHOUT_NAMES):
+                        result = join(result, self.get_unknown(parent, start, end))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
@@ -141,7 +199,7 @@ class UnknownKeys(Properties):
             self.spend(len(atom.properties) >> 3)
             result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START or name.startswith("@@ "):
+                if name[:1] in _NUMERIC_START or name.startswith("@@ ") or name in _WELL_KNOWN:
                     result = join(result, value)
             for parent in atom.prototype:
                 if type(parent) is Known:
@@ -279,7 +337,11 @@ class UnknownKeys(Properties):
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
         self.use(value, flow, start, end)
-        objects = [atom for atom in value if isinstance(atom, HeapObject) and not atom.escaped]
+        objects = [
+            atom
+            for atom in value
+            if isinstance(atom, HeapObject) and (not atom.escaped or atom in self.uncalled)
+        ]
         if len(objects) > 1:
             objects.sort(key=lambda target: target.serial)
         for target in objects:

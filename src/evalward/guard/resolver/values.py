@@ -22,6 +22,7 @@ from evalward.guard.resolver.spelling import begins_evaluation, begins_name, is_
 if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
 
+NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # whose functions every engine has
 MAX_STRINGS = 24
 MAX_NUMBERS = 24
 MAX_OBJECTS = 48

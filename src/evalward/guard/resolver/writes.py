@@ -33,6 +33,7 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
+_CALLS = frozenset({"call", "apply", "bind"})
 _HIDDEN_TEXTS = frozenset({ACTIVE, DECODED, PREFIXED})
 # What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
 _SHARED_NAMES = frozenset(
@@ -119,6 +120,8 @@ class Writes(Sinks):
                 self.sink(kind, value, start, end, certain=False)
             if name.startswith("on"):
                 self.call_handler(value, start, of(atom))
+            if name in _CALLS:
+                self.expect_calls()
             texts = self.hold((value,))
             if texts:
                 self.put(self.patches, f"unknown.{name}", texts)
@@ -273,6 +276,7 @@ class Writes(Sinks):
             return
         if not numeric:
             self.unresolved(atom, start, end)
+            self.expect_calls()
         if type(atom) is Known:
             self._set_dynamic_on_known(atom, start, end, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)
@@ -318,6 +322,8 @@ class Writes(Sinks):
             if not isinstance(atom, HeapObject):
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 if type(atom) is Known and atom.path != "globalThis":
+                    if resolved.unknown or resolved.numeric:
+                        self.expect_removals()
                     given = join(value, self.call(callables, of(atom), (), start, end))
                     for name in resolved.names:
                         self.put(self.patches, f"{atom.path}.{name}", given)

@@ -10,6 +10,7 @@ from tree_sitter import Language
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Instruction, Lowered, Op, Unit
+from evalward.guard.resolver.lowering.enumeration import Listing
 from evalward.guard.resolver.scope import Reference, Scope
 from evalward.guard.resolver.values import UNDEFINED, Value, of
 
@@ -40,6 +41,9 @@ class Builder:
         self.unit = top
         self.scope = Scope(None, top, is_function=True, is_global=script)
         self.undefined = self.constant(of(UNDEFINED))
+        self.listings: list[Listing] = []
+        self.listing: list[Listing] = []  # those that the current code may be in
+        self.callbacks: dict[int, Listing] = {}  # by where the function begins
         self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
         top.this = self.register()
         top.result = self.register()
@@ -136,6 +140,15 @@ class Builder:
                 unit.uses_arguments = True
         self.lowered.references.append(use)
         return use
+
+    def list_keys(self, subject: str, *, key: str = "", lister: str = "", index: int = -1) -> Listing:
+        """Return a new stretch of code in which a name holds a key of what another name holds."""
+        made = Listing(self.reference(subject) if subject else None, self.unit, self.unit)
+        made.key = self.reference(key) if key else None
+        made.lister = self.reference(lister) if lister else None
+        made.index, made.first = index, len(self.unit.code)
+        self.listings.append(made)
+        return made
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""

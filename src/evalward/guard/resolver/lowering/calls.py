@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.lowering.builder import Builder, Work
+from evalward.guard.resolver.lowering.enumeration import callback_of
 from evalward.guard.resolver.values import (
     V_STRING,
     number,
@@ -121,9 +122,15 @@ class CallLowering(Builder):
         if index is not None:
             if index.type == "string":
                 return register, (yield from self.property_key(index))
+            by_name = self.listing and index.type == target.type == "identifier"
+            subject = self.lowered.references[-1] if by_name else None
             key = yield self.lower(index)
             if self._is_closed(index):
                 self.lowered.closed.add(key)
+            if subject is not None:
+                name_use = self.lowered.references[-1]
+                for listing in self.listing:
+                    listing.reads.append((key, subject, name_use, self.unit))
             return register, key
         name = node.child_by_field_name("property")
         assert name is not None  # noqa: S101 - the grammar requires it
@@ -179,8 +186,15 @@ class CallLowering(Builder):
             registers = yield from self.arguments(arguments)
             return self.emit(Op.SUPER_CALL, node, self.this_unit(), registers)
         if kind in {"member_expression", "subscript_expression"}:
+            called_back = callback_of(node, self.source)
+            if called_back is not None:
+                subject, callback, position = called_back
+                listing = self.list_keys(subject, lister="Object", index=position)
+                self.callbacks[callback.start_byte] = listing
             target, key = yield from self.member(function)
             registers = yield from self.arguments(arguments)
+            if called_back is not None:
+                listing.last = len(self.unit.code)
             return self.awaited(self.emit(Op.CALL_METHOD, node, target, key, registers), target, node)
         callee = yield self.lower(function)
         registers = yield from self.arguments(arguments)

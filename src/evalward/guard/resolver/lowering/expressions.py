@@ -10,6 +10,7 @@ from evalward.guard.resolver.lowering.calls import CallLowering
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
     FALSE,
+    NAMESPACES,
     NULL,
     TRUE,
     V_STRING,
@@ -110,10 +111,10 @@ class Expressions(CallLowering):
 
     def lower_ternary_expression(self, node: Node) -> Work:
         condition, consequence, alternative = self.children(node)
-        yield self.lower(condition)
+        tested = yield self.lower(condition)
         left = yield self.lower(consequence)
         right = yield self.lower(alternative)
-        return self.emit(Op.JOIN, node, (left, right))
+        return self.emit(Op.JOIN, node, (left, right), tested if self._asks_for_builtin(condition) else None)
 
     # Objects and arrays
 
@@ -180,7 +181,14 @@ class Expressions(CallLowering):
             else (yield self.lower(left_node))
         )
         right = yield self.lower(right_node)
+        if operator.type == "||" and self._asks_for_builtin(left_node):
+            return self.emit(Op.JOIN, node, (left, right), left)
         return self.emit(Op.BINARY, node, operator.type, left, right)
+
+    def _asks_for_builtin(self, node: Node) -> bool:
+        """Whether an expression asks for a function of the language, as in ``Object.assign || function …``."""
+        owner = node.child_by_field_name("object") if node.type == "member_expression" else None
+        return owner is not None and owner.type == "identifier" and self.text(owner) in NAMESPACES
 
     def lower_unary_expression(self, node: Node) -> Work:
         operator, argument = node.child_by_field_name("operator"), node.child_by_field_name("argument")

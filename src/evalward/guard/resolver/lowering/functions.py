@@ -86,6 +86,10 @@ class Functions(Patterns):
         parameters = [single] if single is not None else self.children(formal) if formal is not None else []
         saved = self.unit, self.scope
         self.unit = unit
+        listing = self.callbacks.pop(node.start_byte, None)
+        if listing is not None:
+            listing.unit = unit
+            self.listing.append(listing)
         self.scope = Scope(self.scope, unit, is_function=True)
         yield self.bind_parameters(parameters)
         if body is not None and body.type == "statement_block":
@@ -95,6 +99,8 @@ class Functions(Patterns):
             register = yield self.lower(body)
             self.emit(Op.RETURN, body, register)
         self.unit, self.scope = saved
+        if listing is not None:
+            self.listing.remove(listing)
         return self.emit(Op.FUNCTION, node, unit)
 
     def is_strict(self, body: Node) -> bool:

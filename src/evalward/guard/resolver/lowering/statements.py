@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
+from evalward.guard.resolver.lowering.enumeration import (
+    Listing,
+    certain_keys,
+    listed_by_keys,
+    lister_of,
+    subject_of,
+)
 from evalward.guard.resolver.lowering.functions import Functions
 from evalward.guard.resolver.scope import Scope
 from evalward.guard.resolver.values import UNDEFINED, of
@@ -52,6 +59,7 @@ class Statements(Functions):
             self.lowered.global_registers[name] = self.register()
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
+        self.lowered.listed = certain_keys(self.lowered, self.listings)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
             self.lowered.global_registers |= top.names
@@ -205,7 +213,21 @@ class Statements(Functions):
                 element = self.emit(Op.AWAIT, right, element)
         is_using = any(child.type == "using" for child in node.children)
         yield self.bind(left, element, left, "const" if is_using else kind.type if kind is not None else "")
+        listing: Listing | None = None
+        if left.type == "identifier":
+            lister, listed = "", subject_of(right, self.source)
+            if operator.type != "in":
+                lister, listed = "Object", listed_by_keys(right, self.source)
+                if not listed:
+                    lister, listed = lister_of(right, self.source)
+            listing = self.list_keys(listed, key=self.name(left), lister=lister)
+            listing.element = element
+            listing.fresh = kind is not None and kind.type in {"let", "const"}
+            self.listing.append(listing)
         yield self.lower(body)
+        if listing is not None:
+            self.listing.remove(listing)
+            listing.last = len(self.unit.code)
         if is_using:
             self._dispose(left, element)
         self.scope = outer

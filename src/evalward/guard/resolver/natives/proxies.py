@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def _proxy(run: Calls, call: Call) -> Value:
     """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
     made = run.allocate("proxy", call.start)
+    run.expect_proxies()
     target, handler = call.arg(0), call.arg(1)
     run.extend(made)
     run.put(made, "@@target", target)

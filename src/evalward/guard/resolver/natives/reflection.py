@@ -240,6 +240,16 @@ def _lookup(run: Calls, call: Call) -> Value:
     return V_U1
 
 
+def _own_symbols(run: Calls, call: Call) -> Value:
+    if any(isinstance(atom, HeapObject) and atom.kind == "proxy" for atom in call.arg(0)):
+        run.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
+        return V_U1
+    made = run.allocate("array", call.start, "symbols")
+    run.inexact(made)
+    run.put_element(made, of(ANY_SYMBOL))
+    return of(made)
+
+
 TRANSFER: dict[str, Transfer] = {
     "Reflect.get": _get,
     "Reflect.set": _set,
@@ -259,6 +269,7 @@ TRANSFER: dict[str, Transfer] = {
     "Object.defineProperty": _define_property,
     "Object.defineProperties": _define_properties,
     "Object.getOwnPropertyNames": _own_keys,
+    "Object.getOwnPropertySymbols": _own_symbols,
     "Object.keys": _own_keys,
     "Object.prototype.__lookupGetter__": _lookup,
     "Object.prototype.__lookupSetter__": _lookup,

@@ -24,6 +24,19 @@ from evalward.guard.resolver.values import (
 if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
 
+_EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript 2017
+    f"{owner}.{name}"
+    for owner, names in {
+        "Object": "assign create keys values entries freeze is defineProperty defineProperties getPrototypeOf "
+        "setPrototypeOf getOwnPropertyNames getOwnPropertySymbols getOwnPropertyDescriptor "
+        "getOwnPropertyDescriptors",
+        "Array": "isArray from of",
+        "Number": "isNaN isFinite isInteger isSafeInteger parseFloat parseInt",
+        "Math": "sign trunc hypot cbrt log2 log10 imul",
+    }.items()
+    for name in names.split()
+)
+
 
 class FlowOperations(Makers):
     """Instructions that combine values or hand them on."""
@@ -57,10 +70,22 @@ class FlowOperations(Makers):
         return self.update(self.values[register], step, start, end, variable=variable)
 
     def op_join(self, instruction: Instruction) -> Value:
+        tested = instruction[3]
+        if tested is not None and self._is_there(self.values[tested]):
+            register: int = instruction[2][0]
+            return self.values[register]
         result = BOTTOM
         for register in instruction[2]:
             result = join(result, self.values[register])
         return result
+
+    def _is_there(self, value: Value) -> bool:
+        """Whether a feature that is tested for is one that every engine has, and the payload did not remove."""
+        self.patches.readers[self.reader] = None
+        if len(value) != 1 or "@@removed" in self.patches.properties:
+            return False
+        (atom,) = value
+        return type(atom) is Known and atom.label is None and atom.path in _EVERYWHERE
 
     def op_template(self, instruction: Instruction) -> Value:
         start, end = instruction[5], instruction[6]

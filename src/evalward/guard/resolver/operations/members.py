@@ -53,13 +53,9 @@ class Members(DecodedCalls):
             return self.get(owner, key, instruction[5], instruction[6])
         if "constructor" in self.values[key]:
             self._asks_constructor(instruction[1])
-            made = self.get_computed(
-                owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
-            )
+            made = self.get_by(owner, key, instruction[5], instruction[6])
             return self.relabelled(made) if instruction[2] in self.constructors else made
-        return self.get_computed(
-            owner, self.values[key], instruction[5], instruction[6], closed=key in self.lowered.closed
-        )
+        return self.get_by(owner, key, instruction[5], instruction[6])
 
     def _asks_constructor(self, register: int) -> None:
         """Note that a register holds what was read by the name ``constructor``."""
@@ -84,9 +80,15 @@ class Members(DecodedCalls):
 
     def op_delete(self, instruction: Instruction) -> Value:
         owner, key = self.values[instruction[2]], instruction[3]
-        names = (
-            (key,) if type(key) is str else self.key(self.values[key], instruction[5], instruction[6]).names
-        )
+        if type(key) is str:
+            names: tuple[str, ...] = (key,)
+        else:
+            resolved = self.key(self.values[key], instruction[5], instruction[6])
+            names = resolved.names
+            if resolved.unknown or resolved.elsewhere:
+                self.expect_deletions()
+        if "constructor" in names:
+            self.expect_deletions()
         for atom in owner:
             if isinstance(atom, HeapObject):
                 self.doubt(atom, names)
@@ -94,7 +96,10 @@ class Members(DecodedCalls):
                     atom.readers[self.reader] = None
                     self.doubt(atom, atom.properties)
                 self.inexact(atom)
-            elif type(atom) is Known and atom.label is not None and atom.path != "globalThis":
+                continue
+            if type(atom) is Known:
+                self.expect_removals()
+            if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
                 self.report(atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed")
             elif type(atom) is Known and atom.path.endswith(".prototype"):
                 self.report(
@@ -148,9 +153,7 @@ class Members(DecodedCalls):
                 result = join(result, self._iterate_unknown(atom, args, rest, start, end))
                 continue
             function = (
-                self.get(one, key, start, end)
-                if type(key) is str
-                else self.get_computed(one, self.values[key], start, end, closed=key in self.lowered.closed)
+                self.get(one, key, start, end) if type(key) is str else self.get_by(one, key, start, end)
             )
             if twice and asks_constructor:
                 function = self.relabelled(function)
