@@ -120,8 +120,11 @@ class Calls(Iteration):
 
     _depth = 0
 
-    def materialize(self, result: str, start: int, label: str | None = None) -> Value:
-        """Return the value that a catalogue result stands for."""
+    def materialize(self, result: str, start: int, label: str | None = None, of_member: str = "") -> Value:
+        """Return the value that a catalogue result stands for.
+
+        ``of_member`` names the member that holds it: each read gives the same object, with what was put on it.
+        """
         value = _RESULTS.get(result)
         if value is not None:
             return value
@@ -130,18 +133,26 @@ class Calls(Iteration):
             entry = self.catalogue.get(path)
             return of(known(path, label if label is not None else entry.label))
         if result.startswith("new:"):
-            return self.instance(result[4:], start)
+            return self.instance(result[4:], start, of_member)
         kind, _, inner = result.partition(":")
-        made = self.allocate("array" if kind == "collection" else kind, start, inner)
+        made = self._made_by_host("array" if kind == "collection" else kind, start, inner, of_member)
         made.exact = False
         if kind == "collection":
             self.extend(made)  # its elements stand under their names, too
         self.put_element(made, self.materialize(inner, start))
         return of(made)
 
-    def instance(self, path: str, start: int) -> Value:
+    def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
+        if not member:
+            return self.allocate(kind, start, tag)
+        outer, self.context = self.context, 0
+        made = self.allocate(kind, 0, f"{tag} of {member}")
+        self.context = outer
+        return made
+
+    def instance(self, path: str, start: int, of_member: str = "") -> Value:
         """Return an object that inherits from a built-in prototype."""
-        made = self.allocate("object", start, path)
+        made = self._made_by_host("object", start, path, of_member)
         made.prototype = of(known(path))
         return of(made)
 

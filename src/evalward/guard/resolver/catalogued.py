@@ -103,7 +103,7 @@ class Catalogued(Operators):
             if member is not None:
                 if name == "constructor":
                     return self._constructor(member.result[1:], start, end)
-                made = self.materialize(member.result, start, member.label)
+                made = self.materialize(member.result, start, member.label, f"{path}.{name}")
                 if member.label is not None:
                     for atom in made:
                         self.origin(atom, None, f"`{name}` is read here", start, end)
@@ -128,7 +128,7 @@ class Catalogued(Operators):
         entry = self.catalogue.get(atom.path)
         member = (
             entry.members.get(name)
-            if name != "constructor" or atom.path.endswith(("prototype", "Element"))
+            if name != "constructor" or atom.path.endswith(("prototype", "Element", "electron.app"))
             else None
         )
         if member is None:
@@ -137,7 +137,7 @@ class Catalogued(Operators):
             return self._constructor(member.result[1:], start, end)
         if atom.path == "Symbol" and member.result == "symbol":
             return of(symbol(name))
-        made = self.materialize(member.result, start, member.label)
+        made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
         self.patches.readers[self.reader] = None
         made = join(made, self.patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         if member.result == "text":

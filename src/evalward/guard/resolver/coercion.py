@@ -136,6 +136,8 @@ class Coercion(HeldTexts):
             self.use(of(atom), Flow.COERCE, start, end)
         result = self._builtin_text(atom, start, end)
         self.patches.readers[self.reader] = None
+        if f"{atom.path}.@@toStringTag" in self.patches.properties:
+            result = V_STRING
         for name in ("@@toPrimitive", "toString", "valueOf"):
             method = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
             made = self.call(method, of(atom), (), start, end) if method else BOTTOM

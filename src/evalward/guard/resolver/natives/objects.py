@@ -9,6 +9,8 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.reflection import ordered_names
 from evalward.guard.resolver.values import (
+    ANY_BIGINT,
+    ANY_NUMBER,
     BOTTOM,
     STRING_UNKNOWNS,
     U2,
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 _MAX_WRAPPED = 64
 
 
+_ANY_NUMERIC = frozenset({ANY_BIGINT, ANY_NUMBER})
+
+
 def _object(run: Calls, call: Call) -> Value:
     made = boxed(run, call.arg(0), call)
     return join(made, of(U2)) if not all(isinstance(atom, HeapObject) for atom in made) else made
@@ -46,6 +51,8 @@ def boxed(run: Calls, value: Value, call: Call) -> Value:
             made = run.instance(PRIMITIVE_PROTOTYPES[atom.type], call.start)
         elif type(atom) is Primitive:
             made = of(run.allocate("object", call.start, "made"))
+        elif atom in _ANY_NUMERIC:
+            made = run.instance("Number.prototype", call.start)
         else:
             result = join(result, of(atom))
             continue

@@ -46,7 +46,11 @@ def _timer(run: Calls, call: Call) -> Value:
     run.use(handler, Flow.CALLBACK, call.start, call.end)
     first = 1 if call.path == "setImmediate" else 2
     run.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
-    return V_NUMBER
+    timeout = run.instance("Timeout.prototype", call.start)  # Node's, a number elsewhere
+    for atom in timeout:
+        if isinstance(atom, HeapObject):
+            run.put(atom, "@@primitive", V_NUMBER)
+    return timeout | V_NUMBER
 
 
 def _is_turned_into_text(target: HeapObject, run: Calls) -> bool:

@@ -68,7 +68,7 @@ class Names(Constructions):
         if member is None:
             inherited = self.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
-        made = self.materialize(member.result, start, member.label)
+        made = self.materialize(member.result, start, member.label, name)
         for atom in made:
             if type(atom) is Known and atom.label is not None:
                 self.origin(atom, None, f"`{atom.path}` is read here", start, end)
