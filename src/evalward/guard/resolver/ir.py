@@ -69,13 +69,15 @@ def operands(instruction: Instruction) -> set[int]:
     to say which of its fields are registers: one too many costs a run, one too few would hide a change.
     """
     found: set[int] = set()
-    pending = [instruction[2], instruction[3], instruction[4]]
+    pending: tuple[Any, ...] = instruction[2:5]
     while pending:
-        part = pending.pop()
-        if type(part) is int:
-            found.add(part if part >= 0 else ~part)
-        elif type(part) is tuple:
-            pending.extend(part)
+        inner: tuple[Any, ...] = ()
+        for part in pending:
+            if type(part) is int:
+                found.add(part if part >= 0 else ~part)
+            elif type(part) is tuple:
+                inner += part
+        pending = inner
     return found
 
 

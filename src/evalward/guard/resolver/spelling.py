@@ -67,16 +67,15 @@ def begins_name(texts: Iterable[str]) -> bool:
 
 def begins_evaluation(texts: Iterable[str]) -> bool:
     """Whether one of the texts is most of the name of a method that runs text, or all of it."""
-    return any(
-        len(text) >= _MIN_EVALUATION and any(name.startswith(text.lower()) for name in _evaluating())
-        for text in texts
-    )
+    return any(len(text) >= _MIN_EVALUATION and text.lower() in _evaluating() for text in texts)
 
 
 @cache
-def _evaluating() -> tuple[str, ...]:
+def _evaluating() -> frozenset[str]:
+    """Return every beginning of those names that tells."""
     catalogue = load_catalogue()
-    return tuple(sorted(name.lower() for name in catalogue.evaluating | catalogue.judging.keys()))
+    names = {name.lower() for name in (*catalogue.evaluating, *catalogue.judging)}
+    return frozenset(name[:end] for name in names for end in range(_MIN_EVALUATION, len(name) + 1))
 
 
 def may_spell(pieces: Iterable[str]) -> bool:
