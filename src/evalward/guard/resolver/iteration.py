@@ -82,6 +82,30 @@ class Iteration(Inlining):
             result = join(result, self._iterate_atom(atom, index, start, end))
         return result
 
+    def _iterate_patched(self, atom: Known, start: int, end: int) -> Value:
+        """Return what the iterators give that the payload put on an object of the host."""
+        self.patches.readers[self.reader] = None
+        result: Value = BOTTOM
+        for name in ("@@iterator", "@@asyncIterator"):
+            iterator = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            if iterator:
+                result = join(result, self._stepped(iterator, atom, start, end))
+        return result
+
+    def _stepped(self, iterator: Value, atom: Atom, start: int, end: int) -> Value:
+        """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
+        self.use(iterator, Flow.CALLBACK, start, end)
+        made = self.call(iterator, of(atom), (), start, end)
+        step = self.call(self.get(made, "next", start, end), made, (), start, end)
+        inner = self.get(self.awaited(step, start, end), "value", start, end)
+        if self._nesting >= _MAX_NESTING:
+            return join(inner, V_U1)
+        self._nesting += 1
+        try:
+            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+        finally:
+            self._nesting -= 1
+
     def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
         self.spend()
         if type(atom) is str:
@@ -89,6 +113,8 @@ class Iteration(Inlining):
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
             return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
+        if type(atom) is Known:
+            return join(self.get_element(atom, start), self._iterate_patched(atom, start, end))
         if not isinstance(atom, HeapObject):
             return self.get_element(atom, start)
         atom.readers[self.reader] = None
@@ -112,19 +138,7 @@ class Iteration(Inlining):
                 return join(atom.contents(), self.iterated(listed, index, start, end))
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
-            self.use(iterator, Flow.CALLBACK, start, end)
-            made = self.call(iterator, of(atom), (), start, end)
-            step = self.call(self.get(made, "next", start, end), made, (), start, end)
-            inner = self.get(self.awaited(step, start, end), "value", start, end)
-            if self._nesting >= _MAX_NESTING:
-                return join(inner, V_U1)
-            self._nesting += 1
-            try:
-                return join(
-                    inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end)
-                )
-            finally:
-                self._nesting -= 1
+            return self._stepped(iterator, atom, start, end)
         if atom.kind == "map":
             pair = self.allocate("array", atom.start, "pair")
             self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
