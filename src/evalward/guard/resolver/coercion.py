@@ -238,6 +238,8 @@ class Coercion(HeldTexts):
             return target.properties["@@primitive"]
         if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
             held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
+            if target.kind == "array":
+                held |= self.joined(target, ",", start, end)
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":

@@ -320,6 +320,10 @@ class Writes(Sinks):
                 for name in resolved.names if given - {UNDEFINED} else ():
                     self.set(of(atom), name, given, start, end)
             if not isinstance(atom, HeapObject):
+                if type(atom) is not Known:
+                    given = join(value, self.call(callables, of(atom), (), start, end))
+                    for name in resolved.names if given - {UNDEFINED} else ():
+                        self._set_on(atom, name, given, start, end)
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 if type(atom) is Known and atom.path != "globalThis":
                     if resolved.unknown or resolved.numeric:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives.timers import is_turned_into_text
 from evalward.guard.resolver.sinks import SCRIPT_URL, holds_active_document
 from evalward.guard.resolver.values import (
     ACTIVE,
@@ -57,6 +58,18 @@ def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
     return unit is not None
 
 
+def _given(call: Call, position: int) -> list[Value]:
+    """Return what a function gets that is evaluated in a page: what is selected, then copies of the arguments."""
+    if "electronApp" in call.path:
+        selected = [of(known("electron"))]
+    elif "locator" in call.path or call.path.endswith("$eval"):
+        selected = [V_DATA | of(known("Element"))]
+    else:
+        selected = []
+    copies = [value | V_DATA for value in call.args[position + 1 :]]
+    return [*selected, *copies, V_DATA, V_DATA, V_DATA]
+
+
 def _evaluate(run: Calls, call: Call) -> Value:
     """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
     position = (
@@ -65,16 +78,15 @@ def _evaluate(run: Calls, call: Call) -> Value:
     code = call.arg(position)
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
-            first = of(known("electron")) if "electronApp" in call.path else V_DATA
             _free_of_closure(run, atom, call)
-            run.call(of(atom), V_UNDEFINED, [first, V_DATA, V_DATA, V_DATA], call.start, call.end)
+            run.call(of(atom), V_UNDEFINED, _given(call, position), call.start, call.end)
             atom.readers[run.reader] = None
             if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
                 note = "the function says itself what text of it is evaluated"
                 run.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
-        elif isinstance(atom, HeapObject) and atom.kind != "proxy" and _is_page(call.this):
+        elif isinstance(atom, HeapObject) and is_turned_into_text(atom, run) and _is_page(call.this):
             run.strings(of(atom), call.start, call.end)  # what is no function is turned into text
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
     run.use(code, Flow.CALLBACK, call.start, call.end)

@@ -93,6 +93,7 @@ def _unlisten(run: Calls, call: Call) -> Value:
 
 TRANSFER: dict[str, Transfer] = {
     "electron.BrowserWindow": _window,
+    **{f"electron.app.{name}": _listen for name in ("on", "once", "addListener", "prependListener")},
     **{f"electron.events.{name}": _listen for name in ("on", "once", "addListener", "handle", "handleOnce")},
     **{
         f"electron.events.{name}": _unlisten

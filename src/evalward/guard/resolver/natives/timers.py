@@ -33,7 +33,7 @@ def _timer(run: Calls, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
-        textual = textual or (isinstance(atom, HeapObject) and _is_turned_into_text(atom, run))
+        textual = textual or (isinstance(atom, HeapObject) and is_turned_into_text(atom, run))
         if (
             type(atom) is Known
         ):  # an object: an anchor is its address, others may have a `toString` of the payload
@@ -53,7 +53,7 @@ def _timer(run: Calls, call: Call) -> Value:
     return timeout | V_NUMBER
 
 
-def _is_turned_into_text(target: HeapObject, run: Calls) -> bool:
+def is_turned_into_text(target: HeapObject, run: Calls) -> bool:
     """Whether an object is not a function; a proxy is one when its target is."""
     for _ in range(_MAX_PROXIES):
         if target.kind != "proxy":
