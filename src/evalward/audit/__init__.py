@@ -1,5 +1,6 @@
 """The audit log: who was told what about which payload, without any of the payload."""
 
+from evalward.audit.allow import AllowForm, AllowRecord
 from evalward.audit.fingerprint import Fingerprint
 from evalward.audit.journal import Rotation
 from evalward.audit.key import AuditKey, load_key
@@ -17,6 +18,8 @@ from evalward.audit.sink import AuditUnavailable
 __all__ = [
     "SCHEMA_VERSION",
     "STDOUT",
+    "AllowForm",
+    "AllowRecord",
     "AuditKey",
     "AuditLog",
     "AuditRecord",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from evalward.audit.allow import AllowRecord
     from evalward.audit.chain import Head
     from evalward.audit.key import AuditKey
     from evalward.audit.record import AuditRecord, Reason
@@ -59,7 +60,7 @@ class AuditSink(Protocol):
         """What a START record says of the log; None: there is none."""
         ...
 
-    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+    def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
         """Take the records, in this order; when this returns all have reached the sink. Raise AuditUnavailable.
 
         ``patience`` is how many seconds the caller can wait, where that is less than the sink's own limit.
@@ -97,7 +98,7 @@ class NullAuditLog:
     audits: ClassVar[bool] = False
     terms: Terms | None = None
 
-    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+    def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
         """Take records and keep nothing of them."""
 
     def tally(self, code: Code) -> None:
@@ -206,7 +207,7 @@ class AuditLog:
         """What is wrong with the sink now; None: nothing."""
         return self._writer.failure
 
-    def append(self, *records: AuditRecord, patience: float | None = None) -> None:
+    def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
         """Write each record as one line, all of them together; raise AuditUnavailable unless all are there in time.
 
         Those of a call that failed may be in the log in part; its next record counts them (``unacknowledged``).

@@ -13,6 +13,7 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from evalward.audit.allow import AllowRecord
 from evalward.audit.chain import members
 from evalward.audit.record import AuditRecord, Kind, Reason
 from evalward.audit.sink import AuditUnavailable
@@ -48,8 +49,13 @@ class Entry:
 
     __slots__ = ("abandoned", "done", "failure", "recorded", "texts")
 
-    def __init__(self, records: Sequence[AuditRecord]) -> None:
-        self.texts = [(record.kind, members(record)) for record in records]
+    def __init__(self, records: Sequence[AuditRecord | AllowRecord]) -> None:
+        self.texts = [
+            (Kind.DECISION, record.text)
+            if isinstance(record, AllowRecord)
+            else (record.kind, members(record))
+            for record in records
+        ]
         self.recorded = 0
         self.done = threading.Lock()
         self.done.acquire()

@@ -1,5 +1,6 @@
 """The registry of codes and the envelope that carries them (contract.md §1, §2)."""
 
+from evalward.errors.allow_envelope import AllowEnvelope
 from evalward.errors.canonical import JsonValue, NotJsonError, canonical_json
 from evalward.errors.coded import CodedError
 from evalward.errors.envelope import (
@@ -22,6 +23,7 @@ from evalward.errors.verdict_envelope import verdict_envelope, would_block, woul
 
 __all__ = [
     "REGISTRY",
+    "AllowEnvelope",
     "Category",
     "Cause",
     "Code",

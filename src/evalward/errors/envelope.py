@@ -88,9 +88,12 @@ def estimate_tokens(body: dict[str, JsonValue]) -> int:
 
     The heuristic of seed 000: an estimate for budgets, within some 20 % for English prose.
     """
-    if not body:
-        return 0
-    return max(1, -(-len(canonical_text(body)) // _CHARS_PER_TOKEN))
+    return tokens_of(len(canonical_text(body))) if body else 0
+
+
+def tokens_of(characters: int) -> int:
+    """Return the estimate for so many ``characters``, of which there is at least one."""
+    return -(-characters // _CHARS_PER_TOKEN)
 
 
 def success_envelope(fields: Mapping[str, object], *, meta: Meta) -> dict[str, JsonValue]:

@@ -7,6 +7,7 @@ as an outcome and what as a status is for the service to tell from the code's ro
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import traceback
 from dataclasses import replace
@@ -14,7 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
-from evalward.errors import Code, CodedError, Meta, Repair, verdict_envelope, would_block_names
+from evalward.errors import (
+    AllowEnvelope,
+    Code,
+    CodedError,
+    Meta,
+    Repair,
+    verdict_envelope,
+    would_block_names,
+)
+from evalward.errors.canonical import canonical_text
 from evalward.errors.stack import frames
 from evalward.policy import exception_of, settled, utc_day
 from evalward.server.caller import NOBODY
@@ -27,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-    from evalward.audit import AuditRecord
+    from evalward.audit import AllowRecord, AuditRecord
     from evalward.errors import Provenance
     from evalward.guard.rules import Rules
     from evalward.guard.target import Target
@@ -49,15 +59,33 @@ PATIENCE_SHARE = 0.8
 class Answer(NamedTuple):
     """What goes back: ``code`` is None if and only if the payload may run, or did and came to its end.
 
-    ``evaluation`` is how its run ended, ``run_us`` the run's wall time, where there was one.
+    ``body`` is the envelope, as JSON data or as canonical text. ``evaluation`` is how its run ended, ``run_us`` the
+    run's wall time, where there was one.
     """
 
     code: Code | None
-    envelope: dict[str, Any]
+    body: dict[str, Any] | str
     binding: pb.VerdictBinding
     would_block: tuple[str, ...] = ()
     evaluation: Evaluation | None = None
     run_us: int = 0
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The envelope as JSON data."""
+        body = self.body
+        return cast("dict[str, Any]", json.loads(body)) if isinstance(body, str) else body
+
+    @property
+    def canonical(self) -> bytes:
+        """The envelope as canonical JSON."""
+        body = self.body
+        return (body if isinstance(body, str) else canonical_text(body)).encode()
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the envelope of a denial says in detail; an allow has no details."""
+        return {} if self.code is None else self.envelope.get("details") or {}
 
 
 class _Asked(NamedTuple):
@@ -73,7 +101,7 @@ class Draft(NamedTuple):
     """A decision before its record is kept: a verdict, or the refusal that there is instead of one."""
 
     case: Case
-    record: AuditRecord | None
+    record: AuditRecord | AllowRecord | None
     verdict: Verdict | None = None
     refusal: CodedError | None = None
     context: bytes | None = None
@@ -108,6 +136,7 @@ class Decider:
         self._executor = executor
         self._provenance = provenance
         self._plain_rules: dict[Target, Rules] = {}
+        self._allow = AllowEnvelope(provenance)
 
     def decide(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = NOBODY
@@ -269,14 +298,23 @@ class Decider:
         self, case: Case, verdict: Verdict, *, audited: bool, context: bytes | None = None
     ) -> Answer:
         """Return ``verdict``, whose record was tried, as an answer; ``context`` is the payload to quote from."""
-        received = case.reading.received
+        session_id = case.reading.received.session_id or None
+        plain = self._allow.text(
+            verdict,
+            elapsed_ms=case.elapsed_ms,
+            decision_id=case.decision_id,
+            audited=audited,
+            session_id=session_id,
+        )
+        if plain is not None:
+            return Answer(None, plain, self.binding(case, verdict))
         envelope = verdict_envelope(
             verdict,
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
             provenance=self._provenance,
             audited=audited,
-            session_id=received.session_id or None,
+            session_id=session_id,
             allowed_targets=self._allowed_targets,
             context=context,
         )

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.audit import AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
+from evalward.audit import AllowForm, AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
 from evalward.errors import REGISTRY, Code, CodedError
 from evalward.server.decision import PATIENCE_SHARE
 
 if TYPE_CHECKING:
-    from evalward.audit import AuditSink
+    from evalward.audit import AllowRecord, AuditSink
     from evalward.errors import Provenance
     from evalward.guard.verdict import Verdict
     from evalward.sandbox import Evaluation
@@ -29,6 +29,7 @@ class Ledger:
         self._audit_log = audit_log
         self._provenance = provenance
         self._manifest_digest = manifest_digest
+        self._allows = AllowForm(provenance)
 
     def verdict(self, case: Case, verdict: Verdict) -> bool:
         """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
@@ -45,19 +46,32 @@ class Ledger:
                 "The payload may not run, since its audit record could not be written.",
             )
 
-    def verdict_record(self, case: Case, verdict: Verdict) -> AuditRecord:
+    def verdict_record(self, case: Case, verdict: Verdict) -> AuditRecord | AllowRecord:
         """Return the record of ``verdict``, which is nowhere yet."""
-        received = case.reading.received
-        return decision_record(
+        received, caller = case.reading.received, case.caller
+        fingerprint = self._audit_log.fingerprint(verdict.code_hash, received.code)
+        plain = None
+        if case.tool is None and case.field_path is None:
+            plain = self._allows.record(
+                verdict,
+                decision_id=case.decision_id,
+                fingerprint=fingerprint,
+                elapsed_us=case.elapsed_us,
+                trace_id=caller.trace_id,
+                principal=caller.principal,
+                session=received.session_id or None,
+                request_id=received.request_id or None,
+            )
+        return plain or decision_record(
             verdict,
             decision_id=case.decision_id,
             provenance=self._provenance,
             elapsed_us=case.elapsed_us,
-            trace_id=case.caller.trace_id,
-            principal=case.caller.principal,
+            trace_id=caller.trace_id,
+            principal=caller.principal,
             session=received.session_id or None,
             request_id=received.request_id or None,
-            fingerprint=self._audit_log.fingerprint(verdict.code_hash, received.code),
+            fingerprint=fingerprint,
             tool=case.tool,
             field_path=case.field_path,
             manifest_digest=self._manifest_digest if case.tool else None,
@@ -185,7 +199,7 @@ class Ledger:
             elapsed_us=case.elapsed_us,
         )
 
-    def keep(self, case: Case, *records: AuditRecord) -> bool:
+    def keep(self, case: Case, *records: AuditRecord | AllowRecord) -> bool:
         """Write ``records`` together, before the end of the time of ``case``; return whether all are kept."""
         left = case.left
         # Of a caller whose time has passed nobody waits for the reply, and the record still counts.

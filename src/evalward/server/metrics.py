@@ -136,7 +136,7 @@ class Metrics:
 
     def _explain(self, answer: Answer) -> None:
         """Count what a denial names: a limit, a construct, a keyword."""
-        details = answer.envelope.get("details") or {}
+        details = answer.details
         limit = details.get("limit")
         if limit is not None:
             self._limits.labels(limit if limit in LIMITS else OTHER).inc()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from evalward.errors.canonical import canonical_text
 from evalward.server.batch import Status
 from evalward.server.wire import evaluated_message, typed_error, usage_message
 from evalward.v1 import evalward_pb2 as pb
@@ -14,10 +13,12 @@ if TYPE_CHECKING:
     from evalward.server.call import CallAnswer
     from evalward.server.decision import Answer
 
+_ALLOWED: Final = pb.Allowed()
+
 
 def evaluate_response(answer: Answer) -> pb.EvaluateResponse:
     """Return the answer of Evaluate, with what a run used."""
-    response = pb.EvaluateResponse(binding=answer.binding, envelope=canonical_text(answer.envelope).encode())
+    response = pb.EvaluateResponse(binding=answer.binding, envelope=answer.canonical)
     evaluation = answer.evaluation
     if evaluation is not None:
         response.usage.CopyFrom(usage_message(evaluation, answer.run_us))
@@ -35,7 +36,7 @@ def call_response(call: CallAnswer) -> pb.ValidateCallResponse:
         binding=answer.binding,
         tool=call.tool,
         fields=[pb.JudgedField(path=each.path, sha256=each.sha256) for each in call.fields],
-        envelope=canonical_text(answer.envelope).encode(),
+        envelope=answer.canonical,
         failed_path=call.failed_path,
     )
     if answer.code is None:
@@ -47,12 +48,11 @@ def call_response(call: CallAnswer) -> pb.ValidateCallResponse:
 
 def validate_response(answer: Answer) -> pb.ValidateResponse:
     """Return the answer of Validate."""
-    envelope = canonical_text(answer.envelope).encode()
     if answer.code is None:
-        allowed = pb.Allowed(would_block=answer.would_block)
-        return pb.ValidateResponse(binding=answer.binding, allowed=allowed, envelope=envelope)
+        allowed = pb.Allowed(would_block=answer.would_block) if answer.would_block else _ALLOWED
+        return pb.ValidateResponse(binding=answer.binding, allowed=allowed, envelope=answer.canonical)
     error = typed_error(answer.envelope)
-    return pb.ValidateResponse(binding=answer.binding, error=error, envelope=envelope)
+    return pb.ValidateResponse(binding=answer.binding, error=error, envelope=answer.canonical)
 
 
 def batch_response(batch: BatchAnswer) -> pb.ValidateBatchResponse:
@@ -62,7 +62,7 @@ def batch_response(batch: BatchAnswer) -> pb.ValidateBatchResponse:
         item_count=len(batch.items),
         failures=[_failure(item) for item in batch.items if item.status is not Status.ALLOWED],
         bindings=[item.answer.binding for item in batch.items if item.answer is not None],
-        envelope=canonical_text(answer.envelope).encode(),
+        envelope=answer.canonical,
     )
     if answer.code is None:
         response.allowed.CopyFrom(pb.Allowed(would_block=answer.would_block))
@@ -90,7 +90,7 @@ def _failure(item: Item) -> pb.BatchItemFailure:
     failure = pb.BatchItemFailure(item_index=item.place, status=_status(item))
     if item.answer is not None:
         failure.error.CopyFrom(typed_error(item.answer.envelope))
-        failure.envelope = canonical_text(item.answer.envelope).encode()
+        failure.envelope = item.answer.canonical
     return failure
 
 

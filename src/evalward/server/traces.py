@@ -115,7 +115,7 @@ def _attributes(call: Finished) -> dict[str, Any]:
 
 def _of(answer: Answer) -> dict[str, Any]:
     """Return what a span says of one answer."""
-    details = answer.envelope.get("details") or {}
+    details = answer.details
     said = {
         "evalward.decision_id": answer.binding.decision_id,
         "evalward.policy_digest": answer.binding.policy_digest,

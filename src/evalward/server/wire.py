@@ -28,19 +28,15 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
     request_id: str,
 ) -> pb.VerdictBinding:
     """Return what a verdict is about; what is not known stays unset."""
-    binding = pb.VerdictBinding(
+    return pb.VerdictBinding(
         code_hash=code_hash,
+        target=pb.TARGET_UNSPECIFIED if target is None else TARGET_NUMBERS[target],
+        shape=None if shape is None else SHAPE_NUMBERS[shape],
         policy_digest=policy_digest,
         decision_id=decision_id,
+        profile=pb.PROFILE_UNSPECIFIED if profile is None else PROFILE_NUMBERS[profile],
         request_id=request_id,
     )
-    if target is not None:
-        binding.target = TARGET_NUMBERS[target]
-    if shape is not None:
-        binding.shape = SHAPE_NUMBERS[shape]
-    if profile is not None:
-        binding.profile = PROFILE_NUMBERS[profile]
-    return binding
 
 
 def typed_error(envelope: dict[str, Any]) -> pb.Error:

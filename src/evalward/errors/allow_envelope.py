@@ -1,0 +1,59 @@
+"""The envelope of a plain allow, canonical at once: most answers are one, and every request pays for its envelope.
+
+What is the same under one policy, or for one target, shape and profile, is encoded once.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from evalward.errors.canonical import canonical_text, to_json
+from evalward.errors.envelope import tokens_of
+
+if TYPE_CHECKING:
+    from evalward.errors.envelope import Provenance
+    from evalward.guard.verdict import Verdict
+
+
+class AllowEnvelope:
+    """Fills in the envelopes of the plain allows of one provenance."""
+
+    def __init__(self, provenance: Provenance) -> None:
+        self._provenance = canonical_text(provenance.as_json())
+        self._frames: dict[tuple[str | None, ...], str] = {}
+
+    def text(
+        self,
+        verdict: Verdict,
+        *,
+        elapsed_ms: float,
+        decision_id: str,
+        audited: bool,
+        session_id: str | None,
+    ) -> str | None:
+        """Return the canonical text of what ``verdict_envelope`` says, None when that is more than an allow.
+
+        Raise NotJsonError as it does.
+        """
+        if verdict.code is not None or verdict.shadow or verdict.withheld is not None:
+            return None
+        code_hash = verdict.code_hash
+        # What is neither a letter nor a digit may need an escape.
+        if not ((decision_id + code_hash).isalnum() and isfinite(elapsed_ms)):
+            return None
+        body = f'"code_hash":"{code_hash}","code_length":{verdict.code_length:d},{self._frame(verdict)}'
+        session = "" if session_id is None else f',"session_id":{canonical_text(to_json(session_id))}'
+        return (
+            f'{{"_meta":{{"audited":{"true" if audited else "false"},"decision_id":"{decision_id}",'
+            f'"elapsed_ms":{round(float(elapsed_ms), 3)!r},"estimated_tokens":{tokens_of(len(body) + 2)},'
+            f'"provenance":{self._provenance}{session},"would_block":[]}},{body}}}'
+        )
+
+    def _frame(self, verdict: Verdict) -> str:
+        key = (verdict.target, verdict.shape, verdict.profile)
+        text = self._frames.get(key)
+        if text is None:
+            frame = {"ok": True, "profile": verdict.profile, "shape": verdict.shape, "target": verdict.target}
+            text = self._frames[key] = canonical_text(to_json(frame))[1:-1]
+        return text
