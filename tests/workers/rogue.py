@@ -41,7 +41,7 @@ def framed(number: int = 0, *, other: bytes = b"", kind: int = VERDICT) -> Calla
 
 
 def another_verdict(question: Question) -> bytes:
-    about = judge(b"1 + 1", target=question.job.target, shape=None, rules=question.job.rules)
+    about = judge(b"process.exit(0)", target=question.job.target, shape=None, rules=question.job.rules)
     return answer(question.number, digest(question), VERDICT, to_json(about))
 
 
@@ -106,4 +106,4 @@ def tell(question: Question) -> bytes:
 
 if __name__ == "__main__":
     worker.answered = tell
-    sys.exit(worker.run(int(sys.argv[1])))
+    sys.exit(worker.run(*map(int, sys.argv[1:])))

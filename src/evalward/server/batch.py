@@ -10,6 +10,7 @@ from evalward.errors import Code, CodedError, Meta, error_envelope, success_enve
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.decision import Answer, check_open
+from evalward.server.executor import SHORT_BYTES
 from evalward.server.items import BatchReading, ItemReading, StreamReading, check_size
 from evalward.v1 import evalward_pb2 as pb
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 CHUNK: Final = 256
+HAND_OVER: Final = 32
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
@@ -174,19 +176,16 @@ class BatchDecider:
     def _side_by_side(
         self, case: Case, readings: Sequence[ItemReading], remaining: float | None
     ) -> list[Draft]:
-        """Return the drafts of all items, each begun before the one ahead of it is waited for."""
+        """Return the drafts of all items; some are begun before those ahead of them are waited for."""
         drafts: list[Draft] = []
-        begun: Callable[[], Draft] | None = None
-        for reading in readings:
+        begun: Callable[[], list[Draft]] = list
+        for together in _hand_overs(readings):
             following = self._decider.draft_ahead(
-                reading, remaining=case.left_of(remaining), caller=case.caller
+                together, remaining=case.left_of(remaining), caller=case.caller
             )
-            if begun is not None:
-                drafts.append(begun())
+            drafts += begun()
             begun = following
-        if begun is not None:
-            drafts.append(begun())
-        return drafts
+        return drafts + begun()
 
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""
@@ -228,6 +227,19 @@ class _SoFar:
 
 def _item(index: int, answer: Answer) -> Item:
     return Item(index, Status.ALLOWED if answer.code is None else Status.FAILED, answer)
+
+
+def _hand_overs(readings: Sequence[ItemReading]) -> Iterator[Sequence[ItemReading]]:
+    """Yield ``readings`` in their order, as many at a time as keep others waiting no longer than a short payload."""
+    together: list[ItemReading] = []
+    size = 0
+    for reading in readings:
+        size += len(reading.wire)
+        if together and (size > SHORT_BYTES or len(together) == HAND_OVER):
+            yield together
+            together, size = [], len(reading.wire)
+        together.append(reading)
+    yield together
 
 
 def _listed(item: Item) -> dict[str, Any]:

@@ -9,14 +9,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from evalward.server.executor import Overloaded
+from evalward.server.executor import SHORT_BYTES, Overloaded
 
 if TYPE_CHECKING:
     from evalward.workers.process import Worker
-
-SHORT_BYTES: Final = 16 * 1024
 
 
 class Place:
@@ -71,7 +69,10 @@ class Places:
             return place, place.worker
 
     def take_free(self, size: int) -> tuple[Place, Worker] | None:
-        """Return a place and its worker as ``take`` does, None when one cannot be had at once."""
+        """Return a place and its worker as ``take`` does, None when one cannot be had at once.
+
+        ``size`` is of all payloads that are handed over together.
+        """
         place = Place(is_short=size <= SHORT_BYTES)
         with self._lock:
             if self._is_closed or self._waiting or not self._is_free_for(place):

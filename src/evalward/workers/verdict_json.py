@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from evalward.errors.registry import Code
@@ -18,6 +19,11 @@ T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
 _FIELDS: Final = 14
+_ALLOW_FIELDS: Final = 3
+# What a verdict has to tell besides its subject.
+_told: Final = attrgetter(
+    "code", "construct", "keyword", "location", "findings", "shadow", "limit", "message", "details"
+)
 
 
 class NotAVerdictError(ValueError):
@@ -25,7 +31,12 @@ class NotAVerdictError(ValueError):
 
 
 def to_json(verdict: Verdict) -> bytes:
-    """Return ``verdict`` as the guard gives it: what policy adds to one is not carried."""
+    """Return ``verdict`` as the guard gives it: what policy adds to one is not carried.
+
+    An allow with nothing to tell, which most are, says only what it is about.
+    """
+    if not any(_told(verdict)):
+        return json.dumps([verdict.target, verdict.shape, verdict.profile]).encode()
     fields = [
         verdict.code,
         verdict.target,
@@ -46,12 +57,14 @@ def to_json(verdict: Verdict) -> bytes:
 
 
 def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
-    """Return the verdict in ``text`` on ``job``, whose payload has ``code_hash``.
+    """Return the verdict in ``text`` on ``job``, whose payload has ``code_hash`` as the frame's head says.
 
     Raises NotAVerdictError when it is malformed, or about something else than ``job``.
     """
     try:
-        verdict = _read(json.loads(text))
+        fields = json.loads(text)
+        is_allow = type(fields) is list and len(fields) == _ALLOW_FIELDS
+        verdict = _allow(fields, job, code_hash) if is_allow else _read(fields)
     except (ValueError, TypeError, RecursionError):
         raise NotAVerdictError("the answer is no verdict") from None
     is_shape = verdict.shape is job.shape or (job.shape_from_text and job.shape is None)
@@ -68,6 +81,13 @@ def _place(location: Location | None) -> list[int] | None:
 def _finding(finding: Finding) -> list[Any]:
     steps = [[step.note, _place(step.location)] for step in finding.trace]
     return [finding.construct, _place(finding.location), steps]
+
+
+def _allow(fields: list[Any], job: Job, code_hash: str) -> Verdict:
+    target, shape, profile = fields
+    return Verdict(
+        None, Target(target), _optional(Shape, shape), Profile(profile), code_hash, len(job.payload)
+    )
 
 
 def _read(fields: Any) -> Verdict:

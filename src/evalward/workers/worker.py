@@ -1,7 +1,8 @@
 """What a worker process does: read a question, judge, answer, until the front has gone.
 
-It holds one socket and no other way out. Only the front ends it, by closing the socket or by SIGKILL: a signal to
-the whole process group (Ctrl-C, a container's stop) must not take the guard from requests that still drain.
+It holds two sockets to the front (``exchange``) and no other way out. Only the front ends it, by closing the sockets,
+by SIGKILL or by its own end: a signal to the whole process group (Ctrl-C, a container's stop) must not take the guard
+from requests that still drain.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from evalward.guard.target import Target
 from evalward.server.executor import Job, shape_of
 from evalward.workers.budget import most_seconds
 from evalward.workers.frames import FAILED, READY, VERDICT, QuestionReader, answer
+from evalward.workers.lifetime import end_with
 from evalward.workers.verdict_json import to_json
 
 if TYPE_CHECKING:
@@ -38,15 +40,20 @@ _DESCRIPTORS: Final = 32
 _SELF_TEST: Final = ((b"document.title", True), (b"globalThis['ev' + 'al']('1')", False), (b"((", False))
 
 
-def run(descriptor: int) -> int:
-    """Serve the front at the other end of the socket ``descriptor``; return the exit code."""
+def run(descriptor: int, aside: int, parent: int) -> int:
+    """Serve the front, process ``parent``, at the other end of the socket ``descriptor``; return the exit code.
+
+    It sleeps on that one alone. What must not wake it goes to the socket ``aside``.
+    """
+    if not end_with(parent):
+        return 0
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if not _is_fit():
         return _UNFIT
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=descriptor) as front:
+    with socket.socket(fileno=descriptor) as front, socket.socket(fileno=aside) as quiet:
         greeting = json.dumps([RULESET, GRAMMAR]).encode()
         # From here on payloads are in memory, and nothing that ends this process may print them.
         _silence()
@@ -55,7 +62,7 @@ def run(descriptor: int) -> int:
             front.sendall(answer(0, bytes(32), READY, greeting))
             reader = QuestionReader(cast("BinaryIO", front.makefile("rb", buffering=_READ_BYTES)))
             while (question := reader.read()) is not None:
-                front.sendall(answered(question))
+                (front if question.is_last else quiet).sendall(answered(question))
         except OSError:
             return 0  # the front has gone
     return 0
