@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -80,6 +81,14 @@ def hang(_: Question) -> bytes:
     raise AssertionError
 
 
+def dawdle(question: Question) -> bytes:
+    """Judge, after more time than a hand-over may take."""
+    begin = time.process_time()
+    while time.process_time() - begin < worker.TOGETHER_SECONDS:
+        pass
+    return honest(question)
+
+
 MISDEEDS: dict[str, Callable[[Question], bytes]] = {
     "garbage": lambda _: os.urandom(200),
     "text": lambda _: b"HTTP/1.1 200 OK\r\n\r\n" * 10,
@@ -96,6 +105,8 @@ MISDEEDS: dict[str, Callable[[Question], bytes]] = {
     "kill": die(signal.SIGKILL),
     "exit": leave,
     "hang": hang,
+    "dawdle": dawdle,
+    "sent_back": worker.sent_back,
 }
 
 

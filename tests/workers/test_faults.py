@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from evalward.server.executor import SHORT_BYTES, Job, Overloaded, TooLong
+from evalward.server.executor import Job, Overloaded, TooLong
 from evalward.workers import executor
 from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.executor import NoWorkerError, WorkerExecutor
+from evalward.workers.places import SHORT_BYTES
 
 Pool = Callable[..., WorkerExecutor]
 MakeJob = Callable[..., Job]
@@ -29,6 +30,7 @@ LIES = [
     "endless",
     "pickle",
     "another_verdict",
+    "sent_back",
 ]
 DEATHS = ["segv", "abort", "kill", "exit"]
 

@@ -17,12 +17,13 @@ from evalward.guard.target import Target
 from evalward.policy import Policy
 from evalward.server.batch import BatchDecider, BatchLimits
 from evalward.server.decision import Decider
-from evalward.server.executor import SHORT_BYTES, Job, TooLong, not_begun
+from evalward.server.executor import Job, TooLong, not_begun
 from evalward.server.ledger import Ledger
 from evalward.v1 import evalward_pb2 as pb
 from evalward.workers import executor
 from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.executor import WorkerExecutor
+from evalward.workers.places import SHORT_BYTES
 from evalward.workers.process import GuardFailure
 
 Pool = Callable[..., WorkerExecutor]
@@ -138,6 +139,23 @@ def test_a_job_that_stalls_has_its_own_time_and_costs_itself(
     assert workers.info().killed == 1
     assert workers.submit(jobs[-1], patience=60).allowed
     assert workers.load() == (0, 0)
+
+
+def test_what_takes_too_long_together_is_sent_back_and_judged_by_itself(
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+) -> None:
+    workers = pool(1, command=rogues)
+    all_ready(workers)
+    jobs = [job(each) for each in (b"dawdle;", b"1", b"2", b"dawdle;")]
+
+    first, *rest = handed_over(workers, jobs)
+
+    assert first().allowed
+    assert [each() for each in rest] == [None] * 3
+    assert all(workers.submit(each, patience=60).allowed for each in jobs)
+    while workers.load() != (0, 0):
+        threading.Event().wait(0.01)
+    assert workers.info().ended == 0
 
 
 def test_a_hurried_caller_is_let_go_and_the_worker_finishes_the_rest(

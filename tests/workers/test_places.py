@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evalward.server.executor import SHORT_BYTES, Overloaded
-from evalward.workers.places import Place, Places
+from evalward.server.executor import Overloaded
+from evalward.workers.places import SHORT_BYTES, Place, Places
 
 LONG = SHORT_BYTES + 1
 

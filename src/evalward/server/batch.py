@@ -10,7 +10,6 @@ from evalward.errors import Code, CodedError, Meta, error_envelope, success_enve
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
 from evalward.server.decision import Answer, check_open
-from evalward.server.executor import SHORT_BYTES
 from evalward.server.items import BatchReading, ItemReading, StreamReading, check_size
 from evalward.v1 import evalward_pb2 as pb
 
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
 
 
 CHUNK: Final = 256
-HAND_OVER: Final = 32
+# What a worker gets at once: it is woken once for all of them, and one long payload is as much.
+TOGETHER_ITEMS: Final = 64
+TOGETHER_BYTES: Final = 64 * 1024
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
@@ -168,24 +169,13 @@ class BatchDecider:
                 if not draft.allows:
                     break
         else:
-            drafts = self._side_by_side(case, readings, remaining)
+            for some in _together(readings):
+                drafts += self._decider.draft_together(
+                    some, remaining=case.left_of(remaining), caller=case.caller
+                )
         audited = self._decider.keep(drafts)
         for draft in drafts:
             yield self._decider.settle(draft, audited=audited, brief=True)
-
-    def _side_by_side(
-        self, case: Case, readings: Sequence[ItemReading], remaining: float | None
-    ) -> list[Draft]:
-        """Return the drafts of all items; some are begun before those ahead of them are waited for."""
-        drafts: list[Draft] = []
-        begun: Callable[[], list[Draft]] = list
-        for together in _hand_overs(readings):
-            following = self._decider.draft_ahead(
-                together, remaining=case.left_of(remaining), caller=case.caller
-            )
-            drafts += begun()
-            begun = following
-        return drafts + begun()
 
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""
@@ -229,13 +219,13 @@ def _item(index: int, answer: Answer) -> Item:
     return Item(index, Status.ALLOWED if answer.code is None else Status.FAILED, answer)
 
 
-def _hand_overs(readings: Sequence[ItemReading]) -> Iterator[Sequence[ItemReading]]:
-    """Yield ``readings`` in their order, as many at a time as keep others waiting no longer than a short payload."""
+def _together(readings: Sequence[ItemReading]) -> Iterator[Sequence[ItemReading]]:
+    """Yield ``readings`` in their order, as many at a time as are judged together."""
     together: list[ItemReading] = []
     size = 0
     for reading in readings:
         size += len(reading.wire)
-        if together and (size > SHORT_BYTES or len(together) == HAND_OVER):
+        if together and (size > TOGETHER_BYTES or len(together) == TOGETHER_ITEMS):
             yield together
             together, size = [], len(reading.wire)
         together.append(reading)

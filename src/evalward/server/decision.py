@@ -140,33 +140,28 @@ class Decider:
 
         return self._drafted(case, judged)
 
-    def draft_ahead(
+    def draft_together(
         self, readings: Sequence[Reading], *, remaining: float | None, caller: Caller = NOBODY
-    ) -> Callable[[], list[Draft]]:
-        """Have requests judged beside the caller, if there is room; what is returned gives their drafts.
+    ) -> list[Draft]:
+        """Decide requests as ``draft`` does, judged together if there is room; never raises.
 
-        It must be called, once. Neither raises. All are judged before the first draft is made: what a step has in
-        the processor's cache serves the next item.
+        Each step is done for all before the next one: so it finds what it needs in the processor's cache.
         """
         cases = [Case(reading, remaining, caller) for reading in readings]
         asked = [_outcome(partial(self._asked_of, case, remaining)) for case in cases]
         jobs = [each.job for each in asked if isinstance(each, _Asked)]
         patience = None if remaining is None else remaining * PATIENCE_SHARE
         begun = iter(self._begun(jobs, patience))
-
-        def drafts() -> list[Draft]:
-            judged = [
-                _outcome(partial(self._verdict, case, each, remaining, next(begun)))
-                if isinstance(each, _Asked)
-                else each
-                for case, each in zip(cases, asked, strict=True)
-            ]
-            return [
-                self._drafted(case, partial(_both, each, verdict))
-                for case, each, verdict in zip(cases, asked, judged, strict=True)
-            ]
-
-        return drafts
+        judged = [
+            _outcome(partial(self._verdict, case, each, remaining, next(begun)))
+            if isinstance(each, _Asked)
+            else each
+            for case, each in zip(cases, asked, strict=True)
+        ]
+        return [
+            self._drafted(case, partial(_both, each, verdict))
+            for case, each, verdict in zip(cases, asked, judged, strict=True)
+        ]
 
     def _asked_of(self, case: Case, remaining: float | None) -> _Asked:
         check_open(remaining, stopping=False)

@@ -9,7 +9,7 @@ refused at once, so that no flood can grow memory, and threads for health checks
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     Judge = Callable[..., Verdict]
     Begun = Callable[[], Verdict | None]
-
-SHORT_BYTES: Final = 16 * 1024
-"""Payloads of so many bytes together do not keep others waiting for long."""
 
 
 class Job(NamedTuple):
@@ -75,7 +72,7 @@ class Executor(Protocol):
         ...
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:
-        """Begin to judge ``jobs`` beside the caller, if there is room at once.
+        """Begin to judge ``jobs`` together, beside the caller, if there is room at once.
 
         What is returned gives their verdicts, or raises as ``submit`` does: a fault costs the job that has it. A job
         for which it gives None has to be submitted. Each must be called, once and in their order: until then they

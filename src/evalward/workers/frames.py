@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 READY: Final = 1
 VERDICT: Final = 2
 FAILED: Final = 3
+SENT_BACK: Final = 4
 
 SLOTS: Final = 64
 """How many rules a worker keeps."""

@@ -1,7 +1,8 @@
 """Jobs that one worker judges one after the other, handed over together: what each waits for, and what a fault costs.
 
 The worker pays for a fault, and the job that was in it when it died or stalled. The jobs behind that one in the same
-hand-over were not judged, and have to be submitted. Of an answer that cannot be nobody knows which job's doing it was:
+hand-over were not judged, and have to be submitted. So have those that a worker sends back since the hand-over takes
+too long, which keeps others waiting. Of an answer that cannot be nobody knows which job's doing it was:
 then that one has to be submitted too, and is alone with its next worker.
 """
 
@@ -81,10 +82,11 @@ class HandOver:
         seconds = self._seconds()
         try:
             verdict = self._worker.settle(self._start + seconds)
+            if verdict is None and not self._is_shared:
+                raise WorkerFault("sent back its only job")  # noqa: TRY301 - and is killed for it
         except StillJudging:
             # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
-            self._is_over = True
-            threading.Thread(target=self._finish, name="worker-late", daemon=True).start()
+            self._turn_away()
             raise TooLong(max(1, int(seconds * 1000))) from None
         except GuardFailure as failure:
             self._next()
@@ -97,6 +99,9 @@ class HandOver:
                 return None
             raise
         self._next()
+        if verdict is None and self._most:
+            # All that is left comes back too.
+            self._turn_away()
         return verdict
 
     def _seconds(self) -> float:
@@ -111,8 +116,12 @@ class HandOver:
         else:
             self._lender.give_back()
 
+    def _turn_away(self) -> None:
+        self._is_over = True
+        threading.Thread(target=self._finish, name="worker-late", daemon=True).start()
+
     def _finish(self) -> None:
-        """Let the worker finish what nobody waits for any more, or kill it.
+        """Let the worker come to the end of what nobody waits for any more, or kill it.
 
         It keeps its place meanwhile: hurried callers with slow payloads must not have all workers at once.
         """

@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from evalward.server.executor import SHORT_BYTES, Overloaded
+from evalward.server.executor import Overloaded
 
 if TYPE_CHECKING:
     from evalward.workers.process import Worker
+
+SHORT_BYTES: Final = 16 * 1024
 
 
 class Place:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from evalward.guard import GRAMMAR, RULESET
 from evalward.workers.exchange import Exchange, StillJudging, WorkerDied, WorkerFault
-from evalward.workers.frames import FAILED, READY, VERDICT
+from evalward.workers.frames import FAILED, READY, SENT_BACK, VERDICT
 from evalward.workers.verdict_json import NotAVerdictError, from_json
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class Worker:
         """Hand over ``jobs`` with their rules within ``seconds``; raise WorkerFault when they are not taken."""
         self._exchange.ask(jobs, seconds=seconds)
 
-    def settle(self, until: float) -> Verdict:
-        """Return the verdict that is due next; ``until`` is a time of ``time.monotonic``.
+    def settle(self, until: float) -> Verdict | None:
+        """Return the verdict that is due next, None for a job that is sent back; ``until`` is of ``time.monotonic``.
 
         Raises StillJudging at that time, GuardFailure when the guard raised, and WorkerFault otherwise.
         """
@@ -102,6 +102,8 @@ class Worker:
                 return from_json(body, job, digest.hex())
             except NotAVerdictError as fault:
                 raise WorkerFault(str(fault)) from None
+        if kind == SENT_BACK:
+            return None
         if kind == FAILED:
             raise GuardFailure(_place(body))
         raise WorkerFault("answered with something unknown")
