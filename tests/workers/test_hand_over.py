@@ -217,8 +217,9 @@ def batch_of(workers: WorkerExecutor, log: Path, payloads: list[bytes]) -> list[
 
 @pytest.mark.parametrize("fault", ["segv", "twice"])
 def test_in_a_batch_a_fault_is_one_items_outcome(
-    fault: str, pool: Pool, rogues: tuple[str, ...], tmp_path: Path
+    fault: str, pool: Pool, rogues: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(executor, "most_seconds", lambda _limits: 600)
     workers = pool(1, command=rogues)
     all_ready(workers)
     payloads = [b"document.title + %d" % number for number in range(80)]

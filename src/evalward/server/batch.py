@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 256
 # What a worker gets at once: it is woken once for all of them, and one long payload is as much.
-TOGETHER_ITEMS: Final = 64
-TOGETHER_BYTES: Final = 64 * 1024
+TOGETHER_ITEMS: Final = 128
+TOGETHER_BYTES: Final = 128 * 1024
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
