@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -19,7 +20,8 @@ T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
 _FIELDS: Final = 14
-_ALLOW_FIELDS: Final = 3
+# All that is longer than an allow with nothing to tell has the payload's SHA-256 in it.
+_HASH_LETTERS: Final = 64
 # What a verdict has to tell besides its subject.
 _told: Final = attrgetter(
     "code", "construct", "keyword", "location", "findings", "shadow", "limit", "message", "details"
@@ -36,7 +38,7 @@ def to_json(verdict: Verdict) -> bytes:
     An allow with nothing to tell, which most are, says only what it is about.
     """
     if not any(_told(verdict)):
-        return json.dumps([verdict.target, verdict.shape, verdict.profile]).encode()
+        return _allow(verdict.target, verdict.shape, verdict.profile)
     fields = [
         verdict.code,
         verdict.target,
@@ -62,9 +64,10 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
     Raises NotAVerdictError when it is malformed, or about something else than ``job``.
     """
     try:
-        fields = json.loads(text)
-        is_allow = type(fields) is list and len(fields) == _ALLOW_FIELDS
-        verdict = _allow(fields, job, code_hash) if is_allow else _read(fields)
+        if len(text) < _HASH_LETTERS:
+            verdict = Verdict(None, *_subject(text), code_hash, len(job.payload))
+        else:
+            verdict = _read(json.loads(text))
     except (ValueError, TypeError, RecursionError):
         raise NotAVerdictError("the answer is no verdict") from None
     is_shape = verdict.shape is job.shape or (job.shape_from_text and job.shape is None)
@@ -83,11 +86,16 @@ def _finding(finding: Finding) -> list[Any]:
     return [finding.construct, _place(finding.location), steps]
 
 
-def _allow(fields: list[Any], job: Job, code_hash: str) -> Verdict:
-    target, shape, profile = fields
-    return Verdict(
-        None, Target(target), _optional(Shape, shape), Profile(profile), code_hash, len(job.payload)
-    )
+@lru_cache(maxsize=64)
+def _allow(target: Target | None, shape: Shape | None, profile: Profile) -> bytes:
+    return json.dumps([target, shape, profile], separators=(",", ":")).encode()
+
+
+@lru_cache(maxsize=64)
+def _subject(text: bytes) -> tuple[Target, Shape | None, Profile]:
+    """Return what an allow with nothing to tell is about; there are few such texts, and each comes often."""
+    target, shape, profile = _list(json.loads(text))
+    return Target(target), _optional(Shape, shape), Profile(profile)
 
 
 def _read(fields: Any) -> Verdict:
