@@ -102,6 +102,14 @@ def test_a_stricter_request_is_taken(start: Start, ask: Ask) -> None:
     assert response.WhichOneof("outcome") == "allowed"
 
 
+def test_a_field_of_a_later_version_is_ignored(start: Start, ask: Ask) -> None:
+    wire = ask().SerializeToString() + bytes.fromhex("a00601")  # number 100, a varint
+
+    response = pb.ValidateResponse.FromString(start().channel.unary_unary(VALIDATE)(wire))
+
+    assert response.WhichOneof("outcome") == "allowed"
+
+
 def test_a_message_that_does_not_parse_gets_an_envelope_and_a_record(start: Start) -> None:
     running = start()
     wire = b"\x3a\x03\xed\xa0\x80"  # field 7, session_id, with a lone surrogate

@@ -4,6 +4,8 @@ import json
 import os
 import select
 import signal
+import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from evalward.v1 import evalward_pb2 as pb
+from evalward.workers.process import COMMAND
 
 Serve = Callable[..., Any]
 StubAt = Callable[[str], Any]
@@ -67,7 +70,7 @@ def test_a_number_of_workers_that_is_none_is_a_usage_error(value: str, serve: Se
         serve(*FLAGS, f"--workers={value}")
 
 
-def test_a_worker_holds_its_socket_and_nothing_else(serve: Serve, stub_at: StubAt, ask: Ask) -> None:
+def test_a_worker_holds_its_sockets_and_nothing_else(serve: Serve, stub_at: StubAt, ask: Ask) -> None:
     process = serve(*FLAGS, "--workers", "1")
     assert outcome(stub_at(process.listen[0]), ask()) == "allowed"
     pid = judging(process.popen.pid)
@@ -75,7 +78,7 @@ def test_a_worker_holds_its_socket_and_nothing_else(serve: Serve, stub_at: StubA
     held = [each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir()]
     environment = Path(f"/proc/{pid}/environ").read_bytes()
 
-    assert sorted(str(each).partition(":")[0] for each in held) == ["/dev/null"] * 3 + ["socket"]
+    assert sorted(str(each).partition(":")[0] for each in held) == ["/dev/null"] * 3 + ["socket"] * 2
     assert b"EVALWARD_" not in environment
     assert limit(pid, "Max core file size") == "0"
     assert limit(pid, "Max file size") == "0"
@@ -177,6 +180,27 @@ def test_the_workers_of_a_killed_server_end(serve: Serve, stub_at: StubAt, ask: 
 
     assert len(workers) == 3
     assert all(ended(each) for each in workers)
+
+
+def test_a_stopped_worker_of_a_killed_server_ends_too(serve: Serve, stub_at: StubAt, ask: Ask) -> None:
+    process = serve(*FLAGS, "--workers", "1")
+    assert outcome(stub_at(process.listen[0]), ask()) == "allowed"
+    pid = judging(process.popen.pid)
+    os.kill(pid, signal.SIGSTOP)
+    worker = os.pidfd_open(pid)
+
+    process.popen.kill()
+
+    assert ended(worker)
+
+
+def test_a_worker_whose_server_has_gone_before_it_began_ends_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        command = [*COMMAND, str(theirs.fileno()), str(theirs.fileno()), str(os.getpid() + 1)]
+        worker = subprocess.run(command, pass_fds=[theirs.fileno()], timeout=60, check=False)
+
+    assert worker.returncode == 0
 
 
 def test_health_serves_with_workers(serve: Serve) -> None:

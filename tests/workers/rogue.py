@@ -5,6 +5,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
@@ -41,7 +42,7 @@ def framed(number: int = 0, *, other: bytes = b"", kind: int = VERDICT) -> Calla
 
 
 def another_verdict(question: Question) -> bytes:
-    about = judge(b"1 + 1", target=question.job.target, shape=None, rules=question.job.rules)
+    about = judge(b"process.exit(0)", target=question.job.target, shape=None, rules=question.job.rules)
     return answer(question.number, digest(question), VERDICT, to_json(about))
 
 
@@ -80,6 +81,14 @@ def hang(_: Question) -> bytes:
     raise AssertionError
 
 
+def dawdle(question: Question) -> bytes:
+    """Judge, after more time than a hand-over may take."""
+    begin = time.process_time()
+    while time.process_time() - begin < worker.TOGETHER_SECONDS:
+        pass
+    return honest(question)
+
+
 MISDEEDS: dict[str, Callable[[Question], bytes]] = {
     "garbage": lambda _: os.urandom(200),
     "text": lambda _: b"HTTP/1.1 200 OK\r\n\r\n" * 10,
@@ -96,6 +105,8 @@ MISDEEDS: dict[str, Callable[[Question], bytes]] = {
     "kill": die(signal.SIGKILL),
     "exit": leave,
     "hang": hang,
+    "dawdle": dawdle,
+    "sent_back": worker.sent_back,
 }
 
 
@@ -106,4 +117,4 @@ def tell(question: Question) -> bytes:
 
 if __name__ == "__main__":
     worker.answered = tell
-    sys.exit(worker.run(int(sys.argv[1])))
+    sys.exit(worker.run(*map(int, sys.argv[1:])))

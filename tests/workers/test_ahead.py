@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from evalward.guard.verdict import Verdict
 from evalward.server.caching import CachingExecutor
-from evalward.server.executor import Job
+from evalward.server.executor import Job, not_begun
 from evalward.verdict_cache import VerdictCache
+from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.executor import WorkerExecutor, WorkersInfo
-from evalward.workers.process import WorkerDied, WorkerFault
 
 Pool = Callable[..., WorkerExecutor]
 MakeJob = Callable[..., Job]
@@ -21,9 +22,15 @@ PAYLOADS = [(b"document.title", True), (b"process['exit'](0)", False), (b"((", F
 
 def begun(workers: WorkerExecutor, job: Job) -> Callable[[], object]:
     """Return what gives the verdict; a worker is free as soon as one has started."""
-    while (made := workers.begin(job, patience=60)) is None:
+    while (made := ahead(workers, job)) is None:
         workers.submit(job, patience=60)
     return made
+
+
+def ahead(workers: WorkerExecutor, job: Job) -> Callable[[], Verdict | None] | None:
+    """Return what gives the verdict, None when none was begun."""
+    (made,) = workers.begin([job], patience=60)
+    return None if made is not_begun else made
 
 
 def busy_in(info: WorkersInfo) -> frozenset[int]:
@@ -34,7 +41,7 @@ def test_each_verdict_is_about_its_own_payload(pool: Pool, job: MakeJob) -> None
     workers = pool(2)
     waiting: list[tuple[Any, bool]] = []
     for payload, allowed in PAYLOADS * 5:
-        made = workers.begin(job(payload), patience=60)
+        made = ahead(workers, job(payload))
         if made is None:
             while waiting:
                 verdict, expected = waiting.pop(0)
@@ -50,10 +57,10 @@ def test_each_verdict_is_about_its_own_payload(pool: Pool, job: MakeJob) -> None
 def test_where_no_worker_is_free_nothing_is_begun(pool: Pool, job: MakeJob, rogues: tuple[str, ...]) -> None:
     workers = pool(1, command=rogues)
     first = begun(workers, job(b"document.title"))
-    others = [made for _ in range(3) if (made := workers.begin(job(b"1"), patience=60)) is not None]
+    others = [made for _ in range(3) if (made := ahead(workers, job(b"1"))) is not None]
 
     assert len(others) <= 1  # the lane for the short
-    assert workers.begin(job(b"2"), patience=60) is None
+    assert ahead(workers, job(b"2")) is None
     for verdict in (first, *others):
         verdict()
     assert workers.load() == (0, 0)
@@ -77,7 +84,7 @@ def test_a_worker_that_is_killed_while_nobody_waits_costs_its_job(
 ) -> None:
     workers = pool(1, command=rogues)
     workers.submit(job(b"1"), patience=60)
-    verdict = workers.begin(job(b"hang;"), patience=60)
+    verdict = ahead(workers, job(b"hang;"))
     assert verdict is not None
     while len(busy := busy_in(workers.info())) != 1:
         os.sched_yield()  # the other process has just become ready
@@ -96,8 +103,9 @@ def test_what_is_remembered_is_not_judged_again(pool: Pool, job: MakeJob) -> Non
     cached = CachingExecutor(workers, verdicts)
     first = cached.submit(job(b"document.title"), patience=60)
 
-    again = cached.begin(job(b"document.title"), patience=60)
+    new, again, other = cached.begin([job(b"1"), job(b"document.title"), job(b"2")], patience=60)
 
-    assert again is not None
     assert again() is first
+    assert [each() or cached.submit(job(b"1"), patience=60) for each in (new, other)]
     assert workers.load() == (0, 0)
+    assert cached.submit(job(b"1"), patience=0).allowed

@@ -12,9 +12,9 @@ import pytest
 
 from evalward.server.executor import Job, Overloaded, TooLong
 from evalward.workers import executor
+from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.executor import NoWorkerError, WorkerExecutor
 from evalward.workers.places import SHORT_BYTES
-from evalward.workers.process import WorkerDied, WorkerFault
 
 Pool = Callable[..., WorkerExecutor]
 MakeJob = Callable[..., Job]
@@ -30,6 +30,7 @@ LIES = [
     "endless",
     "pickle",
     "another_verdict",
+    "sent_back",
 ]
 DEATHS = ["segv", "abort", "kill", "exit"]
 
@@ -227,7 +228,7 @@ def test_a_worker_with_another_ruleset_is_refused(
         "import sys\n"
         "from evalward.workers import worker\n"
         "worker.RULESET = '0' * 16\n"
-        "sys.exit(worker.run(int(sys.argv[1])))\n"
+        "sys.exit(worker.run(*map(int, sys.argv[1:])))\n"
     )
 
     with pytest.raises(NoWorkerError):

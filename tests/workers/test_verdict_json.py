@@ -1,6 +1,7 @@
 """What a worker says is read field by field: nothing but a verdict on the payload that was asked about passes."""
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 
 import pytest
@@ -14,7 +15,8 @@ from evalward.workers.verdict_json import NotAVerdictError, from_json, to_json
 PAYLOAD = b"document.title"
 HASH = sha256(PAYLOAD).hexdigest()
 JOB = Job(PAYLOAD, Target.RENDERER, None, Rules(allowed=True))
-ALLOW = json.loads(to_json(Verdict(None, JOB.target, None, Profile.BALANCED, HASH, len(PAYLOAD))))
+BARE = Verdict(None, JOB.target, None, Profile.BALANCED, HASH, len(PAYLOAD))
+ALLOW = json.loads(to_json(replace(BARE, message="with something to tell")))
 (
     CODE,
     TARGET,
@@ -31,6 +33,25 @@ ALLOW = json.loads(to_json(Verdict(None, JOB.target, None, Profile.BALANCED, HAS
     MESSAGE,
     DETAILS,
 ) = range(len(ALLOW))
+
+
+def test_an_allow_with_nothing_to_tell_comes_back_whole() -> None:
+    text = to_json(BARE)
+
+    assert len(text) < 40
+    assert from_json(text, JOB, HASH) == BARE
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("value", ["main", "module", "seed", None, True, 1, [], ["renderer"]])
+def test_a_short_allow_is_about_the_job_or_refused(place: int, value: object) -> None:
+    fields = json.loads(to_json(BARE))
+    if fields[place] == value:
+        return
+    fields[place] = value
+
+    with pytest.raises(NotAVerdictError):
+        from_json(json.dumps(fields).encode(), JOB, HASH)
 
 
 def test_the_untouched_one_passes() -> None:

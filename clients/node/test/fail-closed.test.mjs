@@ -6,7 +6,7 @@ import net from 'node:net';
 import { test } from 'node:test';
 import { Metadata, status } from '@grpc/grpc-js';
 import { Guard } from 'evalward';
-import { definition, fakeService, POLICY_DIGEST, RPCS, serialised, sha256, trueAllow } from './service.mjs';
+import { fakeService, POLICY_DIGEST, richStatus, RPCS, serialised, sha256, trueAllow } from './service.mjs';
 
 const CASES = JSON.parse(readFileSync(new URL('data/denials.json', import.meta.url), 'utf8'));
 const CODE = 'document.title';
@@ -328,25 +328,6 @@ test('every field of a request arrives', async (t) => {
   assert.match(checked.request_id, /^[0-9a-f]{16}$/);
   assert.notEqual(checked.request_id, evaluated.request_id);
 });
-
-function richStatus(envelope) {
-  const carrier = definition['evalward.v1.ErrorEnvelope'].serialize({
-    envelope: Buffer.from(JSON.stringify(envelope)),
-  });
-  const url = Buffer.from('type.googleapis.com/evalward.v1.ErrorEnvelope');
-  const any = Buffer.concat([field(1, url), field(2, carrier)]);
-  return Buffer.concat([Buffer.from([0x08, status.UNAVAILABLE]), field(3, any)]);
-}
-
-/** Serialise one length-delimited field of a message. */
-function field(number, bytes) {
-  const length = [];
-  for (let rest = bytes.length; ; rest >>= 7) {
-    length.push(rest > 127 ? (rest & 127) | 128 : rest);
-    if (rest <= 127) break;
-  }
-  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
-}
 
 /** What can go wrong on a connection after the call has arrived. */
 function breakdowns() {

@@ -67,6 +67,26 @@ export async function fakeService(t, answer, { at = '127.0.0.1:0', credentials }
   return { address: at.startsWith('unix:') ? at : `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
 }
 
+/** Return the details of the status UNAVAILABLE that carry `envelope`. */
+export function richStatus(envelope) {
+  const carrier = definition['evalward.v1.ErrorEnvelope'].serialize({
+    envelope: Buffer.from(JSON.stringify(envelope)),
+  });
+  const url = Buffer.from('type.googleapis.com/evalward.v1.ErrorEnvelope');
+  const any = Buffer.concat([withField(1, url), withField(2, carrier)]);
+  return Buffer.concat([Buffer.from([0x08, grpc.status.UNAVAILABLE]), withField(3, any)]);
+}
+
+/** Serialise one length-delimited field of a message. */
+export function withField(number, bytes) {
+  const length = [];
+  for (let rest = bytes.length; ; rest >>= 7) {
+    length.push(rest > 127 ? (rest & 127) | 128 : rest);
+    if (rest <= 127) break;
+  }
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
+}
+
 const PROBES = { evalward: ['--version'], openssl: ['version'] };
 
 /**

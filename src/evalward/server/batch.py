@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 
 CHUNK: Final = 256
+# What a worker gets at once: it is woken once for all of them, and one long payload is as much.
+TOGETHER_ITEMS: Final = 128
+TOGETHER_BYTES: Final = 128 * 1024
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
@@ -166,27 +169,13 @@ class BatchDecider:
                 if not draft.allows:
                     break
         else:
-            drafts = self._side_by_side(case, readings, remaining)
+            for some in _together(readings):
+                drafts += self._decider.draft_together(
+                    some, remaining=case.left_of(remaining), caller=case.caller
+                )
         audited = self._decider.keep(drafts)
         for draft in drafts:
             yield self._decider.settle(draft, audited=audited, brief=True)
-
-    def _side_by_side(
-        self, case: Case, readings: Sequence[ItemReading], remaining: float | None
-    ) -> list[Draft]:
-        """Return the drafts of all items, each begun before the one ahead of it is waited for."""
-        drafts: list[Draft] = []
-        begun: Callable[[], Draft] | None = None
-        for reading in readings:
-            following = self._decider.draft_ahead(
-                reading, remaining=case.left_of(remaining), caller=case.caller
-            )
-            if begun is not None:
-                drafts.append(begun())
-            begun = following
-        if begun is not None:
-            drafts.append(begun())
-        return drafts
 
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""
@@ -228,6 +217,19 @@ class _SoFar:
 
 def _item(index: int, answer: Answer) -> Item:
     return Item(index, Status.ALLOWED if answer.code is None else Status.FAILED, answer)
+
+
+def _together(readings: Sequence[ItemReading]) -> Iterator[Sequence[ItemReading]]:
+    """Yield ``readings`` in their order, as many at a time as are judged together."""
+    together: list[ItemReading] = []
+    size = 0
+    for reading in readings:
+        size += len(reading.wire)
+        if together and (size > TOGETHER_BYTES or len(together) == TOGETHER_ITEMS):
+            yield together
+            together, size = [], len(reading.wire)
+        together.append(reading)
+    yield together
 
 
 def _listed(item: Item) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from evalward.guard.verdict import Verdict
-    from evalward.server.executor import Executor, Job, Load
+    from evalward.server.executor import Begun, Executor, Job, Load
     from evalward.verdict_cache import Key, VerdictCache
 
 
@@ -28,22 +29,21 @@ class CachingExecutor:
             self._verdicts.put(key, verdict)
         return verdict
 
-    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
-        """Begin to judge ``job``, unless its verdict is known."""
-        key = self._key(job)
-        known = self._verdicts.get(key)
-        if known is not None:
-            return lambda: known
-        judged = self._executor.begin(job, patience=patience)
-        if judged is None:
-            return None
+    def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:
+        """Begin to judge those of ``jobs`` whose verdict is not known."""
+        found = [(job, key, self._verdicts.get(key)) for job in jobs for key in (self._key(job),)]
+        new = [job for job, _, known in found if known is None]
+        begun = iter(self._executor.begin(new, patience=patience) if new else ())
+        return [
+            partial(self._remembered, key, next(begun)) if known is None else partial(_known, known)
+            for _, key, known in found
+        ]
 
-        def remembered() -> Verdict:
-            verdict = judged()
+    def _remembered(self, key: Key, begun: Begun) -> Verdict | None:
+        verdict = begun()
+        if verdict is not None:
             self._verdicts.put(key, verdict)
-            return verdict
-
-        return remembered
+        return verdict
 
     def _key(self, job: Job) -> Key:
         return self._verdicts.key(
@@ -61,3 +61,7 @@ class CachingExecutor:
     def close(self) -> None:
         """Let go of what the executor behind this one holds."""
         self._executor.close()
+
+
+def _known(verdict: Verdict) -> Verdict:
+    return verdict

@@ -13,7 +13,7 @@ import traceback
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from evalward.errors import (
     AllowEnvelope,
@@ -29,7 +29,7 @@ from evalward.errors.stack import frames
 from evalward.policy import exception_of, settled, utc_day
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
-from evalward.server.executor import Job, Overloaded, TooLong
+from evalward.server.executor import Job, Overloaded, TooLong, not_begun
 from evalward.server.requests import Reading
 from evalward.server.wire import binding_message
 
@@ -45,10 +45,12 @@ if TYPE_CHECKING:
     from evalward.policy import Policy, PolicyException
     from evalward.sandbox import Evaluation
     from evalward.server.caller import Caller
-    from evalward.server.executor import Executor
+    from evalward.server.executor import Begun, Executor
     from evalward.server.ledger import Ledger
     from evalward.server.requests import Question
     from evalward.v1 import evalward_pb2 as pb
+
+T = TypeVar("T")
 
 LOG = logging.getLogger("evalward.server")
 
@@ -160,39 +162,50 @@ class Decider:
         """Decide the request of which ``reading`` is the road, and record nothing yet; never raises."""
         case = Case(reading, remaining, caller)
 
-        def asked() -> _Asked:
+        def judged() -> tuple[Question, Verdict]:
             check_open(remaining, stopping=stopping)
-            return self._asked(case, reading.question())
-
-        return self._drafted(case, remaining, asked)
-
-    def draft_ahead(
-        self, reading: Reading, *, remaining: float | None, caller: Caller = NOBODY
-    ) -> Callable[[], Draft]:
-        """Have the request judged beside the caller, if there is room; what is returned gives the draft.
-
-        It must be called, once. Neither raises.
-        """
-        case = Case(reading, remaining, caller)
-        try:
-            check_open(remaining, stopping=False)
             asked = self._asked(case, reading.question())
-            begun = self._executor.begin(asked.job, patience=_patience(case, remaining))
-        except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
-            return partial(self._drafted, case, remaining, partial(_raise, failure))
-        return partial(self._drafted, case, remaining, lambda: asked, begun)
+            return asked.question, self._verdict(case, asked, remaining)
 
-    def _drafted(
-        self,
-        case: Case,
-        remaining: float | None,
-        asked: Callable[[], _Asked],
-        begun: Callable[[], Verdict] | None = None,
-    ) -> Draft:
+        return self._drafted(case, judged)
+
+    def draft_together(
+        self, readings: Sequence[Reading], *, remaining: float | None, caller: Caller = NOBODY
+    ) -> list[Draft]:
+        """Decide requests as ``draft`` does, judged together if there is room; never raises.
+
+        Each step is done for all before the next one: so it finds what it needs in the processor's cache.
+        """
+        cases = [Case(reading, remaining, caller) for reading in readings]
+        asked = [_outcome(partial(self._asked_of, case, remaining)) for case in cases]
+        jobs = [each.job for each in asked if isinstance(each, _Asked)]
+        patience = None if remaining is None else remaining * PATIENCE_SHARE
+        begun = iter(self._begun(jobs, patience))
+        judged = [
+            _outcome(partial(self._verdict, case, each, remaining, next(begun)))
+            if isinstance(each, _Asked)
+            else each
+            for case, each in zip(cases, asked, strict=True)
+        ]
+        return [
+            self._drafted(case, partial(_both, each, verdict))
+            for case, each, verdict in zip(cases, asked, judged, strict=True)
+        ]
+
+    def _asked_of(self, case: Case, remaining: float | None) -> _Asked:
+        check_open(remaining, stopping=False)
+        return self._asked(case, case.reading.question())
+
+    def _begun(self, jobs: Sequence[Job], patience: float | None) -> Sequence[Begun]:
         try:
-            about = asked()
-            question = about.question
-            verdict = self._verdict(case, about, remaining, begun)
+            return self._executor.begin(jobs, patience=patience)
+        except Exception as failure:  # noqa: BLE001 - each of them is tried again by itself
+            LOG.error("no job was begun: %s", type(failure).__name__)  # noqa: TRY400 - its text may hold payload
+            return [not_begun] * len(jobs)
+
+    def _drafted(self, case: Case, judged: Callable[[], tuple[Question, Verdict]]) -> Draft:
+        try:
+            question, verdict = judged()
             record = self._ledger.verdict_record(case, verdict)
         except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
             refusal = self._refusal_of(case, failure)
@@ -274,14 +287,11 @@ class Decider:
         case: Case,
         asked: _Asked,
         remaining: float | None,
-        begun: Callable[[], Verdict] | None = None,
+        begun: Begun = not_begun,
     ) -> Verdict:
         """Return the verdict that has ``begun``, or else submit the job and wait for it."""
         try:
-            if begun is not None:
-                verdict = begun()
-            else:
-                verdict = self._executor.submit(asked.job, patience=_patience(case, remaining))
+            verdict = begun() or self._executor.submit(asked.job, patience=_patience(case, remaining))
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
         except TooLong as cut:
@@ -405,5 +415,18 @@ def _patience(case: Case, remaining: float | None) -> float | None:
     return None if left is None else left * PATIENCE_SHARE
 
 
-def _raise(failure: Exception) -> NoReturn:
-    raise failure
+def _outcome(step: Callable[[], T]) -> T | Exception:
+    """Return what ``step`` returns or raises."""
+    try:
+        return step()
+    except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+        return failure
+
+
+def _both(asked: _Asked | Exception, verdict: Verdict | Exception) -> tuple[Question, Verdict]:
+    """Return what the two hold; raise the failure that is there instead."""
+    if isinstance(asked, Exception):
+        raise asked
+    if isinstance(verdict, Exception):
+        raise verdict
+    return asked.question, verdict

@@ -12,13 +12,14 @@ import threading
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from evalward.guard.rules import Rules
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
 
     Judge = Callable[..., Verdict]
+    Begun = Callable[[], Verdict | None]
 
 
 class Job(NamedTuple):
@@ -70,11 +71,12 @@ class Executor(Protocol):
         """
         ...
 
-    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
-        """Begin to judge ``job`` beside the caller, if there is room at once; None where it has to be submitted.
+    def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:
+        """Begin to judge ``jobs`` together, beside the caller, if there is room at once.
 
-        What is returned gives the verdict, or raises as ``submit`` does. It must be called, once: until then it
-        holds a place.
+        What is returned gives their verdicts, or raises as ``submit`` does: a fault costs the job that has it. A job
+        for which it gives None has to be submitted. Each must be called, once and in their order: until then they
+        hold a place.
         """
         ...
 
@@ -115,9 +117,9 @@ class InProcessExecutor:
                 if self._waiting:
                     self._freed.notify()
 
-    def begin(self, _job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:  # noqa: ARG002
-        """Nothing is judged beside the caller here."""
-        return None
+    def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:  # noqa: ARG002
+        """Begin nothing: nothing is judged beside the caller here."""
+        return [not_begun] * len(jobs)
 
     def load(self) -> Load:
         """Return how busy the executor is now."""
@@ -140,6 +142,10 @@ class InProcessExecutor:
 
     def _has_room(self) -> bool:
         return self._running < self._max_concurrent
+
+
+def not_begun() -> None:
+    """Say that a job has to be submitted."""
 
 
 def shape_of(job: Job) -> Shape | None:

@@ -36,7 +36,8 @@ class ItemReading(Reading):
     def __init__(self, wire: bytes, session_id: str) -> None:
         super().__init__(wire)
         self.session_id = session_id
-        self.received = self.received._replace(session_id=session_id)
+        if session_id:
+            self.received = self.received._replace(session_id=session_id)
 
     def receive(self, known: Received, *, session_id: str, request_id: str) -> None:  # noqa: ARG002 - replaced
         """Keep what is ``known``, under the batch's session."""

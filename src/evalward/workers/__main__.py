@@ -1,4 +1,4 @@
-"""The worker process: ``python -P -m evalward.workers DESCRIPTOR``, started by ``evalward.workers.process`` alone."""
+"""The worker process, ``python -P -m evalward.workers FRONT ASIDE PARENT``: ``process`` starts it, and nobody else."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from evalward.workers.worker import run
 
 if __name__ == "__main__":
-    sys.exit(run(int(sys.argv[1])))
+    sys.exit(run(*map(int, sys.argv[1:])))

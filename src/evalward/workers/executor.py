@@ -10,19 +10,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from evalward.server.executor import Load, TooLong
+from evalward.server.executor import Load, not_begun
 from evalward.workers.budget import most_seconds
+from evalward.workers.exchange import WorkerDied, WorkerFault
+from evalward.workers.hand_over import HandOver
 from evalward.workers.places import Places
-from evalward.workers.process import COMMAND, GuardFailure, StillJudging, Worker, WorkerDied, WorkerFault
+from evalward.workers.process import COMMAND, Worker
 from evalward.workers.rule_book import RuleBook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evalward.guard.verdict import Verdict
-    from evalward.server.executor import Job
+    from evalward.server.executor import Begun, Job
+    from evalward.workers.frames import Numbered
     from evalward.workers.places import Place
 
 LOG = logging.getLogger("evalward.workers")
@@ -32,7 +36,6 @@ _LONGEST_PAUSE: Final = 0.5
 _FIRST_PAUSE: Final = 0.05
 # So many starts in a row that came to nothing, with no worker left, are an outage and not a hiccup.
 _HOPELESS: Final = 3
-_LEAST_SECONDS: Final = 0.001
 _DISMISS_SECONDS: Final = 1.0
 _JOIN_SECONDS: Final = 5.0
 
@@ -55,6 +58,20 @@ class WorkersInfo(NamedTuple):
     waiting: int
     ended: int
     killed: int
+
+
+class _Loan(NamedTuple):
+    """A worker that a hand-over has."""
+
+    pool: WorkerExecutor
+    place: Place
+    worker: Worker
+
+    def give_back(self) -> None:
+        self.pool.give_back(self.place, self.worker)
+
+    def kill(self, why: BaseException) -> None:
+        self.pool.kill(self.place, self.worker, why)
 
 
 class WorkerExecutor:
@@ -100,49 +117,26 @@ class WorkerExecutor:
 
         Raises Overloaded, TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
         """
-        until = None if patience is None else time.monotonic() + patience
-        place, worker = self._places.take(len(job.payload), patience=patience)
-        return self._asked(place, worker, job, until)()
+        until = _until(patience)
+        known = [(job, self._book.number(job.rules))]
+        taken = self._places.take(len(job.payload), patience=patience)
+        # Nobody is before it who could send it back.
+        return cast("Verdict", self._handed_over(taken, known, until).verdict())
 
-    def begin(self, job: Job, *, patience: float | None) -> Callable[[], Verdict] | None:
-        """Hand ``job`` to a worker that is free, and return what waits for its verdict; None when none is."""
-        taken = self._places.take_free(len(job.payload))
-        if taken is None:
-            return None
-        return self._asked(*taken, job, None if patience is None else time.monotonic() + patience)
+    def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:
+        """Hand ``jobs`` to one worker that is free; none of them when there is none."""
+        known = [(job, self._book.number(job.rules)) for job in jobs]
+        taken = self._places.take_free(sum(len(job.payload) for job in jobs))
+        if taken is not None:
+            with suppress(WorkerFault):
+                return [self._handed_over(taken, known, _until(patience)).verdict] * len(jobs)
+        return [not_begun] * len(jobs)
 
-    def _asked(self, place: Place, worker: Worker, job: Job, until: float | None) -> Callable[[], Verdict]:
-        """Hand ``job`` to ``worker``; return what waits for its verdict, for the caller at most ``until``."""
-        start = time.monotonic()
-        most = most_seconds(job.rules.limits)
-        seconds = most if until is None else min(most, max(_LEAST_SECONDS, until - start))
-        try:
-            worker.ask(job, self._book.number(job.rules), seconds=seconds)
-        except BaseException as fault:
-            self._kill(worker, fault)
-            self._places.leave(place)
-            raise
-        return lambda: self._settled(place, worker, start, seconds=seconds, most=most)
-
-    def _settled(self, place: Place, worker: Worker, start: float, *, seconds: float, most: float) -> Verdict:
-        try:
-            verdict = worker.settle(start + seconds)
-        except StillJudging:
-            # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
-            self._watch(place, worker, start + most)
-            raise TooLong(max(1, int(seconds * 1000))) from None
-        except GuardFailure as failure:
-            self._return(worker)
-            self._places.leave(place)
-            LOG.error("the guard failed: %s", failure.place)  # noqa: TRY400 - the place is in the worker
-            raise
-        except BaseException as fault:
-            self._kill(worker, fault)
-            self._places.leave(place)
-            raise
-        self._return(worker)
-        self._places.leave(place)
-        return verdict
+    def _handed_over(
+        self, taken: tuple[Place, Worker], jobs: Sequence[tuple[Job, Numbered]], until: float | None
+    ) -> HandOver:
+        most = [most_seconds(job.rules.limits) for job, _ in jobs]
+        return HandOver(_Loan(self, *taken), taken[1], jobs, most=most, until=until)
 
     def load(self) -> Load:
         """Return how busy the workers are now."""
@@ -175,33 +169,18 @@ class WorkerExecutor:
         for keeper in self._keepers:
             keeper.join(_JOIN_SECONDS)
 
-    def _return(self, worker: Worker) -> None:
+    def give_back(self, place: Place, worker: Worker) -> None:
         """Lend ``worker`` out again, unless it has ended meanwhile."""
+        self._return(worker)
+        self._places.leave(place)
+
+    def _return(self, worker: Worker) -> None:
         with self._lock:
             if worker in self._ready and not self._closing.is_set():
                 self._places.add(worker)
 
-    def _watch(self, place: Place, worker: Worker, until: float) -> None:
-        """Let ``worker`` finish what nobody waits for any more, on a thread of its own, or kill it.
-
-        It keeps its place meanwhile: hurried callers with slow payloads must not have all workers at once.
-        """
-
-        def settle() -> None:
-            try:
-                worker.settle(until)
-            except (StillJudging, WorkerFault) as fault:
-                self._kill(worker, fault)
-            except GuardFailure:
-                self._return(worker)
-            else:
-                self._return(worker)
-            finally:
-                self._places.leave(place)
-
-        threading.Thread(target=settle, name="worker-late", daemon=True).start()
-
-    def _kill(self, worker: Worker, why: BaseException) -> None:
+    def kill(self, place: Place, worker: Worker, why: BaseException) -> None:
+        """End ``worker``, which is in doubt."""
         died = isinstance(why, WorkerDied)
         with self._lock:
             is_known = worker in self._ready
@@ -210,6 +189,7 @@ class WorkerExecutor:
         if is_known and not died:
             LOG.error("guard worker %d is killed: it %s", worker.pid, why)
         worker.kill()
+        self._places.leave(place)
 
     def _keep(self) -> None:
         """Have one process running until the pool is closed."""
@@ -260,3 +240,7 @@ class WorkerExecutor:
             self._started.notify_all()
         LOG.error("no guard worker can be started")
         self._on_health(False)
+
+
+def _until(patience: float | None) -> float | None:
+    return None if patience is None else time.monotonic() + patience

@@ -1,4 +1,4 @@
-"""The bytes between the front process and a worker: one question at a time, one answer to each.
+"""The bytes between the front process and a worker: questions in hand-overs of one or more, one answer to each.
 
 A question carries the payload raw and refers to rules by a slot and an edition; the rules themselves, pickled, go
 along only when the worker does not have that edition. Pickle goes in this direction alone: what a worker says is
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 READY: Final = 1
 VERDICT: Final = 2
 FAILED: Final = 3
+SENT_BACK: Final = 4
 
 SLOTS: Final = 64
 """How many rules a worker keeps."""
 
-# job, slot, edition, target, shape (0: none), shape_from_text, bytes of the rules, bytes of the payload
-_QUESTION: Final = Struct("!QHQBB?II")
+# job, slot, edition, target, shape (0: none), shape_from_text, is_last, bytes of the rules, bytes of the payload
+_QUESTION: Final = Struct("!QHQBB??II")
 # job, SHA-256 of the payload, kind, bytes of the body
 ANSWER: Final = Struct("!Q32sBI")
+SUBJECT: Final = Struct("!Q32s")
+"""How an answer begins: what it is about."""
 MAX_BODY: Final = 16 * 1024 * 1024
 """The most bytes that an answer's body may have: a verdict with thousands of findings has less."""
 
@@ -48,10 +51,14 @@ class Numbered(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a worker is asked: ``job`` under the number that its answer must bear."""
+    """What a worker is asked: ``job`` under the number that its answer must bear.
+
+    ``is_last``: nothing follows in this hand-over, so that the front sleeps until the answer is there.
+    """
 
     number: int
     job: Job
+    is_last: bool
 
 
 def numbered(slot: int, edition: int, rules: Rules) -> Numbered:
@@ -61,7 +68,7 @@ def numbered(slot: int, edition: int, rules: Rules) -> Numbered:
     return Numbered(slot, edition, rules, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
 
 
-def question(number: int, job: Job, known: Numbered, *, with_rules: bool) -> bytes:
+def question(number: int, job: Job, known: Numbered, *, with_rules: bool, is_last: bool) -> bytes:
     """Return the question about ``job``, whose rules are ``known``."""
     rules = known.wire if with_rules else b""
     head = _QUESTION.pack(
@@ -71,6 +78,7 @@ def question(number: int, job: Job, known: Numbered, *, with_rules: bool) -> byt
         _TARGETS.index(job.target),
         _SHAPES.index(job.shape),
         job.shape_from_text,
+        is_last,
         len(rules),
         len(job.payload),
     )
@@ -92,7 +100,9 @@ class QuestionReader:
         head = self._stream.read(_QUESTION.size)
         if len(head) < _QUESTION.size:
             return None
-        number, slot, edition, target, shape, from_text, rules_bytes, payload_bytes = _QUESTION.unpack(head)
+        number, slot, edition, target, shape, from_text, is_last, rules_bytes, payload_bytes = (
+            _QUESTION.unpack(head)
+        )
         if rules_bytes:
             self._rules[slot] = (edition, pickle.loads(self._stream.read(rules_bytes)))  # noqa: S301 - from the front
         known, rules = self._rules[slot]
@@ -101,7 +111,7 @@ class QuestionReader:
         payload = self._stream.read(payload_bytes)
         if len(payload) < payload_bytes:
             return None
-        return Question(number, Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text))
+        return Question(number, Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text), is_last)
 
 
 def answer(number: int, digest: bytes, kind: int, body: bytes) -> bytes:

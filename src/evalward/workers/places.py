@@ -71,7 +71,10 @@ class Places:
             return place, place.worker
 
     def take_free(self, size: int) -> tuple[Place, Worker] | None:
-        """Return a place and its worker as ``take`` does, None when one cannot be had at once."""
+        """Return a place and its worker as ``take`` does, None when one cannot be had at once.
+
+        ``size`` is of all payloads that are handed over together.
+        """
         place = Place(is_short=size <= SHORT_BYTES)
         with self._lock:
             if self._is_closed or self._waiting or not self._is_free_for(place):

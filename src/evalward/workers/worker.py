@@ -1,7 +1,8 @@
 """What a worker process does: read a question, judge, answer, until the front has gone.
 
-It holds one socket and no other way out. Only the front ends it, by closing the socket or by SIGKILL: a signal to
-the whole process group (Ctrl-C, a container's stop) must not take the guard from requests that still drain.
+It holds two sockets to the front (``exchange``) and no other way out. Only the front ends it, by closing the sockets,
+by SIGKILL or by its own end: a signal to the whole process group (Ctrl-C, a container's stop) must not take the guard
+from requests that still drain.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import resource
 import signal
 import socket
+import time
 import traceback
 from hashlib import sha256
 from pathlib import Path
@@ -22,7 +24,8 @@ from evalward.guard.rules import Rules
 from evalward.guard.target import Target
 from evalward.server.executor import Job, shape_of
 from evalward.workers.budget import most_seconds
-from evalward.workers.frames import FAILED, READY, VERDICT, QuestionReader, answer
+from evalward.workers.frames import FAILED, READY, SENT_BACK, VERDICT, QuestionReader, answer
+from evalward.workers.lifetime import end_with
 from evalward.workers.verdict_json import to_json
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
     from evalward.workers.frames import Question
 
+TOGETHER_SECONDS: Final = 0.05
+"""The processor time after which what is left of a hand-over is sent back, to wait in the queue as others do."""
 _READ_BYTES: Final = 64 * 1024
 # The front kills first. The alarm is for a worker whose front has died, or stopped, during a long job.
 _ALARM_FACTOR: Final = 2
@@ -38,15 +43,20 @@ _DESCRIPTORS: Final = 32
 _SELF_TEST: Final = ((b"document.title", True), (b"globalThis['ev' + 'al']('1')", False), (b"((", False))
 
 
-def run(descriptor: int) -> int:
-    """Serve the front at the other end of the socket ``descriptor``; return the exit code."""
+def run(descriptor: int, aside: int, parent: int) -> int:
+    """Serve the front, process ``parent``, at the other end of the socket ``descriptor``; return the exit code.
+
+    It sleeps on that one alone. What must not wake it goes to the socket ``aside``.
+    """
+    if not end_with(parent):
+        return 0
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if not _is_fit():
         return _UNFIT
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=descriptor) as front:
+    with socket.socket(fileno=descriptor) as front, socket.socket(fileno=aside) as quiet:
         greeting = json.dumps([RULESET, GRAMMAR]).encode()
         # From here on payloads are in memory, and nothing that ends this process may print them.
         _silence()
@@ -54,11 +64,21 @@ def run(descriptor: int) -> int:
         try:
             front.sendall(answer(0, bytes(32), READY, greeting))
             reader = QuestionReader(cast("BinaryIO", front.makefile("rb", buffering=_READ_BYTES)))
+            begin = None
             while (question := reader.read()) is not None:
-                front.sendall(answered(question))
+                begin = time.process_time() if begin is None else begin
+                is_late = time.process_time() - begin > TOGETHER_SECONDS
+                said = sent_back(question) if is_late else answered(question)
+                (front if question.is_last else quiet).sendall(said)
+                begin = None if question.is_last else begin
         except OSError:
             return 0  # the front has gone
     return 0
+
+
+def sent_back(question: Question) -> bytes:
+    """Return the answer to ``question`` that it is not judged, since those before it took too long."""
+    return answer(question.number, sha256(question.job.payload).digest(), SENT_BACK, b"")
 
 
 def answered(question: Question) -> bytes:

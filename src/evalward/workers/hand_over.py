@@ -1,0 +1,137 @@
+"""Jobs that one worker judges one after the other, handed over together: what each waits for, and what a fault costs.
+
+The worker pays for a fault, and the job that was in it when it died or stalled. The jobs behind that one in the same
+hand-over were not judged, and have to be submitted. So have those that a worker sends back since the hand-over takes
+too long, which keeps others waiting. Of an answer that cannot be nobody knows which job's doing it was:
+then that one has to be submitted too, and is alone with its next worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+from evalward.server.executor import TooLong
+from evalward.workers.exchange import StillJudging, WorkerDied, WorkerFault
+from evalward.workers.process import GuardFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.verdict import Verdict
+    from evalward.server.executor import Job
+    from evalward.workers.frames import Numbered
+    from evalward.workers.process import Worker
+
+LOG = logging.getLogger("evalward.workers")
+
+_LEAST_SECONDS: Final = 0.001
+
+
+class Lender(Protocol):
+    """Who lends a worker out for a hand-over; one of the two is called, once."""
+
+    def give_back(self) -> None:
+        """Take the worker back: it is free."""
+        ...
+
+    def kill(self, why: BaseException) -> None:
+        """Kill the worker: it is in doubt."""
+        ...
+
+
+class HandOver:
+    """Jobs in the hands of one worker.
+
+    Each may take its ``most`` seconds, and all of them until ``until``, a time of ``time.monotonic`` (None: no end).
+    Raises WorkerFault when the worker does not take them.
+    """
+
+    def __init__(
+        self,
+        lender: Lender,
+        worker: Worker,
+        jobs: Sequence[tuple[Job, Numbered]],
+        *,
+        most: Sequence[float],
+        until: float | None,
+    ) -> None:
+        self._lender = lender
+        self._worker = worker
+        self._most = deque(most)
+        self._until = until
+        self._is_over = False
+        self._is_shared = len(jobs) > 1
+        self._start = time.monotonic()
+        try:
+            worker.ask(jobs, seconds=self._seconds())
+        except BaseException as fault:
+            lender.kill(fault)
+            raise
+
+    def verdict(self) -> Verdict | None:
+        """Return the next job's verdict; None when that job has to be submitted, for no fault of its own.
+
+        Raises TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
+        """
+        if self._is_over:
+            return None
+        seconds = self._seconds()
+        try:
+            verdict = self._worker.settle(self._start + seconds)
+            if verdict is None and not self._is_shared:
+                raise WorkerFault("sent back its only job")  # noqa: TRY301 - and is killed for it
+        except StillJudging:
+            # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
+            self._turn_away()
+            raise TooLong(max(1, int(seconds * 1000))) from None
+        except GuardFailure as failure:
+            self._next()
+            LOG.error("the guard failed: %s", failure.place)  # noqa: TRY400 - the place is in the worker
+            raise
+        except BaseException as fault:
+            self._is_over = True
+            self._lender.kill(fault)
+            if self._is_shared and isinstance(fault, WorkerFault) and not isinstance(fault, WorkerDied):
+                return None
+            raise
+        self._next()
+        if verdict is None and self._most:
+            # All that is left comes back too.
+            self._turn_away()
+        return verdict
+
+    def _seconds(self) -> float:
+        """Return how long the job that is in the worker may take."""
+        most = self._most[0]
+        return most if self._until is None else min(most, max(_LEAST_SECONDS, self._until - self._start))
+
+    def _next(self) -> None:
+        self._most.popleft()
+        if self._most:
+            self._start = time.monotonic()
+        else:
+            self._lender.give_back()
+
+    def _turn_away(self) -> None:
+        self._is_over = True
+        threading.Thread(target=self._finish, name="worker-late", daemon=True).start()
+
+    def _finish(self) -> None:
+        """Let the worker come to the end of what nobody waits for any more, or kill it.
+
+        It keeps its place meanwhile: hurried callers with slow payloads must not have all workers at once.
+        """
+        while self._most:
+            try:
+                self._worker.settle(self._start + self._most[0])
+            except (StillJudging, WorkerFault) as fault:
+                self._lender.kill(fault)
+                return
+            except GuardFailure:
+                self._next()
+            else:
+                self._next()
