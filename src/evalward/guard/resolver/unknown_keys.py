@@ -99,6 +99,8 @@ class UnknownKeys(Properties):
                 result = join(result, self._get_elsewhere(atom, start, end, listed=True))
             elif enumerable and atom in _UNNAMED:
                 result |= of(DATA if atom is DATA else U1)
+            elif type(atom) is Known and self._is_function(atom):
+                result |= of(U1)  # `length` and `name`, and what the payload put there
             else:
                 others.add(atom)
         if others:
@@ -106,6 +108,14 @@ class UnknownKeys(Properties):
                 result, self.get_computed(frozenset(others), self.values[key], start, end, closed=True)
             )
         return result
+
+    def _is_function(self, atom: Known) -> bool:
+        """Whether an atom is a harmless function of others: it has no ``constructor`` of its own."""
+        return (
+            atom.label is None
+            and self.catalogue.get(atom.path).callable
+            and not atom.path.endswith(("prototype", "Reflect", "Object"))
+        )
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""

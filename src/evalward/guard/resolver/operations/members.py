@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
     from evalward.guard.resolver.values import Atom
 
+_MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
@@ -149,8 +150,10 @@ class Members(DecodedCalls):
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
-            if key in _ITERATIONS and not self.strict and (atom is U1 or atom is DATA or type(atom) is Host):
-                result = join(result, self._iterate_unknown(atom, args, rest, start, end))
+            if key in _ITERATIONS and (
+                atom is DATA or (not self.strict and (atom is U1 or type(atom) is Host))
+            ):
+                result = join(result, self._iterate_unknown(atom, key, args, rest, start, end))
                 continue
             function = (
                 self.get(one, key, start, end) if type(key) is str else self.get_by(one, key, start, end)
@@ -166,14 +169,25 @@ class Members(DecodedCalls):
             result = join(result, of(BUILT))
         return result
 
-    def _iterate_unknown(self, atom: Atom, args: list[Value], rest: Value, start: int, end: int) -> Value:
+    def _iterate_unknown(
+        self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
+    ) -> Value:
         """Call back as the array method of the name would: with an element, its index and the array."""
         element = self.get_element(atom, start) or V_U1
+        given: Value = BOTTOM
         for value in (*args, rest):
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            self.call(functions, V_U1, (element, V_NUMBER, of(atom)), start, end)
+            given = join(given, self.call(functions, V_U1, (element, V_NUMBER, of(atom)), start, end))
             self.leak(value - functions, Flow.ARGUMENT, start, end)
-        return V_DATA if atom is DATA else V_U1
+        result = V_DATA if atom is DATA else V_U1
+        if key not in _MAPPING or not given:
+            return result
+        if key == "flatMap":
+            given = join(given, self.iterated(given, None, start, end))
+        made = self.allocate("array", start, "iterated")
+        self.inexact(made)
+        self.put_element(made, given)
+        return result | of(made)
 
     def _judge_dynamic_call(
         self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
