@@ -98,7 +98,7 @@ class UnknownKeys(Properties):
             if isinstance(atom, HeapObject):
                 result = join(result, self._get_elsewhere(atom, start, end, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= of(DATA if atom is DATA else U1)
+                result |= self.data_inside() if atom is DATA else of(U1)
             elif type(atom) is Known and self._is_function(atom):
                 result |= of(U1)  # `length` and `name`, and what the payload put there
             else:
@@ -225,7 +225,9 @@ class UnknownKeys(Properties):
             return BOTTOM
         if atom is HELD:
             return self.given_back()
-        if atom is DATA or atom is U0 or atom is W0:
+        if atom is DATA:
+            return self.data_inside()
+        if atom is U0 or atom is W0:
             return of(atom)
         return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
 
