@@ -132,7 +132,7 @@ class Properties(Catalogued):
             found = self.get_builtin("Object.prototype", name, start, end)
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
-            return self._may_be_page_object(name) | self._put_there(name) | of(DATA)
+            return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
         if atom is SELECTED:
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
         if atom is SELECTED_PROTOTYPE:
@@ -159,6 +159,11 @@ class Properties(Catalogued):
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
+
+    def data_inside(self) -> Value:
+        """Return what data holds: more data, and functions once the payload has put one into some."""
+        self.patches.readers[self.reader] = None
+        return of(DATA, U1) if "@@stored" in self.patches.properties else of(DATA)
 
     def _put_there(self, name: str) -> Value:
         """Return the texts that the payload wrote into objects of the host under a name."""

@@ -317,6 +317,11 @@ class State:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
         self.put(self.patches, "@@deleted", V_UNDEFINED)
 
+    def expect_functions(self, value: Value) -> None:
+        """Note that data may hold functions when the payload puts one there."""
+        if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
+            self.put(self.patches, "@@stored", V_UNDEFINED)
+
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""
         before = len(target.uncertain)

@@ -98,7 +98,9 @@ class UnknownKeys(Properties):
             if isinstance(atom, HeapObject):
                 result = join(result, self._get_elsewhere(atom, start, end, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= of(DATA if atom is DATA else U1)
+                result |= self.data_inside() if atom is DATA else of(U1)
+            elif type(atom) is Known and self._is_function(atom):
+                result |= of(U1)  # `length` and `name`, and what the payload put there
             else:
                 others.add(atom)
         if others:
@@ -106,6 +108,14 @@ class UnknownKeys(Properties):
                 result, self.get_computed(frozenset(others), self.values[key], start, end, closed=True)
             )
         return result
+
+    def _is_function(self, atom: Known) -> bool:
+        """Whether an atom is a harmless function of others: it has no ``constructor`` of its own."""
+        return (
+            atom.label is None
+            and self.catalogue.get(atom.path).callable
+            and not atom.path.endswith(("prototype", "Reflect", "Object"))
+        )
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -215,7 +225,9 @@ class UnknownKeys(Properties):
             return BOTTOM
         if atom is HELD:
             return self.given_back()
-        if atom is DATA or atom is U0 or atom is W0:
+        if atom is DATA:
+            return self.data_inside()
+        if atom is U0 or atom is W0:
             return of(atom)
         return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
 

@@ -13,6 +13,7 @@ from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
     BOTTOM,
+    DATA,
     DECODED,
     HELD,
     HIDDEN,
@@ -122,6 +123,8 @@ class Writes(Sinks):
                 self.call_handler(value, start, of(atom))
             if name in _CALLS:
                 self.expect_calls()
+            if atom is DATA:
+                self.expect_functions(value)
             texts = self.hold((value,))
             if texts:
                 self.put(self.patches, f"unknown.{name}", texts)
@@ -277,6 +280,8 @@ class Writes(Sinks):
         if not numeric:
             self.unresolved(atom, start, end)
             self.expect_calls()
+        if atom is DATA:
+            self.expect_functions(value)
         if type(atom) is Known:
             self._set_dynamic_on_known(atom, start, end, numeric=numeric)
         self.leak(value, Flow.PROPERTY, start, end)

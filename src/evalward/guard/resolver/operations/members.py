@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import in_order
+from evalward.guard.resolver.calls import in_order, objects_of
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.decoded import DecodedCalls
@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     V_NUMBER,
     V_U1,
     V_UNDEFINED,
+    W0,
     Host,
     Known,
     Value,
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
     from evalward.guard.resolver.values import Atom
 
+_LEADING = frozenset({U0, U1, W0, BUILT})
+_MAX_ROUNDS = 4
+_STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
+_REDUCING = frozenset({"reduce", "reduceRight"})
+_MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
@@ -149,9 +155,14 @@ class Members(DecodedCalls):
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
-            if key in _ITERATIONS and not self.strict and (atom is U1 or atom is DATA or type(atom) is Host):
-                result = join(result, self._iterate_unknown(atom, args, rest, start, end))
+            if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
+                atom is DATA or (not self.strict and (atom is U1 or type(atom) is Host))
+            ):
+                result = join(result, self._iterate_unknown(atom, key, args, rest, start, end))
                 continue
+            if atom is DATA and (key in _STORING or type(key) is int):
+                for value in (*args, rest):
+                    self.expect_functions(value)
             function = (
                 self.get(one, key, start, end) if type(key) is str else self.get_by(one, key, start, end)
             )
@@ -166,14 +177,48 @@ class Members(DecodedCalls):
             result = join(result, of(BUILT))
         return result
 
-    def _iterate_unknown(self, atom: Atom, args: list[Value], rest: Value, start: int, end: int) -> Value:
+    def _iterate_unknown(
+        self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
+    ) -> Value:
         """Call back as the array method of the name would: with an element, its index and the array."""
         element = self.get_element(atom, start) or V_U1
+        given: Value = BOTTOM
+        result = V_DATA if atom is DATA else V_U1
         for value in (*args, rest):
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            self.call(functions, V_U1, (element, V_NUMBER, of(atom)), start, end)
+            each: tuple[Value, ...] = (element, V_NUMBER, of(atom))
+            if key in _REDUCING:
+                given = join(
+                    given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, start, end)
+                )
+            else:
+                given = join(given, self.call(functions, V_U1, each, start, end))
             self.leak(value - functions, Flow.ARGUMENT, start, end)
-        return V_DATA if atom is DATA else V_U1
+        if key in _REDUCING:
+            return join(join(result, given), args[1] if len(args) > 1 else rest)
+        if key not in _MAPPING or not given:
+            return result
+        if key == "flatMap":
+            given = join(given, self.iterated(given, None, start, end))
+        made = self.allocate("array", start, "iterated")
+        self.inexact(made)
+        self.put_element(made, given)
+        return result | of(made)
+
+    def _reduce(
+        self, functions: Value, each: tuple[Value, ...], initial: Value, start: int, end: int
+    ) -> Value:
+        """Return what reducing gives, which is what the function is given next."""
+        given: Value = BOTTOM
+        leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
+        for _ in range(_MAX_ROUNDS):
+            # Methods of data, called one after another, lead to no function; read, they do.
+            before = given if leads_on else given - {BUILT}
+            made = self.call(functions, V_U1, (join(join(each[0], initial), before), *each), start, end)
+            if made <= given:
+                break
+            given = join(given, made)
+        return given
 
     def _judge_dynamic_call(
         self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
