@@ -22,7 +22,6 @@ from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.flow import FlowOperations
 from evalward.guard.resolver.values import (
-    U2,
     V_GLOBAL,
     V_U1,
     V_UNDEFINED,
@@ -98,7 +97,6 @@ class Interpreter(FlowOperations):
             if not functions:
                 break
             self.escape_object(functions[-1])
-            self.uncalled.add(functions[-1])
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         self._revive()
@@ -228,9 +226,7 @@ class Interpreter(FlowOperations):
             self.resume(target, V_U1)
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
-            # Who would call what nobody calls, calls it as a method of the payload's own object.
-            this = of(U2) if target in self.uncalled else V_U1
-            self.enter(target, this, [V_U1] * len(unit.parameters), V_U1)
+            self.enter(target, V_U1, [V_U1] * len(unit.parameters), V_U1)
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 

@@ -108,7 +108,6 @@ class State:
         self.thrown = self._extra_register()
         self.given = self._extra_register()  # texts that objects of the host were given
         self.pending_escapes: list[HeapObject] = []
-        self.uncalled: set[HeapObject] = set()  # functions that nothing calls or hands on
         self.bindings: Mapping[str, Value] = {}
         self.parameter: Value | None = None  # what the sink calls the payload's value with
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
@@ -235,8 +234,7 @@ class State:
 
     def escape_object(self, target: HeapObject) -> None:
         """Note that unmodelled code may read, write and call the object."""
-        if not target.escaped or target in self.uncalled:
-            self.uncalled.discard(target)
+        if not target.escaped:
             target.escaped = True
             self.changed(target)
 

@@ -349,11 +349,7 @@ class UnknownKeys(Properties):
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
         self.use(value, flow, start, end)
-        objects = [
-            atom
-            for atom in value
-            if isinstance(atom, HeapObject) and (not atom.escaped or atom in self.uncalled)
-        ]
+        objects = [atom for atom in value if isinstance(atom, HeapObject) and not atom.escaped]
         if len(objects) > 1:
             objects.sort(key=lambda target: target.serial)
         for target in objects:
