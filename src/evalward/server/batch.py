@@ -7,10 +7,11 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, error_envelope, success_envelope
+from evalward.server.answers import Answer
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
-from evalward.server.decision import Answer, check_open
 from evalward.server.items import BatchReading, ItemReading, StreamReading, check_size
+from evalward.server.room import check_open
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
 from evalward.policy.load import Issue
+from evalward.server.answers import Answer
 from evalward.server.call_request import CallReading
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
-from evalward.server.decision import Answer, check_open
 from evalward.server.requests import Question
+from evalward.server.room import check_open
 from evalward.server.wire import binding_message
 from evalward.tools import ManifestError, read_arguments, route
 

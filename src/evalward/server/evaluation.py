@@ -18,10 +18,11 @@ from evalward.sandbox import (
     SandboxBusyError,
     evaluation_envelope,
 )
+from evalward.server.answers import Answer
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
-from evalward.server.decision import PATIENCE_SHARE, Answer, check_open, overloaded
 from evalward.server.evaluate_request import EvaluateReading
+from evalward.server.room import PATIENCE_SHARE, check_open, overloaded
 
 if TYPE_CHECKING:
     from evalward.errors import Provenance

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalward.audit import AllowForm, AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
 from evalward.errors import REGISTRY, Code, CodedError
-from evalward.server.decision import PATIENCE_SHARE
+from evalward.server.room import PATIENCE_SHARE
 
 if TYPE_CHECKING:
     from evalward.audit import AllowRecord, AuditSink

@@ -15,7 +15,7 @@ from evalward.errors import REGISTRY, Code
 from evalward.server.observer import label_of
 
 if TYPE_CHECKING:
-    from evalward.server.decision import Answer
+    from evalward.server.answers import Answer
     from evalward.server.observer import Finished
 
 SECONDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.5, 1.0, 2.5, 5.0)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.errors import Code
+    from evalward.server.answers import Answer
     from evalward.server.caller import Caller
-    from evalward.server.decision import Answer
 
 LOG = logging.getLogger("evalward.server")
 

@@ -9,9 +9,9 @@ from evalward.server.wire import evaluated_message, typed_error, usage_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
+    from evalward.server.answers import Answer
     from evalward.server.batch import BatchAnswer, Item
     from evalward.server.call import CallAnswer
-    from evalward.server.decision import Answer
 
 _ALLOWED: Final = pb.Allowed()
 

@@ -16,7 +16,6 @@ from evalward.errors import REGISTRY
 from evalward.errors.stats import by_domain
 from evalward.server.caller import TRACEPARENT, CallerReader
 from evalward.server.case import Case
-from evalward.server.decision import overloaded
 from evalward.server.observer import Observers
 from evalward.server.requests import Reading
 from evalward.server.responses import (
@@ -26,6 +25,7 @@ from evalward.server.responses import (
     stream_response,
     validate_response,
 )
+from evalward.server.room import overloaded
 from evalward.server.status import rich_status
 from evalward.server.wire import code_message
 from evalward.v1 import evalward_pb2 as pb
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from evalward.errors.stats import ErrorStats
+    from evalward.server.answers import Answer
     from evalward.server.caller import Caller
-    from evalward.server.decision import Answer
     from evalward.server.in_force import InForce
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["GuardService"].full_name

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
 
     from evalward.errors import Code
+    from evalward.server.answers import Answer
     from evalward.server.caller import Trace
-    from evalward.server.decision import Answer
     from evalward.server.observer import Finished
 
 _SERVICE: Final = pb.DESCRIPTOR.services_by_name["GuardService"].full_name
