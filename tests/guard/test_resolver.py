@@ -125,6 +125,7 @@ def test_every_result_in_the_catalogue_names_something_that_exists(path: str) ->
     others = {
         "host",
         "named",
+        "unknown",
         "undefined",
         "deny",
         "data",

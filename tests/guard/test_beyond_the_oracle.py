@@ -1,4 +1,4 @@
-"""What hangs off objects that Node's timers and web classes give is followed like any other road."""
+"""Roads through objects that the oracle has no likeness of are blocked like any other."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import pytest
 import yaml
 
 from evalward import Policy, validate
-from evalward.guard.target import Target
+from evalward.guard.target import Shape, Target
 
-CASES = yaml.safe_load((Path(__file__).parent / "data" / "node_objects.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load(
+    (Path(__file__).parent / "data" / "beyond_the_oracle.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"][:50])
-def test_an_escape_through_an_object_of_node_is_blocked(case: dict[str, str]) -> None:
+def test_an_escape_that_the_oracle_cannot_run_is_blocked(case: dict[str, str]) -> None:
     verdict = validate(
         case["code"].encode(), target=Target.MAIN, policy=Policy.default().allowing([Target.MAIN])
     )
@@ -30,7 +32,7 @@ def test_an_escape_through_an_object_of_node_is_blocked(case: dict[str, str]) ->
         "const headers = new Headers(); headers.set('a', '1'); headers.get('a')",
     ],
 )
-def test_their_ordinary_use_is_allowed(code: str) -> None:
+def test_the_ordinary_use_of_such_objects_is_allowed(code: str) -> None:
     verdict = validate(code.encode(), target=Target.MAIN, policy=Policy.default().allowing([Target.MAIN]))
 
     assert verdict.code is None
