@@ -45,7 +45,7 @@ from evalward.server.readiness import Readiness, parser_test
 from evalward.server.selftest import self_test
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.sources import Sources, limits_of
-from evalward.server.tls import server_credentials
+from evalward.server.tls import Certificates
 from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
 from evalward.server.transport import bounded_server
@@ -80,8 +80,8 @@ CANCEL_SECONDS = 0.5
 class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once.
 
-    With ``tokens`` every call of the service must carry one. A ``policy_file`` and a token file are taken anew
-    when they change. ``observers`` are told of every answer.
+    With ``tokens`` every call of the service must carry one. A ``policy_file``, a token file and the files of TLS
+    are taken anew when they change. ``observers`` are told of every answer.
     """
 
     def __init__(  # noqa: PLR0913 - its parts
@@ -150,9 +150,12 @@ class Server:
                 room=Room(policy.limits.payload_bytes, self._evaluates),
                 weakened=lambda fresh: _weakened(fresh, settings),
             )
-            self._watch.follow(policy_file.path, self._policy_reload)
+            self._watch.follow([policy_file.path], self._policy_reload)
         if isinstance(tokens, TokenFile):
-            self._watch.follow(tokens.path, partial(tokens.reload, audit_log))
+            self._watch.follow([tokens.path], partial(tokens.reload, audit_log))
+        certificates = None if settings.tls is None else Certificates(settings.tls)
+        if certificates is not None:
+            self._watch.follow(certificates.files.paths(), partial(certificates.reload, audit_log))
         self._grpc = bounded_server(
             settings,
             policy.limits.payload_bytes,
@@ -168,7 +171,7 @@ class Server:
             reflection.enable_server_reflection(names, self._grpc)
         self._listener = Listener(
             self._grpc,
-            credentials=server_credentials(settings.tls) if settings.tls else None,
+            credentials=None if certificates is None else certificates.credentials,
             insecure_remote=settings.insecure_remote,
         )
         audit_log.watch(lambda is_healthy: self._health.report("sink", is_healthy=is_healthy))
@@ -207,7 +210,7 @@ class Server:
         return None if self._admin is None else self._admin.address
 
     def reload(self) -> None:
-        """Go on in the file that has the log's name now, and take the policy and the tokens anew."""
+        """Go on in the file that has the log's name now, and take the policy, the tokens and the certificates anew."""
         self._audit_log.reopen()
         self._watch.look(at_once=True)
 

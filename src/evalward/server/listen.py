@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import grpc
 
 DEFAULT_LISTEN = "127.0.0.1:7443"
@@ -91,16 +93,16 @@ def parse_admin_listen(text: str) -> TcpAddress:
 class Listener:
     """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped.
 
-    With ``credentials`` every TCP socket speaks TLS. Without, an address beyond loopback is refused, since every
-    payload and verdict would cross the network as plain text; ``insecure_remote`` is the operator's word that
-    something else protects it.
+    With ``credentials``, asked once for each of them, every TCP socket speaks TLS. Without, an address beyond
+    loopback is refused, since every payload and verdict would cross the network as plain text; ``insecure_remote``
+    is the operator's word that something else protects it.
     """
 
     def __init__(
         self,
         server: grpc.Server,
         *,
-        credentials: grpc.ServerCredentials | None = None,
+        credentials: Callable[[], grpc.ServerCredentials] | None = None,
         insecure_remote: bool = False,
     ) -> None:
         self._server = server
@@ -142,7 +144,7 @@ class Listener:
     def _add_port(self, address: TcpAddress | UnixAddress) -> int:
         try:
             if isinstance(address, TcpAddress) and self._credentials is not None:
-                port: int = self._server.add_secure_port(str(address), self._credentials)
+                port: int = self._server.add_secure_port(str(address), self._credentials())
             else:
                 port = self._server.add_insecure_port(str(address))
         except RuntimeError as refusal:
