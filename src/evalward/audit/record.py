@@ -50,7 +50,7 @@ PATTERNS = {
     for name in names
 }
 KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[a-z0-9-]{1,63})?")
+WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._-]{1,128})?")
 COUNTS = (
     "code_length",
     "elapsed_us",

@@ -28,9 +28,7 @@ from typing import TYPE_CHECKING
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
-from evalward.guard.rules import Enforcement
 from evalward.guard.target import Target
-from evalward.policy import utc_day
 from evalward.server.caching import CachingExecutor
 from evalward.server.caller import CallerReader
 from evalward.server.executor import InProcessExecutor
@@ -50,11 +48,13 @@ from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
 from evalward.server.transport import bounded_server
 from evalward.server.watch import FileWatch
+from evalward.server.weakened import weakened
 from evalward.verdict_cache import VerdictCache
 from evalward.workers.executor import WorkerExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from evalward.audit import AuditSink
     from evalward.errors import Code, Provenance
@@ -109,6 +109,7 @@ class Server:
             policy=lambda: self._service.in_force.policy,
             audit=audit_log.state,
             test=parser_test(self._workers),
+            sockets=self._lost_sockets,
         )
         self._observation = None if settings.admin is None else _observation()
         self._admin: AdminListener | None = None
@@ -148,7 +149,7 @@ class Server:
                 audit_log,
                 under=lambda fresh: parts.under(fresh, replace(provenance, policy_digest=fresh.digest)),
                 room=Room(policy.limits.payload_bytes, self._evaluates),
-                weakened=lambda fresh: _weakened(fresh, settings),
+                weakened=lambda fresh: weakened(fresh, settings),
             )
             self._watch.follow([policy_file.path], self._policy_reload)
         if isinstance(tokens, TokenFile):
@@ -173,6 +174,7 @@ class Server:
             self._grpc,
             credentials=None if certificates is None else certificates.credentials,
             insecure_remote=settings.insecure_remote,
+            unix_mode=settings.unix_mode,
         )
         audit_log.watch(lambda is_healthy: self._health.report("sink", is_healthy=is_healthy))
 
@@ -187,6 +189,8 @@ class Server:
             else:
                 self._workers.wait_ready()
             bound = [self._listener.bind(address) for address in addresses]
+            for path in self._listener.paths:
+                self._watch.follow([path], self._look_at_sockets)
             if self._observation is not None and self._settings.admin is not None:
                 self._admin = self._observation.listen(self._settings.admin, self._sources())
             self._audit_log.append(self._lifecycle_record(Kind.START))
@@ -245,6 +249,16 @@ class Server:
             self._admin.close()
         return drained
 
+    def _lost_sockets(self) -> list[Path]:
+        return self._listener.lost()
+
+    def _look_at_sockets(self) -> bool:
+        lost = self._lost_sockets()
+        for path in lost:
+            LOG.error("%s is not this server's any more: clients do not reach it there, restart it", path)
+        self._health.report("sockets", is_healthy=not lost)
+        return True
+
     def _turned_away(self, code: Code) -> None:
         self._audit_log.tally(code)
         self._observers.turned_away(code)
@@ -276,7 +290,7 @@ class Server:
             ruleset=provenance.ruleset_digest,
             grammar=provenance.grammar_version,
             version=provenance.service_version,
-            weakened=_weakened(policy, self._settings) if kind is Kind.START else (),
+            weakened=weakened(policy, self._settings) if kind is Kind.START else (),
         )
 
 
@@ -306,27 +320,3 @@ def _executor(
         judge, max_concurrent=settings.max_concurrent, queue=settings.queue
     )
     return inner if verdicts is None else CachingExecutor(inner, verdicts)
-
-
-def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
-    """Name every control that is weaker than the default, for the start record."""
-    seeds = (
-        f"profile-seed={target}" for target in policy.allowed_targets if policy.profile_for(target) == "seed"
-    )
-    day = utc_day()
-    shadowed = (
-        f"enforcement-audit={target}"
-        for target in policy.allowed_targets
-        if policy.enforcement_for(target, tool=None, today=day) is Enforcement.AUDIT
-    )
-    tools = any(tool.enforcement.on(day) is Enforcement.AUDIT for tool in policy.tools.values())
-    return (
-        *seeds,
-        *shadowed,
-        *(["enforcement-audit=tools"] if tools else []),
-        *(["exceptions"] if policy.exceptions else []),
-        *(["allow-weak"] if policy.allow_weak else []),
-        *(["insecure-remote"] if settings.insecure_remote else []),
-        *(["reflection"] if settings.reflection else []),
-        *([f"errors-verbose={settings.errors_verbose}"] if settings.errors_verbose else []),
-    )

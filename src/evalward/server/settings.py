@@ -25,6 +25,7 @@ class Settings:
     ``admin`` is where probes and metrics are served (None: nowhere).
     ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
     connects anew, so that calls reach replicas that have come since.
+    ``unix_mode`` is the mode of Unix sockets.
     With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
@@ -45,3 +46,4 @@ class Settings:
     admin: TcpAddress | None = None
     workers: int = 0
     connection_age: int = 1_800
+    unix_mode: int = 0o660
