@@ -272,6 +272,15 @@ Traces = Annotated[
     ),
 ]
 
+OtelLogs = Annotated[
+    bool,
+    typer.Option(
+        "--otel-logs/--no-otel-logs",
+        envvar="EVALWARD_OTEL_LOGS",
+        help="Send the lines of stderr as OpenTelemetry logs, too; needs evalward[otel].",
+    ),
+]
+
 Parent = Annotated[
     bool,
     typer.Option(
