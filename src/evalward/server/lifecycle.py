@@ -28,7 +28,9 @@ from typing import TYPE_CHECKING
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
+from evalward.errors import Code
 from evalward.guard.target import Target
+from evalward.server.arrivals import Arrivals
 from evalward.server.caching import CachingExecutor
 from evalward.server.caller import CallerReader
 from evalward.server.executor import InProcessExecutor
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evalward.audit import AuditSink
-    from evalward.errors import Code, Provenance
+    from evalward.errors import Provenance
     from evalward.errors.stats import ErrorStats
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
@@ -157,15 +159,21 @@ class Server:
         certificates = None if settings.tls is None else Certificates(settings.tls)
         if certificates is not None:
             self._watch.follow(certificates.files.paths(), partial(certificates.reload, audit_log))
+        arrivals = Arrivals(
+            settings.unread,
+            refuse=self._service.no_room,
+            gave_way=lambda: self._turned_away(Code.OVERLOADED),
+        )
         self._grpc = bounded_server(
             settings,
             policy.limits.payload_bytes,
+            arrivals=arrivals,
             evaluates=self._evaluates,
             gate=None
             if tokens is None
             else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=self._turned_away),
         )
-        self._grpc.add_generic_rpc_handlers((self._service.handler(),))
+        self._grpc.add_generic_rpc_handlers((self._service.handler(arrivals),))
         self._grpc.add_generic_rpc_handlers((self._health.handler(),))
         if settings.reflection:
             names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)

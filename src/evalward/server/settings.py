@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from evalward.verdict_cache import DEFAULT_ENTRIES
 
 if TYPE_CHECKING:
     from evalward.server.listen import TcpAddress
     from evalward.server.tls import TlsFiles
+
+
+LEAST_UNREAD: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,3 +50,13 @@ class Settings:
     workers: int = 0
     connection_age: int = 1_800
     unix_mode: int = 0o660
+
+    @property
+    def places(self) -> int:
+        """How many validations may run or wait."""
+        return max(self.max_concurrent, self.workers + 1) + self.queue
+
+    @property
+    def unread(self) -> int:
+        """How many calls may be waited for until their request is there: as many as there is work for, at least."""
+        return max(LEAST_UNREAD, self.places)
