@@ -36,7 +36,7 @@ from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 TEXTS = Path(__file__).parents[1] / "data/hostile_text.yaml"
 SIZES = (16 * 1024, 64 * 1024, 128 * 1024)
@@ -103,9 +103,9 @@ class Figures:
 def run(folder: Path, *, seconds: float, workers: int) -> Figures:
     """Mix for ``seconds``."""
     figures = Figures(seconds=seconds, workers=workers)
-    end = time.perf_counter() + seconds
     flags = ("--allow-eval=renderer", "--workers", str(workers), "--verdict-cache", "0")
     with sidecar(folder, *flags) as served:
+        end = time.perf_counter() + seconds
         host, _, port = served.address.rpartition(":")
         place = (host, int(port))
         benign = subprocess.Popen(
@@ -148,6 +148,13 @@ def texts() -> list[tuple[str, bytes]]:
     return all_of_them
 
 
+def rounds(end: float) -> Iterator[None]:
+    """Yield once, and again until ``end``."""
+    yield
+    while time.perf_counter() < end:
+        yield
+
+
 # Valid code that is long and harmless: it may be allowed if its limits hold.
 HARMLESS = {
     "sum",
@@ -170,9 +177,7 @@ def slow_texts(address: str, end: float, figures: Figures) -> None:
     figures.hostile_texts = len(all_of_them)
     with grpc.insecure_channel(address) as channel:
         stub = GuardServiceStub(channel)
-        for name, code in cycle(all_of_them):
-            if time.perf_counter() > end:
-                break
+        for (name, code), _ in zip(cycle(all_of_them), rounds(end), strict=False):
             request = pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER)
             answer = outcome(stub, request, timeout=BENIGN_TIMEOUT)
             codes[answer] += 1
@@ -192,7 +197,7 @@ def malformed_frames(place: tuple[str, int], end: float, figures: Figures) -> No
         PREFACE + frame(4, b""),
         PREFACE + frame(4, b"") * 50,
     )
-    while time.perf_counter() < end:
+    for _ in rounds(end):
         with connected(place) as sock:
             sock.sendall(chance.choice(beginnings) + chance.randbytes(chance.randint(1, 4096)))
             figures.malformed += 1
@@ -204,9 +209,7 @@ def oversized_messages(address: str, end: float, figures: Figures) -> None:
     codes: Counter[str] = Counter()
     with grpc.insecure_channel(address) as channel:
         stub = GuardServiceStub(channel)
-        for size in cycle((128 * 1024 + 1, 400 * 1024, 4 * 1024 * 1024)):
-            if time.perf_counter() > end:
-                break
+        for size, _ in zip(cycle((128 * 1024 + 1, 400 * 1024, 4 * 1024 * 1024)), rounds(end), strict=False):
             request = pb.ValidateRequest(code=b" " * size, target=pb.TARGET_RENDERER)
             codes[outcome(stub, request, timeout=BENIGN_TIMEOUT)] += 1
             time.sleep(0.02)
@@ -218,7 +221,7 @@ def unread_answers(place: tuple[str, int], end: float, figures: Figures) -> None
     message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
     no_window = frame(4, struct.pack("!HI", 4, 0))
     kept: list[socket.socket] = []
-    while time.perf_counter() < end:
+    for _ in rounds(end):
         sock = connected(place)
         sock.sendall(PREFACE + no_window + asking(message))
         kept.append(sock)
@@ -234,7 +237,7 @@ def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> 
     """Begin requests and never end them: more of them at a time than any server has threads."""
     message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
     kept: list[socket.socket] = []
-    while time.perf_counter() < end:
+    for _ in rounds(end):
         sock = connected(place)
         sock.sendall((PREFACE + frame(4, b"") + asking(message))[:-1])
         kept.append(sock)
@@ -251,7 +254,7 @@ def abrupt_resets(place: tuple[str, int], end: float, figures: Figures) -> None:
     message = pb.ValidateRequest(code=b"a;" * 30_000, target=pb.TARGET_RENDERER).SerializeToString()
     whole = PREFACE + frame(4, b"") + asking(message)
     chance = random.Random(9)
-    while time.perf_counter() < end:
+    for _ in rounds(end):
         sock = connected(place)
         sock.sendall(whole[: chance.choice((30, 100, len(whole) // 2, len(whole)))])
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
