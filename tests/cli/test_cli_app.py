@@ -73,8 +73,10 @@ def test_check_loads_no_grpc() -> None:
 
 
 def test_health_loads_nothing_of_the_service() -> None:
-    loaded = ("evalward.server", "evalward.guard", "evalward.policy", "evalward.errors", "evalward.v1")
-    loaded += ("tree_sitter", "wasmtime", "yaml", "google.protobuf", "prometheus_client", "jsonschema")
+    loaded = (
+        *("evalward.server", "evalward.guard", "evalward.policy", "evalward.errors", "evalward.v1"),
+        *("tree_sitter", "wasmtime", "yaml", "google.protobuf", "prometheus_client", "jsonschema"),
+    )
     program = f"""
 import contextlib, sys
 with contextlib.suppress(SystemExit):

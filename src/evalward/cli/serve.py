@@ -137,6 +137,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     config: Config = None,  # noqa: ARG001 - its callback has read it
     listen: options.Listen = [DEFAULT_LISTEN],  # noqa: B006 - nobody changes it
     unix_mode: options.UnixMode = options.SocketMode.GROUP,
+    share_port: options.SharePort = DEFAULTS.share_port,
     allow_eval: options.AllowEval = "",
     policy: options.Policy = None,
     manifest: options.Manifest = None,
@@ -211,6 +212,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         max_streams=max_streams,
         connection_age=connection_age,
         unix_mode=int(unix_mode, 8),
+        share_port=share_port,
         errors_verbose=_frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,

@@ -38,6 +38,15 @@ UnixMode = Annotated[
     ),
 ]
 
+SharePort = Annotated[
+    bool,
+    typer.Option(
+        "--share-port/--no-share-port",
+        envvar="EVALWARD_SHARE_PORT",
+        help="Let servers of the same user that say so, too, listen on the same TCP ports.",
+    ),
+]
+
 AllowEval = Annotated[
     str,
     typer.Option(

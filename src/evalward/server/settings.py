@@ -28,7 +28,8 @@ class Settings:
     ``admin`` is where probes and metrics are served (None: nowhere).
     ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
     connects anew, so that calls reach replicas that have come since.
-    ``unix_mode`` is the mode of Unix sockets.
+    ``unix_mode`` is the mode of Unix sockets; with ``share_port`` other servers of the user may listen on the same TCP
+    ports, each with a log of its own, and the kernel deals connections out.
     With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
@@ -50,6 +51,7 @@ class Settings:
     workers: int = 0
     connection_age: int = 1_800
     unix_mode: int = 0o660
+    share_port: bool = False
 
     @property
     def places(self) -> int:

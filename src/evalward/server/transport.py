@@ -49,8 +49,8 @@ def bounded_server(
                 "grpc.max_receive_message_length",
                 int(max(MESSAGE_FACTOR * payload_bytes, batch_bytes)) + MESSAGE_EXTRA_BYTES,
             ),
-            # A second server on the same port must fail and not share the first one's requests.
-            ("grpc.so_reuseport", 0),
+            # Unasked, a second server on the same port must fail and not share the first one's requests.
+            ("grpc.so_reuseport", int(settings.share_port)),
             *_ages(settings.connection_age),
         ],
     )

@@ -26,6 +26,8 @@ def _settings(settings: Settings) -> Iterator[str]:
         yield "insecure-remote"
     if settings.unix_mode & EVERYBODY:
         yield f"unix-mode={settings.unix_mode:04o}"
+    if settings.share_port:
+        yield "share-port"
     if not settings.workers:
         yield "workers=0"
     if settings.reflection:
