@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 # Parts of the standard library that no service runs: its tests, its editor, its installers, its toolkits.
 UNUSED: Final = (
@@ -68,13 +68,15 @@ def gather(place: Path, venv: Path) -> None:
     )
     compiled(place / library.relative_to("/"), place)
     programs = [path for path in links_to(venv / "bin" / "python") if not path.is_relative_to(venv)]
-    binaries = [path for path in chain(walk(library), walk(venv), programs) if is_elf(path)]
+    binaries = [path for path in chain(walk(library, without=UNUSED), walk(venv), programs) if is_elf(path)]
     needed = {*programs, *shared(binaries)}
     needed |= {path for path in by_name(needed) if path.exists()}
     needed |= {Path(name) for name in PLAIN_FILES if Path(name).exists()}
     for path in needed:
         copied(path, place)
-    described(place, {*needed, *(path for path in walk(library) if is_elf(path)), library / "os.py"})
+    described(
+        place, {*needed, *(path for path in walk(library, without=UNUSED) if is_elf(path)), library / "os.py"}
+    )
 
 
 def links_to(path: Path) -> Iterator[Path]:
@@ -85,10 +87,10 @@ def links_to(path: Path) -> Iterator[Path]:
         yield path
 
 
-def walk(folder: Path) -> Iterator[Path]:
-    """Yield the files under ``folder`` whose suffix or place says that they may be programs."""
+def walk(folder: Path, *, without: Sequence[str] = ()) -> Iterator[Path]:
+    """Yield the files under ``folder``, save folders ``without``, that may be programs by their suffix or place."""
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in {"test", "tests", "__pycache__"}]
+        folders[:] = [name for name in folders if name not in without]
         yield from (Path(parent, name) for name in names if ".so" in name or Path(parent).name == "bin")
 
 
