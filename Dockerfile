@@ -3,29 +3,35 @@ ARG BASE=docker.io/library/python:3.11.13-slim-bookworm
 
 FROM ${BASE} AS build
 WORKDIR /build
-RUN python3 -m venv /opt/build && python3 -m venv /opt/evalward
+RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/evalward
 COPY requirements.lock requirements-build.lock ./
 RUN /opt/build/bin/python -m pip install --no-cache-dir --require-hashes -r requirements-build.lock \
-    && /opt/evalward/bin/python -m pip install --no-cache-dir --require-hashes -r requirements.lock
+    && /opt/build/bin/python -m pip --python /opt/evalward/bin/python \
+        install --no-cache-dir --no-compile --require-hashes -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
 COPY proto proto
 RUN /opt/build/bin/python -m hatchling build -t wheel -d dist \
-    && /opt/evalward/bin/python -m pip install --no-cache-dir --no-deps --no-index dist/*.whl \
-    && /opt/evalward/bin/python -m compileall -q /opt/evalward/lib \
-    && /opt/evalward/bin/python -m pip uninstall --yes pip setuptools \
+    && /opt/build/bin/python -m pip --python /opt/evalward/bin/python \
+        install --no-cache-dir --no-compile --no-deps --no-index dist/*.whl \
+    && /opt/evalward/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/evalward/lib \
     && mkdir -p /state/run/evalward /state/log/evalward \
     && mkdir -m 0700 /state/cache \
     && EVALWARD_CACHE_DIR=/state/cache /opt/evalward/bin/evalward eval -e 1
+COPY deploy/image/root.py ./
+RUN python3 root.py /root-of-image /opt/evalward
 
-FROM ${BASE}
+# Nothing of the base but what runs here: no shell, no package manager, no setuid program.
+FROM scratch
+COPY --from=build /root-of-image /
 COPY --from=build /opt/evalward /opt/evalward
 COPY --from=build --chown=65532:65532 --chmod=0750 /state/run/evalward /run/evalward
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/log/evalward /var/log/evalward
 # The sandbox's engine, compiled: a CPU that lacks what this one has compiles it anew, in two seconds.
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/cache /var/cache/evalward
 # The root file system may be read-only: only these two places are written, and bytecode is there already.
-ENV PYTHONDONTWRITEBYTECODE=1 \
+ENV PATH=/opt/evalward/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
     EVALWARD_LISTEN=unix:/run/evalward/evalward.sock \
     EVALWARD_AUDIT_LOG=/var/log/evalward/audit.jsonl \
     EVALWARD_CACHE_DIR=/var/cache/evalward

@@ -7,6 +7,7 @@ import signal
 import grpc
 
 from evalward.guard.rules import Limits
+from evalward.server.arrivals import Arrivals
 from evalward.server.settings import Settings
 from evalward.server.transport import bounded_server
 
@@ -16,7 +17,11 @@ METHOD = "/evalward.benchmark.Echo/Echo"
 def main() -> None:
     """Serve on a free port, print it, and stop at SIGTERM."""
     _, service, method = METHOD.split("/")
-    server = bounded_server(Settings(), Limits().payload_bytes)
+    server = bounded_server(
+        Settings(),
+        Limits().payload_bytes,
+        arrivals=Arrivals(Settings().unread, refuse=lambda _context, _most: None),
+    )
     handler = grpc.unary_unary_rpc_method_handler(lambda request, _context: request)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

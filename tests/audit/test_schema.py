@@ -88,6 +88,8 @@ EVERY_KIND = (
     AuditRecord(kind=Kind.POLICY_REJECT, code=Code.POLICY_INVALID, policy_digest="a" * 64),
     AuditRecord(kind=Kind.TOKEN_LOAD, count=2),
     AuditRecord(kind=Kind.TOKEN_REJECT, code=Code.CONFIG_INVALID),
+    AuditRecord(kind=Kind.TLS_LOAD, certificate="e" * 64),
+    AuditRecord(kind=Kind.TLS_REJECT, code=Code.CONFIG_INVALID),
     AuditRecord(kind=Kind.ROTATE, reason=Reason.SIZE),
     AuditRecord(kind=Kind.TORN, torn_bytes=1, torn_hash="d" * 64),
     AuditRecord(kind=Kind.GAP, reason=Reason.FULL, unrecorded=1, unacknowledged=0, gap_us=5),

@@ -72,6 +72,24 @@ def test_check_loads_no_grpc() -> None:
     assert done.stdout.splitlines()[1:] == ["LOADED"]
 
 
+def test_health_loads_nothing_of_the_service() -> None:
+    loaded = (
+        *("evalward.server", "evalward.guard", "evalward.policy", "evalward.errors", "evalward.v1"),
+        *("tree_sitter", "wasmtime", "yaml", "google.protobuf", "prometheus_client", "jsonschema"),
+    )
+    program = f"""
+import contextlib, sys
+with contextlib.suppress(SystemExit):
+    from evalward.cli.app import app
+    app(["health", "127.0.0.1:1"], standalone_mode=False)
+print("LOADED", *(name for name in {loaded} if name in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert "not serving" in done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "LOADED"
+
+
 def test_an_internal_error_is_neither_allowed_nor_blocked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
 # Three values of each text, the weakest source's first; numbers and paths are made from their types.
 TEXTS = {
     "workers": ("0", "2", "auto"),
+    "unix_mode": ("0600", "0666", "0600"),
     "allow_eval": ("renderer", "main", "sandbox"),
     "audit_durability": ("disk", "process", "disk"),
     "errors_verbose": ("1", "full", "3"),
@@ -145,7 +146,7 @@ def test_text_has_a_line_for_each_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("qeue: 1", "qeue: unknown field (allowed: listen, allow_eval,"),
+        ("qeue: 1", "qeue: unknown field (allowed: listen, unix_mode,"),
         ("queue: 2000", "queue: Input should be less than or equal to 1024 (allowed: <= 1024)"),
         ("queue: '7'", "queue: Input should be a valid integer (allowed: a whole number)"),
         ("reflection: 1", "reflection: Input should be a valid boolean (allowed: true, false)"),

@@ -3,13 +3,22 @@
 import asyncio
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 from fake_guard import true_allow
 
-from evalward.client import AsyncGuardClient, EvalDenied, GuardClient, SinkFailed, guarded, is_guarded
+from evalward.client import (
+    AsyncGuardClient,
+    EvalDenied,
+    GuardClient,
+    SinkFailed,
+    Triage,
+    guarded,
+    is_guarded,
+)
 from evalward.guard.wrap import WRAPPERS
 from evalward.v1 import evalward_pb2 as pb
 
@@ -180,3 +189,11 @@ def test_a_guarded_sink_is_known_as_one() -> None:
     with GuardClient("127.0.0.1:1") as guard:
         assert is_guarded(guarded(str.upper, guard, target="main", shape="script"))
     assert not is_guarded(str.upper)
+
+
+def test_what_is_denied_is_kept_where_the_caller_asks_for_it(sink: Sink, tmp_path: Path) -> None:
+    triage = Triage(tmp_path / "kept")
+    with pytest.raises(EvalDenied):
+        sink(f"block {SECRET}", options={"triage": triage})
+    sink("allowed", options={"triage": triage})
+    assert [each.read_text() for each in triage.folder.glob("*.js")] == [f"block {SECRET}"]

@@ -17,9 +17,11 @@ CASES = yaml.safe_load(
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"][:50])
 def test_an_escape_that_the_oracle_cannot_run_is_blocked(case: dict[str, str]) -> None:
-    verdict = validate(
-        case["code"].encode(), target=Target.MAIN, policy=Policy.default().allowing([Target.MAIN])
-    )
+    target = Target(case["target"])
+    shape = Shape(case["shape"]) if "shape" in case else None
+    policy = Policy.default().allowing([target])
+
+    verdict = validate(case["code"].encode(), target=target, shape=shape, policy=policy)
 
     assert str(verdict.construct) == case["construct"]
 

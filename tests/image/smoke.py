@@ -1,6 +1,7 @@
 """Runs in the image, as its user, on a read-only root: serve, health, verdicts, one audit record each, a clean end.
 
-``.ci/image`` feeds it to the image's own Python; it prints what it saw and raises at the first thing amiss.
+``.ci/image`` feeds it to the image's own Python; it prints what it saw and raises at the first thing amiss. Of the
+three figures that the README promises it measures two; the time is only printed, since it is the machine's, too.
 """
 
 from __future__ import annotations
@@ -8,14 +9,23 @@ from __future__ import annotations
 import errno
 import json
 import os
+import statistics
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalward.client import GuardClient
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 EVALWARD = "/opt/evalward/bin/evalward"
 USER = 65532
+STARTS = 3
+READY_MS = 1_000
+MOST_MB = 80
 
 
 def main() -> None:
@@ -29,40 +39,81 @@ def main() -> None:
         else:
             seen = None
         assert seen in (errno.EROFS, errno.EACCES), f"{place}: {seen}"
+    for place in ("/bin/sh", "/usr/bin/apt", "/usr/bin/perl"):
+        assert not Path(place).exists(), place
+    starts = []
+    for _ in range(STARTS):
+        with served("--allow-eval=renderer") as (server, address, ready_ms):
+            starts.append(ready_ms)
+            judge(address)
+            sizes = {pid: resident_mb(pid) for pid in (server.pid, *children(server.pid))}
+    assert len(sizes) > 1, "no worker"
+    assert max(sizes.values()) <= MOST_MB, f"{sizes} MB, at most {MOST_MB} a process"
+    log = Path(os.environ["EVALWARD_AUDIT_LOG"])
+    before = len(kinds(log))
+    with served("--allow-eval=renderer,sandbox") as (server, address, _):
+        judge(address)
+        run(address)
+        sandbox_mb = resident_mb(server.pid)
+    assert kinds(log)[before:] == ["start", "decision", "decision", "decision", "evaluation", "stop"], kinds(
+        log
+    )
+    assert log.stat().st_mode & 0o777 == 0o600
+    begin = f"ready in {statistics.median(starts):.0f} ms (the README says at most {READY_MS})"
+    size = f"{max(sizes.values())} MB resident a process (at most {MOST_MB}), {sandbox_mb} with the sandbox"
+    print(f"image smoke test: {begin}, {size}, all as expected")  # noqa: T201 - what the script is for
+
+
+@contextmanager
+def served(*flags: str) -> Iterator[tuple[subprocess.Popen[bytes], str, float]]:
+    """Run the service as the image would; give its address, and the milliseconds until it was ready."""
     begin = time.monotonic()
-    with subprocess.Popen(
-        [EVALWARD, "serve", "--allow-eval=renderer,sandbox"], stdout=subprocess.PIPE
-    ) as server:
+    with subprocess.Popen([EVALWARD, "serve", *flags], stdout=subprocess.PIPE) as server:
         try:
             assert server.stdout is not None
             (address,) = json.loads(server.stdout.readline())["listen"]
-            started_ms = (time.monotonic() - begin) * 1000
-            use(address)
-            status = Path(f"/proc/{server.pid}/status").read_text(encoding="ascii")
+            yield server, address, (time.monotonic() - begin) * 1000
             server.terminate()
             assert server.wait(30) == 0
         finally:
             server.kill()
-    log = Path(os.environ["EVALWARD_AUDIT_LOG"])
-    kinds = [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
-    assert kinds == ["start", "decision", "decision", "decision", "evaluation", "stop"], kinds
-    assert log.stat().st_mode & 0o777 == 0o600
-    resident = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
-    figures = f"ready in {started_ms:.0f} ms, {int(resident) // 1024} MB resident with the sandbox"
-    print(f"image smoke test: {figures}, all as expected")  # noqa: T201 - what the script is for
 
 
-def use(address: str) -> None:
-    """Ask for health, an allow, a block and a run."""
+def kinds(log: Path) -> list[str]:
+    """Return the kind of every record."""
+    return [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def children(pid: int) -> list[int]:
+    """Return the processes that ``pid`` has started."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(each) for task in tasks for each in (task / "children").read_text(encoding="ascii").split()]
+
+
+def resident_mb(pid: int) -> int:
+    """Return the resident memory of one process, in MB."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return (
+        next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS")) // 10**6
+    )
+
+
+def judge(address: str) -> None:
+    """Ask for health, an allow and a block."""
     subprocess.run([EVALWARD, "health", address], check=True, stdout=subprocess.DEVNULL)
-    # On a busy machine the sandbox's engine may take longer than a caller would wait.
     with GuardClient(address, timeout=60, connect_timeout=60) as guard:
         assert guard.ready()
         assert guard.validate(b"document.title", target="renderer").allowed
         denied = guard.validate(b"process['ex' + 'it'](0)", target="renderer")
         assert denied.envelope["code"] == "EVAL_BLOCKED_CONSTRUCT", denied.envelope
-        run = guard.evaluate(b"[1, 2].map(x => x * 2)")
-        assert run.result_json == b"[2,4]", run.envelope
+
+
+def run(address: str) -> None:
+    """Have a payload run."""
+    # On a busy machine the sandbox's engine may take longer than a caller would wait.
+    with GuardClient(address, timeout=60, connect_timeout=60) as guard:
+        ran = guard.evaluate(b"[1, 2].map(x => x * 2)")
+        assert ran.result_json == b"[2,4]", ran.envelope
 
 
 main()

@@ -149,7 +149,7 @@ class Load:
             if answer == expected:
                 self.answered.append(now)
                 self.times.append((now - begin) * 1000)
-            elif answer == "allowed" or answer.startswith("EVAL_"):
+            elif answer in {"allowed", "MISBOUND"} or answer.startswith("EVAL_"):
                 self.wrong.append(f"{expected}: {answer}")
             else:
                 self.failed[answer] += 1
@@ -182,7 +182,7 @@ def run(folder: Path, *, kills: int, balancer: str) -> Figures:
             load.wait_for_more(ANSWERS_BETWEEN)
             for number in range(kills):
                 victim = number % 2
-                running[victim].process.kill()
+                running[victim].kill()
                 load.wait_for_more(ANSWERS_BETWEEN // 2)
                 replicas[victim].close()
                 size = running[victim].log.stat().st_size

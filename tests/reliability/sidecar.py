@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from evalward.errors import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evalward.v1 import evalward_pb2 as pb
 
@@ -36,6 +37,13 @@ class Sidecar:
     address: str
     log: Path
     stderr: Path
+    admin: str | None = None
+    killed: bool = False
+
+    def kill(self) -> None:
+        """Kill the server; that it did not end well is no fault then."""
+        self.killed = True
+        self.process.kill()
 
     def rss_mb(self) -> dict[str, float]:
         """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
@@ -46,7 +54,13 @@ class Sidecar:
 
 
 @contextmanager
-def sidecar(folder: Path, *flags: str, name: str = "one", listen: str = "127.0.0.1:0") -> Iterator[Sidecar]:
+def sidecar(
+    folder: Path,
+    *flags: str,
+    name: str = "one",
+    listen: str = "127.0.0.1:0",
+    env: Mapping[str, str] | None = None,
+) -> Iterator[Sidecar]:
     """Run a server that is ready, and stop it in order afterwards; RuntimeError if it does not end well."""
     log, stderr = folder / f"{name}.jsonl", folder / f"{name}.err"
     with (
@@ -56,17 +70,21 @@ def sidecar(folder: Path, *flags: str, name: str = "one", listen: str = "127.0.0
             stdout=subprocess.PIPE,
             stderr=told,
             text=True,
+            env={**os.environ, **(env or {})},
         ) as process,
     ):
         try:
             assert process.stdout is not None
-            yield Sidecar(process, json.loads(process.stdout.readline())["listen"][0], log, stderr)
-        finally:
+            ready = json.loads(process.stdout.readline())
+            served = Sidecar(process, ready["listen"][0], log, stderr, ready.get("admin"))
+            yield served
             process.terminate()
-            try:
-                process.wait(60)
-            finally:
-                process.kill()
+            if process.wait(60) and not served.killed:
+                raise RuntimeError(
+                    f"the server ended with {process.returncode}: {stderr.read_text()[-1000:]}"
+                )
+        finally:
+            process.kill()
 
 
 def children(pid: int) -> list[int]:
@@ -84,12 +102,14 @@ def _rss(pid: int) -> float:
 
 
 def outcome(stub: Any, request: pb.ValidateRequest, *, timeout: float | None = None) -> str:
-    """Return ``allowed``, or the code of the denial however it travels."""
+    """Return ``allowed``, or the code of the denial however it travels; ``MISBOUND`` for another question's answer."""
     try:
         answer = stub.Validate(request, timeout=timeout)
     except grpc.RpcError as failure:
         named = (failure.details() or "").partition(":")[0]
         return named if named in CODES else failure.code().name
+    if answer.binding.code_hash != sha256(request.code).hexdigest():
+        return "MISBOUND"
     return "allowed" if answer.WhichOneof("outcome") == "allowed" else str(answer.error.code)
 
 

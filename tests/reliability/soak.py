@@ -2,7 +2,8 @@
 
 Every request carries a random marker of 32 characters in strings, identifiers, comments, arguments and results, and
 some in fields that must be refused. Afterwards no run of 8 characters of any marker may be in the audit log, in
-stderr, on stdout, in the counts of errors or in a status text; replies to the caller are what they are.
+metrics, in traces, in OpenTelemetry logs, in stderr, on stdout, in the counts of errors or in a status text; replies to
+the caller are what they are.
 
     python tests/reliability/soak.py                     100,000 requests, one JSON object at the end
     python tests/reliability/soak.py --requests 5000
@@ -19,8 +20,12 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +37,7 @@ from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 MANIFEST = Path(__file__).parents[1] / "data/tools/manifest.yaml"
 CLIENTS = 4
@@ -42,7 +47,18 @@ GROWTH_MB = 5.0
 LETTERS = "GHJKQVWXYZ"
 MARKER_LENGTH = 32
 RUN = 8
-FLAGS = ("--allow-eval=renderer,sandbox", "--manifest", str(MANIFEST), "--error-stats")
+FLAGS = (
+    *("--allow-eval=renderer,sandbox", "--manifest", str(MANIFEST), "--error-stats"),
+    *("--admin-listen", "127.0.0.1:0", "--traces", "--otel-logs"),
+)
+# A short queue, so that spans which wait for the collector are no growth; what does not fit is dropped.
+OTEL = {
+    "OTEL_BSP_MAX_QUEUE_SIZE": "256",
+    "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "128",
+    "OTEL_BSP_SCHEDULE_DELAY": "500",
+}
+# What a client may get; the rest is a fault of the service.
+ANSWERS = {"allowed", "error", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}
 
 
 @dataclass
@@ -62,7 +78,44 @@ class Figures:
     @property
     def passed(self) -> bool:
         """Whether all held that issue 6 asks for."""
-        return self.growth_mb <= GROWTH_MB and not self.leaks
+        answered = sum(self.answers.values()) == self.requests and {*self.answers} <= ANSWERS
+        scanned = min(self.scanned_mb[name] for name in ("audit log", "metrics", "traces", "logs")) > 0
+        return answered and scanned and self.growth_mb <= GROWTH_MB and not self.leaks
+
+
+class Collector:
+    """Takes what is sent by OTLP over gRPC: keeps how much, and what in it looks like a marker's."""
+
+    def __init__(self) -> None:
+        self.taken: Counter[str] = Counter()
+        self.suspects: dict[str, set[str]] = {"traces": set(), "logs": set()}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def listening(self) -> Iterator[str]:
+        """Serve; give the endpoint."""
+        server = grpc.server(ThreadPoolExecutor(2))
+        services = {"traces": "trace.v1.TraceService", "logs": "logs.v1.LogsService"}
+        for signal, service in services.items():
+            # Strings are in a message as they are, so that it need not be read; an empty answer is one.
+            handler = grpc.unary_unary_rpc_method_handler(partial(self._take, signal))
+            name = f"opentelemetry.proto.collector.{service}"
+            server.add_generic_rpc_handlers(
+                (grpc.method_handlers_generic_handler(name, {"Export": handler}),)
+            )
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.stop(None).wait()
+
+    def _take(self, signal: str, message: bytes, _context: Any) -> bytes:
+        found = set(suspects(message.decode("latin-1")))
+        with self._lock:
+            self.taken[signal] += len(message)
+            self.suspects[signal] |= found
+        return b""
 
 
 def renderer(template: str, **fields: Any) -> Callable[[GuardServiceStub, str], Any]:
@@ -194,7 +247,11 @@ class Clients:
 def run(folder: Path, *, requests: int, seed: int) -> Figures:
     """Send ``requests``, the first share of which only warms up, and look for their markers."""
     figures = Figures(requests=requests)
-    with sidecar(folder, *FLAGS) as served:
+    collector = Collector()
+    with (
+        collector.listening() as endpoint,
+        sidecar(folder, *FLAGS, env={**OTEL, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}) as served,
+    ):
         clients = Clients(served.address, seed=seed)
         begin = time.perf_counter()
         clients.send(int(WARM_SHARE * requests))
@@ -205,6 +262,7 @@ def run(folder: Path, *, requests: int, seed: int) -> Figures:
         figures.load_average = round(os.getloadavg()[0], 1)
         with grpc.insecure_channel(served.address) as channel:
             counts = str(GuardServiceStub(channel).GetErrorStats(pb.GetErrorStatsRequest()))
+        pages = [page(served.admin, path) for path in ("/metrics", "/readyz", "/livez")]
         served.process.terminate()
         rest = served.process.communicate(timeout=60)[0]
     figures.growth_mb = round(sum(figures.rss_end_mb.values()) - sum(figures.rss_warm_mb.values()), 1)
@@ -214,14 +272,23 @@ def run(folder: Path, *, requests: int, seed: int) -> Figures:
         "stderr": served.stderr.read_text(encoding="utf-8"),
         "stdout": rest,
         "error counts": counts,
+        "metrics": "\n".join(pages),
         "status texts": "\n".join(clients.status_texts),
     }
-    figures.scanned_mb = {name: round(len(text) / 1e6, 2) for name, text in traces.items()}
+    sizes = {**{name: len(text) for name, text in traces.items()}, **collector.taken}
+    figures.scanned_mb = {name: round(size / 1e6, 6) for name, size in sizes.items()}
     known = {
         marker[start : start + RUN] for marker in clients.markers for start in range(MARKER_LENGTH - RUN + 1)
     }
-    figures.leaks = [name for name, text in traces.items() if any(each in known for each in suspects(text))]
+    found = {**{name: set(suspects(text)) for name, text in traces.items()}, **collector.suspects}
+    figures.leaks = [name for name, runs in found.items() if runs & known]
     return figures
+
+
+def page(address: str | None, path: str) -> str:
+    """Return what the admin listener says."""
+    with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as answer:
+        return str(answer.read().decode())
 
 
 def suspects(text: str) -> Iterable[str]:

@@ -8,4 +8,4 @@ def test_beside_everything_hostile_no_benign_call_is_lost(tmp_path: Path) -> Non
 
     assert figures.is_sound, figures
     assert figures.hostile
-    assert min(figures.malformed, figures.unread, figures.reset) > 0
+    assert min(figures.malformed, figures.unread, figures.half_sent, figures.reset) > 0

@@ -14,6 +14,7 @@ from typing import Any
 import grpc
 import pytest
 from admin_http import fetch, names, samples
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from evalward.audit import AuditLog, NullAuditLog
 from evalward.errors import Code
@@ -24,6 +25,7 @@ from evalward.server.readiness import Readiness
 from evalward.server.selftest import CASES, SelfTestError, self_test
 from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
+from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 EVALWARD = Path(sys.executable).with_name("evalward")
 ADMIN = ("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
@@ -149,6 +151,30 @@ def test_a_failing_sink_makes_it_unready_and_leaves_it_alive(serve: Serve, tmp_p
     assert found["evalward_audit_gaps_total"] == 1
     assert found["evalward_audit_unrecorded_total"] >= 1
     assert found['evalward_requests_total{code="AUDIT_UNAVAILABLE",outcome="error",rpc="Validate"}'] == 1
+
+
+def test_a_socket_that_is_replaced_while_serving_is_told_to_every_probe(
+    serve: Serve, tmp_path: Path, ask: Ask, stub_at: Callable[[str], GuardServiceStub]
+) -> None:
+    path = tmp_path / "e.sock"
+    process = serve(*ADMIN, "--listen", f"unix:{path}", "--allow-eval=renderer")
+    admin, stub = process.ready["admin"], stub_at(process.listen[0])
+    with grpc.insecure_channel(process.listen[0]) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        watched = health.Watch(health_pb2.HealthCheckRequest(), timeout=60)
+        assert next(watched).status == health_pb2.HealthCheckResponse.SERVING
+
+        path.unlink()
+        with socket.socket(socket.AF_UNIX) as impostor:
+            impostor.bind(str(path))
+            assert next(watched).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert f"{path} is not this server's any more" in process.says("any more")
+        unready = fetch(admin, "/readyz")
+        assert (unready.status, json.loads(unready.body)["checks"]["sockets"]) == (503, "failed: lost")
+        assert fetch(admin, "/livez").status == 200
+        assert stub.Validate(ask(), timeout=60).WhichOneof("outcome") == "allowed"
+    code, _ = process.terminate()
+    assert code == 0
 
 
 def test_probes_are_answered_while_every_place_is_taken(start: Start, gate: Any, ask: Ask) -> None:

@@ -88,6 +88,34 @@ def test_a_unix_socket_is_0660_and_goes_away(listener: Listener, tmp_path: Path)
     assert not path.exists()
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o660, 0o666])
+def test_a_unix_socket_has_the_mode_that_was_asked_for(mode: int, tmp_path: Path) -> None:
+    listener = Listener(grpc.server(ThreadPoolExecutor(1)), unix_mode=mode)
+    listener.bind(UnixAddress(tmp_path / "e.sock"))
+
+    assert stat.S_IMODE((tmp_path / "e.sock").stat().st_mode) == mode
+    listener.close()
+
+
+def test_a_socket_that_is_gone_or_another_is_lost(listener: Listener, tmp_path: Path) -> None:
+    path, aside = tmp_path / "e.sock", tmp_path / "aside"
+    listener.bind(UnixAddress(path))
+    seen = [listener.lost()]
+
+    path.rename(aside)
+    seen.append(listener.lost())
+    with socket.socket(socket.AF_UNIX) as another:
+        another.bind(str(path))
+        seen.append(listener.lost())
+    path.unlink()
+    path.symlink_to(aside)
+    seen.append(listener.lost())
+    aside.rename(path)
+    seen.append(listener.lost())
+
+    assert seen == [[], [path], [path], [path], []]
+
+
 def test_a_stale_socket_is_cleaned(listener: Listener, tmp_path: Path) -> None:
     path = tmp_path / "e.sock"
     with socket.socket(socket.AF_UNIX) as dead:

@@ -93,7 +93,7 @@ def test_no_run_of_a_marker_leaves_the_service(
     process = serve(
         *("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--log-format", log_format),
         *("--allow-eval=renderer,sandbox", "--manifest", str(DATA / "tools" / "manifest.yaml")),
-        *("--errors-verbose", "full", "--error-stats", "--audit-fnv1a32", "--traces"),
+        *("--errors-verbose", "full", "--error-stats", "--audit-fnv1a32", "--traces", "--otel-logs"),
     )
     marker, said, answered = Markers(), [], 0
     admin = process.ready["admin"]
@@ -121,6 +121,9 @@ def test_no_run_of_a_marker_leaves_the_service(
         spans.append(collector.taken.get())
     assert spans
     said += [str(each) for each in spans]
+    assert not collector.logs.empty()
+    while not collector.logs.empty():
+        said.append(str(collector.logs.get()))
     said += [stderr, process.log.read_text("utf-8")]
     assert answered > 50
     assert len(process.records()) > answered

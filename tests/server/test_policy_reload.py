@@ -207,7 +207,7 @@ def test_the_record_names_what_the_new_policy_weakens(reloading: tuple[Any, Poli
 
     running.server.reload()
 
-    assert lines(running, "policy_load")[0]["weakened"] == ["enforcement-audit=renderer"]
+    assert lines(running, "policy_load")[0]["weakened"] == ["enforcement-audit=renderer", "workers=0"]
 
 
 def test_a_policy_whose_record_cannot_be_written_waits(

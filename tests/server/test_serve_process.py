@@ -153,6 +153,23 @@ def test_a_second_server_on_the_same_socket_is_refused_and_the_first_goes_on(
     assert stub_at(first.listen[0]).Validate(ask()).WhichOneof("outcome") == "allowed"
 
 
+def test_servers_that_say_so_share_a_port_and_no_log(serve: Serve, tmp_path: Path) -> None:
+    first = serve(
+        "--listen", "127.0.0.1:0", "--share-port", "--allow-eval=renderer", log=tmp_path / "first.jsonl"
+    )
+    place = first.listen[0]
+    second = serve("--listen", place, "--share-port", "--allow-eval=renderer", log=tmp_path / "second.jsonl")
+    assert refused("--listen", place, "--audit-log", str(tmp_path / "third.jsonl")).returncode == 3
+    started = [process.log_lines()[0] for process in (first, second)]
+    assert [record["weakened"] for record in started] == [["share-port"], ["share-port"]]
+    assert started[0]["chain"] != started[1]["chain"]
+    assert first.terminate()[0] == 0
+    with GuardClient(place, timeout=60, connect_timeout=60) as guard:
+        assert guard.validate(b"document.title", target="renderer").allowed
+    assert second.terminate()[0] == 0
+    assert len(second.records()) == 1
+
+
 def test_a_socket_left_by_a_killed_server_is_taken_over(
     serve: Serve, stub_at: StubAt, ask: Ask, tmp_path: Path
 ) -> None:

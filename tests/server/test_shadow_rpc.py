@@ -32,7 +32,7 @@ def test_shadow_mode_allows_and_says_what_it_would_deny(start: Start, ask: Ask) 
     (entry,) = json.loads(response.envelope)["_meta"]["would_block"]
     assert entry["construct"] == "process.exit"
     started = json.loads(running.log.read_text().splitlines()[0])
-    assert started["weakened"] == ["enforcement-audit=renderer"]
+    assert started["weakened"] == ["enforcement-audit=renderer", "workers=0"]
     (record,) = running.records()
     assert (record["outcome"], record["enforcement"]) == ("allow", "audit")
     assert record["shadow"] == ["process.exit"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import ssl
 import subprocess
 import sys
@@ -16,6 +18,8 @@ import grpc
 import pytest
 import trustme
 
+from evalward.audit import AuditLog
+from evalward.server.tls import Certificates, TlsFiles
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
@@ -118,20 +122,64 @@ def test_new_files_are_taken_and_broken_ones_are_not(
     serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
 ) -> None:
     server = issue(ca, tmp_path, "server", "127.0.0.1")
-    process = serve(*flags(server))
-    host, _, port = process.listen[0].rpartition(":")
-    before = ssl.get_server_certificate((host, int(port)))
+    # gRPC asks each socket for what is new by itself.
+    process = serve(*flags(server), "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0")
+    places = [(host, int(port)) for host, _, port in (each.rpartition(":") for each in process.listen)]
+
+    def shown() -> set[str]:
+        return {ssl.get_server_certificate(place, timeout=TIMEOUT) for place in places}
+
+    before = shown()
     issue(ca, tmp_path, "server", "127.0.0.1")
-    after = ssl.get_server_certificate((host, int(port)))
-    assert after != before
+    process.says("new TLS files are in force")
+    (after,) = shown()
+    assert after not in before
     assert after in server.certificate.read_text(encoding="ascii")
     server.certificate.write_text("no certificate", encoding="ascii")
-    assert ssl.get_server_certificate((host, int(port))) == after
+    process.says("new TLS files are not used")
+    assert shown() == {after}
     with stub(process.listen[0], server.ca) as connected:
         assert status(connected, ask()) is None
-    _, stderr = process.terminate()
-    assert "new TLS files are in force" in stderr
-    assert "new TLS files are not used" in stderr
+    code, _ = process.terminate()
+    assert code == 0
+    kept = hashlib.sha256(ssl.PEM_cert_to_DER_cert(after)).hexdigest()
+    lines = [line for line in process.log_lines() if line["kind"].startswith("tls")]
+    assert [(line["kind"], line.get("certificate"), line.get("code")) for line in lines] == [
+        ("tls_load", kept, None),
+        ("tls_reject", None, "CONFIG_INVALID"),
+    ]
+
+
+def test_an_expired_certificate_and_another_ones_key_are_not_taken(ca: trustme.CA, tmp_path: Path) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    certificates = Certificates(TlsFiles(server.certificate, server.key, server.ca))
+    log = tmp_path / "audit.jsonl"
+    with AuditLog.open(log) as audit_log:
+        assert certificates.reload(audit_log)
+        issue(ca, tmp_path, "server", "127.0.0.1", expired=True)
+        assert certificates.reload(audit_log)
+        issue(ca, tmp_path, "server", "127.0.0.1")
+        server.key.write_bytes(issue(ca, tmp_path, "other", "127.0.0.1").key.read_bytes())
+        assert certificates.reload(audit_log)
+        issue(ca, tmp_path, "server", "127.0.0.1")
+        assert certificates.reload(audit_log)
+        server.key.unlink()
+        assert certificates.reload(audit_log)
+    kinds = [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
+    assert kinds == ["tls_reject", "tls_reject", "tls_load", "tls_reject"]
+
+
+def test_certificates_whose_record_cannot_be_written_wait(ca: trustme.CA, tmp_path: Path) -> None:
+    server = issue(ca, tmp_path, "server", "127.0.0.1")
+    certificates = Certificates(TlsFiles(server.certificate, server.key))
+    log = tmp_path / "audit.jsonl"
+    with AuditLog.open(log) as audit_log:
+        issue(ca, tmp_path, "server", "127.0.0.1")
+        audit_log.close()
+        assert not certificates.reload(audit_log)
+    with AuditLog.open(log) as audit_log:
+        assert certificates.reload(audit_log)
+    assert [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()] == ["tls_load"]
 
 
 def refused_start(tmp_path: Path, *options: str) -> tuple[int, str]:

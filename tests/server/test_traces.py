@@ -125,13 +125,14 @@ def test_a_real_server_sends_its_spans_before_it_ends(serve: Any, collector: Any
     assert MARKER[:15] not in str(sent) + stderr
 
 
-def test_without_the_extra_the_server_does_not_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", ["--traces", "--otel-logs"])
+def test_without_the_extra_the_server_does_not_start(flag: str, tmp_path: Path) -> None:
     broken = tmp_path / "opentelemetry"
     broken.mkdir()
     broken.joinpath("__init__.py").write_text("raise ImportError\n")
     program = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from evalward.cli.app import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", program, *("serve", "--traces", "--audit-log", tmp_path / "a.jsonl")],
+        [sys.executable, "-c", program, *("serve", flag, "--audit-log", tmp_path / "a.jsonl")],
         capture_output=True,
         text=True,
         check=False,

@@ -202,6 +202,20 @@ def test_a_request_that_waits_too_long_is_refused_before_its_deadline(
     assert first.result().WhichOneof("outcome") == "allowed"
 
 
+def test_a_call_without_a_request_ends_and_costs_nothing(
+    start: Start, caplog: pytest.LogCaptureFixture, ask: Ask
+) -> None:
+    running = start()
+    bare = running.channel.stream_unary("/evalward.v1.GuardService/Validate")
+    with pytest.raises(grpc.RpcError) as refused:
+        bare(iter([]), timeout=60)
+    assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    assert running.stub.Validate(ask(), timeout=60).WhichOneof("outcome") == "allowed"
+    running.stop()
+    assert [record["outcome"] for record in running.records()] == ["allow"]
+    assert not [each for each in caplog.records if each.name.startswith("grpc")]
+
+
 def test_a_message_far_above_the_limit_is_refused_by_the_transport(start: Start, ask: Ask) -> None:
     with pytest.raises(grpc.RpcError) as failure:
         start().stub.Validate(ask(b" " * 2_000_000))

@@ -28,7 +28,7 @@ def taker() -> Taker:
 def followed(path: Path, taker: Taker) -> FileWatch:
     """Return a watch that has taken ``path`` as it is."""
     watch = FileWatch()
-    watch.follow(path, taker)
+    watch.follow([path], taker)
     watch.look()
     watch.look()
     taker.calls = 0
@@ -82,6 +82,22 @@ def test_a_file_that_goes_and_comes_is_a_change_each_time(tmp_path: Path, taker:
     assert taker.calls == 2
 
 
+def test_files_that_belong_together_are_taken_once_all_stand_still(tmp_path: Path, taker: Taker) -> None:
+    files = [tmp_path / name for name in ("certificate", "key")]
+    for file in files:
+        file.write_text("1")
+    watch = FileWatch()
+    watch.follow(files, taker)
+    watch.look(at_once=True)
+    seen = []
+    for changed in (files[0], files[1], None, None):
+        if changed:
+            changed.write_text("12")
+        watch.look()
+        seen.append(taker.calls)
+    assert seen == [1, 1, 2, 2]
+
+
 def test_what_was_not_dealt_with_is_tried_again(tmp_path: Path, taker: Taker) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text("1")
@@ -104,8 +120,8 @@ def test_a_taker_that_raises_keeps_no_other_from_its_file(tmp_path: Path, taker:
     def raises() -> bool:
         raise RuntimeError
 
-    watch.follow(file, raises)
-    watch.follow(file, taker)
+    watch.follow([file], raises)
+    watch.follow([file], taker)
     watch.look(at_once=True)
     assert taker.calls == 1
 
@@ -115,7 +131,7 @@ def test_the_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
     file.write_text("1")
     taken = threading.Event()
     watch = FileWatch(interval=0.01)
-    watch.follow(file, lambda: taken.set() or True)  # type: ignore[func-returns-value]
+    watch.follow([file], lambda: taken.set() or True)  # type: ignore[func-returns-value]
     watch.start()
     assert taken.wait(30)
     watch.stop()

@@ -37,6 +37,7 @@ PATTERNS = {
             "policy_digest",
             "previous_policy_digest",
             "manifest_digest",
+            "certificate",
             "torn_hash",
         ),
         r"sha256|hmac-sha256:[0-9a-f]{16}": ("hash_alg",),
@@ -49,7 +50,7 @@ PATTERNS = {
     for name in names
 }
 KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[a-z0-9-]{1,63})?")
+WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._-]{1,128})?")
 COUNTS = (
     "code_length",
     "elapsed_us",
@@ -78,6 +79,8 @@ class Kind(StrEnum):
     POLICY_REJECT = "policy_reject"
     TOKEN_LOAD = "token_load"  # noqa: S105 - the token file was taken anew
     TOKEN_REJECT = "token_reject"  # noqa: S105 - it was not; the tokens before it stay
+    TLS_LOAD = "tls_load"  # new certificates are in force
+    TLS_REJECT = "tls_reject"  # they did not work; those before them stay
     ROTATE = "rotate"  # the first record of a file that goes on with the chain of another
     TORN = "torn"  # the log ended inside a line, which was closed
     GAP = "gap"  # the sink failed for a while; blocks were answered without a record
@@ -161,7 +164,8 @@ class AuditRecord:
     record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
     in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. A POLICY_LOAD names the
     policy that comes into force, the one before it, and what it weakens; a POLICY_REJECT the one that stays, and
-    the first field that is wrong. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
+    the first field that is wrong. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into
+    force. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
     faults of a POLICY_REJECT. Any value outside of its field's pattern or catalogue raises ValueError, and the
     message names the field, never the value.
     """
@@ -191,6 +195,7 @@ class AuditRecord:
     policy_digest: str | None = None
     previous_policy_digest: str | None = None
     manifest_digest: str | None = None
+    certificate: str | None = None
     ruleset: str | None = None
     grammar: str | None = None
     version: str | None = None

@@ -20,6 +20,8 @@ _REQUIRED: Final = {
     Kind.POLICY_REJECT: ("code", "policy_digest"),
     Kind.TOKEN_LOAD: ("count",),
     Kind.TOKEN_REJECT: ("code",),
+    Kind.TLS_LOAD: ("certificate",),
+    Kind.TLS_REJECT: ("code",),
     Kind.ROTATE: ("reason",),
     Kind.TORN: ("torn_bytes", "torn_hash"),
     Kind.GAP: ("reason", "unrecorded", "unacknowledged", "gap_us"),

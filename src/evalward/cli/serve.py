@@ -136,6 +136,8 @@ def run(  # noqa: PLR0913 - one parameter per option
     *,
     config: Config = None,  # noqa: ARG001 - its callback has read it
     listen: options.Listen = [DEFAULT_LISTEN],  # noqa: B006 - nobody changes it
+    unix_mode: options.UnixMode = options.SocketMode.GROUP,
+    share_port: options.SharePort = DEFAULTS.share_port,
     allow_eval: options.AllowEval = "",
     policy: options.Policy = None,
     manifest: options.Manifest = None,
@@ -171,6 +173,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     admin_listen: options.AdminListen = None,
     log_format: options.LogFormat = LogStyle.TEXT,
     traces: options.Traces = False,
+    otel_logs: options.OtelLogs = False,
     parent: options.Parent = False,
     print_config: options.PrintConfig = False,
     as_json: options.AsJson = False,
@@ -208,6 +211,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         batch_bytes=batch_bytes,
         max_streams=max_streams,
         connection_age=connection_age,
+        unix_mode=int(unix_mode, 8),
+        share_port=share_port,
         errors_verbose=_frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,
@@ -228,8 +233,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _signals_held():
-            exported = _traces() if traces else None
+        with _signals_held(), _telemetry(traces=traces, logs=otel_logs) as spans:
             server = Server(
                 judge,
                 policy=effective,
@@ -249,7 +253,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 policy_file=PolicyFile(policy, lambda: _policy(policy, targets)) if policy else None,
                 manifest=tools,
                 stats=stats,
-                observers=[] if exported is None else [exported],
+                observers=[] if spans is None else [spans],
             )
             bound = server.start(addresses)
             # What stands now stands until the end: no request has to wait while the collector looks through it.
@@ -262,8 +266,6 @@ def run(  # noqa: PLR0913 - one parameter per option
             while signal.sigwait(SIGNALS) == signal.SIGHUP:
                 server.reload()
             server.stop()
-            if exported is not None:
-                exported.close()
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
     except (ListenError, SelfTestError, OSError, ValueError) as error:
@@ -288,13 +290,26 @@ def _token(audit_log: Path | None) -> str:
         raise typer.BadParameter(str(refusal)) from None
 
 
-def _traces() -> "Traces":
-    """Return where spans go; a service that was asked for traces and has none to give does not start."""
-    try:
-        from evalward.server.traces import exported_traces  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise ValueError("--traces needs OpenTelemetry: pip install 'evalward[otel]'") from None
-    return exported_traces()
+@contextlib.contextmanager
+def _telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
+    """Give where spans go, and send the log out meanwhile; a service that was asked for either has it, or no start."""
+    with contextlib.ExitStack() as stack:
+        spans = None
+        try:
+            if logs:
+                from evalward.server.otel_logs import exported_logs  # noqa: PLC0415 - an extra
+
+                stack.callback(exported_logs().finish)
+            if traces:
+                from evalward.server.traces import exported_traces  # noqa: PLC0415 - an extra
+
+                spans = exported_traces()
+                stack.callback(spans.close)
+        except ImportError:
+            raise ValueError(
+                "--traces and --otel-logs need OpenTelemetry: pip install 'evalward[otel]'"
+            ) from None
+        yield spans
 
 
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:

@@ -3,6 +3,7 @@
 A switch has its opposite, so that a flag can take back what a variable or the configuration file says.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +13,37 @@ from evalward.audit import Durability
 from evalward.cli.log_format import LogStyle
 from evalward.server.listen import DEFAULT_ADMIN_PORT
 
+
+class SocketMode(StrEnum):
+    """The value of ``--unix-mode``."""
+
+    USER = "0600"
+    GROUP = "0660"
+    EVERYBODY = "0666"
+
+
 Listen = Annotated[
     list[str],
     typer.Option(
         envvar="EVALWARD_LISTEN",
         help="HOST:PORT, or unix:PATH; beyond loopback with TLS; repeatable.",
+    ),
+]
+
+UnixMode = Annotated[
+    SocketMode,
+    typer.Option(
+        envvar="EVALWARD_UNIX_MODE",
+        help="Who may connect to Unix sockets: 0600 the user, 0660 the group, too, 0666 everybody.",
+    ),
+]
+
+SharePort = Annotated[
+    bool,
+    typer.Option(
+        "--share-port/--no-share-port",
+        envvar="EVALWARD_SHARE_PORT",
+        help="Let servers of the same user that say so, too, listen on the same TCP ports.",
     ),
 ]
 
@@ -251,6 +278,15 @@ Traces = Annotated[
         "--traces/--no-traces",
         envvar="EVALWARD_TRACES",
         help="Send OpenTelemetry spans to where OTEL_EXPORTER_OTLP_ENDPOINT says; needs evalward[otel].",
+    ),
+]
+
+OtelLogs = Annotated[
+    bool,
+    typer.Option(
+        "--otel-logs/--no-otel-logs",
+        envvar="EVALWARD_OTEL_LOGS",
+        help="Send the lines of stderr as OpenTelemetry logs, too; needs evalward[otel].",
     ),
 ]
 

@@ -8,6 +8,7 @@ from evalward.client.evaluation import EvaluationReply
 from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
 from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient
+from evalward.client.triage import Triage
 
 __all__ = [
     "AsyncGuardClient",
@@ -21,6 +22,7 @@ __all__ = [
     "SpawnError",
     "SpawnedGuard",
     "Tls",
+    "Triage",
     "guarded",
     "is_guarded",
     "spawn",

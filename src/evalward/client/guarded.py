@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from evalward.client.sync import GuardClient
+    from evalward.client.triage import Triage
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,6 +50,7 @@ def guarded(
     shape: str,
     bindings: Mapping[str, str] | None = None,
     wrap: bool = False,
+    triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], Coroutine[Any, Any, R]]: ...
 
 
@@ -61,6 +63,7 @@ def guarded(
     shape: str,
     bindings: Mapping[str, str] | None = None,
     wrap: bool = False,
+    triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], R]: ...
 
 
@@ -72,13 +75,14 @@ def guarded(  # noqa: PLR0913 - what a sink is
     shape: str,
     bindings: Mapping[str, str] | None = None,
     wrap: bool = False,
+    triage: Triage | None = None,
 ) -> Callable[..., Any]:
     """Return ``eval_fn`` behind ``guard``: it is called with an allowed payload's own text, or not at all.
 
     ``eval_fn(text, …)`` evaluates text in ``target``; ``shape`` is the wrapper that it puts around it, and
     ``bindings`` what it binds. With ``wrap`` it evaluates programs as they are, and gets the payload inside
     the wrapper of ``shape``. A coroutine function goes with an AsyncGuardClient, any other with a
-    GuardClient; another combination is a TypeError.
+    GuardClient; another combination is a TypeError. With ``triage`` what is denied is kept there.
 
     The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for whatever is not allowed and
     SinkFailed for what ``eval_fn`` raises; neither's text holds payload. A sink that wants to report the
@@ -92,6 +96,8 @@ def guarded(  # noqa: PLR0913 - what a sink is
 
     def passed(payload: bytes, decision: Decision) -> str:
         if decision.allowed is not True:
+            if triage is not None:
+                triage.keep(payload, decision)
             raise EvalDenied(decision)
         try:
             return f"{before}{payload.decode()}{behind}"

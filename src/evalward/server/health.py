@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 from grpc_health.v1 import health_pb2
 
+from evalward.server.arrivals import Arrivals
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -21,6 +23,7 @@ SERVICE_NAME: Final = health_pb2.DESCRIPTOR.services_by_name["Health"].full_name
 OVERALL: Final = ""
 MAX_WATCHES: Final = 32
 _CHECK_THREADS: Final = 2
+MAX_WAITING: Final = 32
 
 Status = health_pb2.HealthCheckResponse
 
@@ -39,18 +42,23 @@ class Health:
         self._failed: set[str] = set()
         self._status = Status.NOT_SERVING
         self._changed = threading.Condition()
+        self._arrivals = {name: Arrivals(MAX_WAITING, refuse=_no_room) for name in ("Check", "Watch")}
         # One thread more than streams: it refuses those above the limit.
-        self._watch_threads = ThreadPoolExecutor(max_watches + 1, thread_name_prefix="health-watch")
-        self._check_threads = ThreadPoolExecutor(_CHECK_THREADS, thread_name_prefix="health")
+        self._watch_threads = ThreadPoolExecutor(
+            max_watches + 1 + self._arrivals["Watch"].threads, thread_name_prefix="health-watch"
+        )
+        self._check_threads = ThreadPoolExecutor(
+            _CHECK_THREADS + self._arrivals["Check"].threads, thread_name_prefix="health"
+        )
 
     def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """Return the handler to add to a server."""
 
-        def check(request: Any, context: grpc.ServicerContext) -> Any:
-            return self._check(request, context)
+        def check(requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
+            return self._check(self._arrivals["Check"].one(requests, context), context)
 
-        def watch(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            return self._watch(request, context)
+        def watch(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+            return self._watch(self._arrivals["Watch"].one(requests, context), context)
 
         # The attribute by which grpcio runs a handler elsewhere than on the server's own pool.
         check.experimental_thread_pool = self._check_threads  # type: ignore[attr-defined]
@@ -60,8 +68,8 @@ class Health:
             "response_serializer": Status.SerializeToString,
         }
         handlers = {
-            "Check": grpc.unary_unary_rpc_method_handler(check, **codec),
-            "Watch": grpc.unary_stream_rpc_method_handler(watch, **codec),
+            "Check": grpc.stream_unary_rpc_method_handler(check, **codec),
+            "Watch": grpc.stream_stream_rpc_method_handler(watch, **codec),
         }
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
 
@@ -131,3 +139,7 @@ class Health:
     def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+
+def _no_room(context: grpc.ServicerContext, most: int) -> None:
+    context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{most} health checks are being waited for")

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING
 from grpc_reflection.v1alpha import reflection
 
 from evalward.audit import AuditRecord, AuditUnavailable, Kind
-from evalward.guard.rules import Enforcement
+from evalward.errors import Code
 from evalward.guard.target import Target
-from evalward.policy import utc_day
+from evalward.server.arrivals import Arrivals
 from evalward.server.caching import CachingExecutor
 from evalward.server.caller import CallerReader
 from evalward.server.executor import InProcessExecutor
@@ -45,19 +45,21 @@ from evalward.server.readiness import Readiness, parser_test
 from evalward.server.selftest import self_test
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.sources import Sources, limits_of
-from evalward.server.tls import server_credentials
+from evalward.server.tls import Certificates
 from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
 from evalward.server.transport import bounded_server
 from evalward.server.watch import FileWatch
+from evalward.server.weakened import weakened
 from evalward.verdict_cache import VerdictCache
 from evalward.workers.executor import WorkerExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from evalward.audit import AuditSink
-    from evalward.errors import Code, Provenance
+    from evalward.errors import Provenance
     from evalward.errors.stats import ErrorStats
     from evalward.guard.verdict import Verdict
     from evalward.policy import Policy
@@ -80,8 +82,8 @@ CANCEL_SECONDS = 0.5
 class Server:
     """One gRPC server with its sockets, health and audit log. ``start`` once, then ``stop`` once.
 
-    With ``tokens`` every call of the service must carry one. A ``policy_file`` and a token file are taken anew
-    when they change. ``observers`` are told of every answer.
+    With ``tokens`` every call of the service must carry one. A ``policy_file``, a token file and the files of TLS
+    are taken anew when they change. ``observers`` are told of every answer.
     """
 
     def __init__(  # noqa: PLR0913 - its parts
@@ -109,6 +111,7 @@ class Server:
             policy=lambda: self._service.in_force.policy,
             audit=audit_log.state,
             test=parser_test(self._workers),
+            sockets=self._lost_sockets,
         )
         self._observation = None if settings.admin is None else _observation()
         self._admin: AdminListener | None = None
@@ -148,28 +151,38 @@ class Server:
                 audit_log,
                 under=lambda fresh: parts.under(fresh, replace(provenance, policy_digest=fresh.digest)),
                 room=Room(policy.limits.payload_bytes, self._evaluates),
-                weakened=lambda fresh: _weakened(fresh, settings),
+                weakened=lambda fresh: weakened(fresh, settings),
             )
-            self._watch.follow(policy_file.path, self._policy_reload)
+            self._watch.follow([policy_file.path], self._policy_reload)
         if isinstance(tokens, TokenFile):
-            self._watch.follow(tokens.path, partial(tokens.reload, audit_log))
+            self._watch.follow([tokens.path], partial(tokens.reload, audit_log))
+        certificates = None if settings.tls is None else Certificates(settings.tls)
+        if certificates is not None:
+            self._watch.follow(certificates.files.paths(), partial(certificates.reload, audit_log))
+        arrivals = Arrivals(
+            settings.unread,
+            refuse=self._service.no_room,
+            gave_way=lambda: self._turned_away(Code.OVERLOADED),
+        )
         self._grpc = bounded_server(
             settings,
             policy.limits.payload_bytes,
+            arrivals=arrivals,
             evaluates=self._evaluates,
             gate=None
             if tokens is None
             else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=self._turned_away),
         )
-        self._grpc.add_generic_rpc_handlers((self._service.handler(),))
+        self._grpc.add_generic_rpc_handlers((self._service.handler(arrivals),))
         self._grpc.add_generic_rpc_handlers((self._health.handler(),))
         if settings.reflection:
             names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._grpc)
         self._listener = Listener(
             self._grpc,
-            credentials=server_credentials(settings.tls) if settings.tls else None,
+            credentials=None if certificates is None else certificates.credentials,
             insecure_remote=settings.insecure_remote,
+            unix_mode=settings.unix_mode,
         )
         audit_log.watch(lambda is_healthy: self._health.report("sink", is_healthy=is_healthy))
 
@@ -184,6 +197,8 @@ class Server:
             else:
                 self._workers.wait_ready()
             bound = [self._listener.bind(address) for address in addresses]
+            for path in self._listener.paths:
+                self._watch.follow([path], self._look_at_sockets)
             if self._observation is not None and self._settings.admin is not None:
                 self._admin = self._observation.listen(self._settings.admin, self._sources())
             self._audit_log.append(self._lifecycle_record(Kind.START))
@@ -207,7 +222,7 @@ class Server:
         return None if self._admin is None else self._admin.address
 
     def reload(self) -> None:
-        """Go on in the file that has the log's name now, and take the policy and the tokens anew."""
+        """Go on in the file that has the log's name now, and take the policy, the tokens and the certificates anew."""
         self._audit_log.reopen()
         self._watch.look(at_once=True)
 
@@ -242,6 +257,16 @@ class Server:
             self._admin.close()
         return drained
 
+    def _lost_sockets(self) -> list[Path]:
+        return self._listener.lost()
+
+    def _look_at_sockets(self) -> bool:
+        lost = self._lost_sockets()
+        for path in lost:
+            LOG.error("%s is not this server's any more: clients do not reach it there, restart it", path)
+        self._health.report("sockets", is_healthy=not lost)
+        return True
+
     def _turned_away(self, code: Code) -> None:
         self._audit_log.tally(code)
         self._observers.turned_away(code)
@@ -273,7 +298,7 @@ class Server:
             ruleset=provenance.ruleset_digest,
             grammar=provenance.grammar_version,
             version=provenance.service_version,
-            weakened=_weakened(policy, self._settings) if kind is Kind.START else (),
+            weakened=weakened(policy, self._settings) if kind is Kind.START else (),
         )
 
 
@@ -303,27 +328,3 @@ def _executor(
         judge, max_concurrent=settings.max_concurrent, queue=settings.queue
     )
     return inner if verdicts is None else CachingExecutor(inner, verdicts)
-
-
-def _weakened(policy: Policy, settings: Settings) -> tuple[str, ...]:
-    """Name every control that is weaker than the default, for the start record."""
-    seeds = (
-        f"profile-seed={target}" for target in policy.allowed_targets if policy.profile_for(target) == "seed"
-    )
-    day = utc_day()
-    shadowed = (
-        f"enforcement-audit={target}"
-        for target in policy.allowed_targets
-        if policy.enforcement_for(target, tool=None, today=day) is Enforcement.AUDIT
-    )
-    tools = any(tool.enforcement.on(day) is Enforcement.AUDIT for tool in policy.tools.values())
-    return (
-        *seeds,
-        *shadowed,
-        *(["enforcement-audit=tools"] if tools else []),
-        *(["exceptions"] if policy.exceptions else []),
-        *(["allow-weak"] if policy.allow_weak else []),
-        *(["insecure-remote"] if settings.insecure_remote else []),
-        *(["reflection"] if settings.reflection else []),
-        *([f"errors-verbose={settings.errors_verbose}"] if settings.errors_verbose else []),
-    )

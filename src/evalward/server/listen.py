@@ -18,12 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import grpc
 
 DEFAULT_LISTEN = "127.0.0.1:7443"
 DEFAULT_ADMIN_PORT = 7480
-SOCKET_UMASK = 0o117  # bind() then creates the socket with mode 0660
+UNIX_MODE = 0o660
+ALL_MODES = 0o777
 MAX_PORT = 65535
+
+
+_Inode = tuple[int, int] | None
 
 
 class ListenError(Exception):
@@ -91,23 +97,26 @@ def parse_admin_listen(text: str) -> TcpAddress:
 class Listener:
     """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped.
 
-    With ``credentials`` every TCP socket speaks TLS. Without, an address beyond loopback is refused, since every
-    payload and verdict would cross the network as plain text; ``insecure_remote`` is the operator's word that
-    something else protects it.
+    With ``credentials``, asked once for each of them, every TCP socket speaks TLS. Without, an address beyond
+    loopback is refused, since every payload and verdict would cross the network as plain text; ``insecure_remote``
+    is the operator's word that something else protects it.
+    Unix sockets get ``unix_mode`` before anybody can reach them.
     """
 
     def __init__(
         self,
         server: grpc.Server,
         *,
-        credentials: grpc.ServerCredentials | None = None,
+        credentials: Callable[[], grpc.ServerCredentials] | None = None,
         insecure_remote: bool = False,
+        unix_mode: int = UNIX_MODE,
     ) -> None:
         self._server = server
         self._credentials = credentials
         self._insecure_remote = insecure_remote
+        self._unix_mode = unix_mode
         self._locks: list[int] = []
-        self._sockets: list[tuple[Path, int]] = []
+        self._sockets: dict[Path, _Inode] = {}
 
     def bind(self, address: TcpAddress | UnixAddress) -> str:
         """Bind one address and return it as clients write it, with its real port; raise ListenError."""
@@ -121,18 +130,28 @@ class Listener:
             return str(TcpAddress(address.host, port))
         self._lock(address.path)
         _clean_stale(address.path)
-        previous = os.umask(SOCKET_UMASK)
+        previous = os.umask(ALL_MODES & ~self._unix_mode)
         try:
             self._add_port(address)
         finally:
             os.umask(previous)
-        self._sockets.append((address.path, address.path.stat().st_ino))
+        self._sockets[address.path] = _inode(address.path)
         return str(address)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The Unix sockets that were bound."""
+        return tuple(self._sockets)
+
+    def lost(self) -> list[Path]:
+        """Return the sockets that clients do not reach any more: somebody removed or replaced them."""
+        return [path for path, inode in self._sockets.items() if _inode(path) != inode]
 
     def close(self) -> None:
         """Remove the sockets that are still this server's own, then let go of their locks."""
-        for path, inode in self._sockets:
-            if path.exists() and path.stat().st_ino == inode:
+        lost = self.lost()
+        for path in self._sockets:
+            if path not in lost:
                 path.unlink()
         for descriptor in self._locks:
             os.close(descriptor)
@@ -142,7 +161,7 @@ class Listener:
     def _add_port(self, address: TcpAddress | UnixAddress) -> int:
         try:
             if isinstance(address, TcpAddress) and self._credentials is not None:
-                port: int = self._server.add_secure_port(str(address), self._credentials)
+                port: int = self._server.add_secure_port(str(address), self._credentials())
             else:
                 port = self._server.add_insecure_port(str(address))
         except RuntimeError as refusal:
@@ -161,6 +180,14 @@ class Listener:
             os.close(descriptor)
             raise ListenError(f"unix:{path} is served by another server, which holds {lock}") from held
         self._locks.append(descriptor)
+
+
+def _inode(path: Path) -> _Inode:
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino)
 
 
 def _clean_stale(path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from evalward.errors import REGISTRY, Code
+from evalward.server.arrivals import UNREAD
 from evalward.server.observer import label_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ LIMITS: Final = (
     "workers",
     "queue",
     "streams",
+    UNREAD,
     "batch_items",
     "batch_bytes",
     # tool calls
@@ -52,7 +54,6 @@ LIMITS: Final = (
 )
 """Every ``details.limit``; each has its series from the start, so that the first refusal is seen as a rise."""
 OTHER: Final = "other"
-UNREAD: Final = "unread"
 _KEYWORD: Final = "keyword:"
 
 

@@ -14,7 +14,8 @@ from evalward.policy import utc_day
 from evalward.server.selftest import SelfTestError, self_test
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from evalward.audit import AuditState
     from evalward.policy import Policy
@@ -63,10 +64,12 @@ class Readiness:
         policy: Callable[[], Policy],
         audit: Callable[[], AuditState],
         test: Callable[[], None] = self_test,
+        sockets: Callable[[], Sequence[Path]] = tuple,
     ) -> None:
         self._policy = policy
         self._audit = audit
         self._test = test
+        self._sockets = sockets
         self._serving = "starting"
         self._parser = ""
         self._tested_at = 0.0
@@ -91,7 +94,14 @@ class Readiness:
             if tool.enforcement.on(today) is Enforcement.AUDIT:
                 enforcement[f"tool {name}"] = Enforcement.AUDIT.value
         sink = OK if audit.failure is None else f"failed: {audit.failure}"
-        checks = {"serving": self._serving, "policy": OK, "audit": sink, "parser": self._parsed()}
+        sockets = "failed: lost" if self._sockets() else OK
+        checks = {
+            "serving": self._serving,
+            "sockets": sockets,
+            "policy": OK,
+            "audit": sink,
+            "parser": self._parsed(),
+        }
         return Report(checks, enforcement, policy.digest)
 
     def _parsed(self) -> str:

@@ -14,6 +14,7 @@ import grpc
 
 from evalward.errors import REGISTRY
 from evalward.errors.stats import by_domain
+from evalward.server.arrivals import UNREAD
 from evalward.server.caller import TRACEPARENT, CallerReader
 from evalward.server.case import Case
 from evalward.server.observer import Observers
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from evalward.errors.stats import ErrorStats
     from evalward.server.answers import Answer
+    from evalward.server.arrivals import Arrivals
     from evalward.server.caller import Caller
     from evalward.server.in_force import InForce
 
@@ -87,18 +89,18 @@ class GuardService:
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
 
-    def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
+    def handler(self, arrivals: Arrivals) -> grpc.GenericRpcHandler[Any, Any]:
         """Return the handler to add to a server. Payloads come as bytes (see ``requests``)."""
         handlers = {
-            "Validate": grpc.unary_unary_rpc_method_handler(
+            "Validate": arrivals.unary(
                 self.validate,
                 response_serializer=pb.ValidateResponse.SerializeToString,
             ),
-            "ValidateCall": grpc.unary_unary_rpc_method_handler(
+            "ValidateCall": arrivals.unary(
                 self.validate_call,
                 response_serializer=pb.ValidateCallResponse.SerializeToString,
             ),
-            "ValidateBatch": grpc.unary_unary_rpc_method_handler(
+            "ValidateBatch": arrivals.unary(
                 self.validate_batch,
                 response_serializer=pb.ValidateBatchResponse.SerializeToString,
             ),
@@ -106,23 +108,23 @@ class GuardService:
                 self.validate_stream,
                 response_serializer=pb.ValidateStreamResponse.SerializeToString,
             ),
-            "Evaluate": grpc.unary_unary_rpc_method_handler(
+            "Evaluate": arrivals.unary(
                 self.evaluate,
                 response_serializer=pb.EvaluateResponse.SerializeToString,
             ),
-            "ListErrorCodes": grpc.unary_unary_rpc_method_handler(
+            "ListErrorCodes": arrivals.unary(
                 lambda _request, _context: self._codes,
                 request_deserializer=pb.ListErrorCodesRequest.FromString,
                 response_serializer=pb.ListErrorCodesResponse.SerializeToString,
             ),
-            "GetPolicy": grpc.unary_unary_rpc_method_handler(
+            "GetPolicy": arrivals.unary(
                 lambda _request, _context: self.in_force.reply,
                 request_deserializer=pb.GetPolicyRequest.FromString,
                 response_serializer=pb.GetPolicyResponse.SerializeToString,
             ),
         }
         if self._stats is not None:
-            handlers["GetErrorStats"] = grpc.unary_unary_rpc_method_handler(
+            handlers["GetErrorStats"] = arrivals.unary(
                 self.error_stats,
                 request_deserializer=pb.GetErrorStatsRequest.FromString,
                 response_serializer=pb.GetErrorStatsResponse.SerializeToString,
@@ -221,6 +223,15 @@ class GuardService:
         self._finish(call, [answer])
         _abort_for_infrastructure(answer, context)
         return evaluate_response(answer)
+
+    def no_room(self, context: grpc.ServicerContext, most: int) -> None:
+        """Refuse a call of which nothing has been read: ``most`` others are being waited for."""
+        call = self._call(UNREAD, context)
+        refusal = self.in_force.decider.refused(
+            Case(Reading(b""), caller=call.caller), overloaded(UNREAD, most)
+        )
+        self._finish(call, [refusal])
+        _abort_for_infrastructure(refusal, context)
 
     def error_stats(self, _request: object, _context: object) -> pb.GetErrorStatsResponse:
         """Return the counts of failures; registered only when the operator opted in."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from evalward.verdict_cache import DEFAULT_ENTRIES
 
 if TYPE_CHECKING:
     from evalward.server.listen import TcpAddress
     from evalward.server.tls import TlsFiles
+
+
+LEAST_UNREAD: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,8 @@ class Settings:
     ``admin`` is where probes and metrics are served (None: nowhere).
     ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
     connects anew, so that calls reach replicas that have come since.
+    ``unix_mode`` is the mode of Unix sockets; with ``share_port`` other servers of the user may listen on the same TCP
+    ports, each with a log of its own, and the kernel deals connections out.
     With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
@@ -45,3 +50,15 @@ class Settings:
     admin: TcpAddress | None = None
     workers: int = 0
     connection_age: int = 1_800
+    unix_mode: int = 0o660
+    share_port: bool = False
+
+    @property
+    def places(self) -> int:
+        """How many validations may run or wait."""
+        return max(self.max_concurrent, self.workers + 1) + self.queue
+
+    @property
+    def unread(self) -> int:
+        """How many calls may be waited for until their request is there: as many as there is work for, at least."""
+        return max(LEAST_UNREAD, self.places)

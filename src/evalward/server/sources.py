@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalward.server.arrivals import UNREAD
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -43,6 +45,7 @@ def limits_of(settings: Settings) -> Mapping[str, int]:
         **places,
         "queue": settings.queue,
         "streams": settings.max_streams,
+        UNREAD: settings.unread,
         "evaluation_queue": settings.evaluation_queue,
         "connection_age": settings.connection_age,
     }

@@ -12,14 +12,20 @@ import os
 import ssl
 import threading
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import grpc
 
+from evalward.audit import AuditRecord, Kind
 from evalward.errors import Code, CodedError
+from evalward.server.reload_record import recorded
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from evalward.audit import AuditSink
 
 LOG = logging.getLogger("evalward.server")
 
@@ -39,52 +45,68 @@ class TlsFiles:
         return tuple(path for path in (self.certificate, self.key, self.client_ca) if path is not None)
 
 
-def server_credentials(files: TlsFiles) -> grpc.ServerCredentials:
-    """Return credentials that follow ``files`` as they change; raise CodedError (CONFIG_INVALID)."""
-    certificates = _Certificates(files)
-    return grpc.dynamic_ssl_server_credentials(
-        certificates.current,
-        certificates.newer,
-        require_client_authentication=files.client_ca is not None,
-    )
-
-
-class _Certificates:
-    """The certificates in force, and whether their files have changed; files that do not work are refused once."""
+class Certificates:
+    """The certificates in force, of files that worked when they were last taken; raise CodedError (CONFIG_INVALID)."""
 
     def __init__(self, files: TlsFiles) -> None:
-        self._files = files
+        self.files = files
         self._lock = threading.Lock()
-        self._seen = _stamps(files)
-        self.current = _configuration(files)
+        self._texts = _texts(files)
+        _try(files)
+        self._current = _configuration(files, self._texts)
 
-    def newer(self) -> Any:
-        """Return new certificates, or None for the old ones: gRPC asks before each handshake."""
+    def credentials(self) -> grpc.ServerCredentials:
+        """Return credentials for one socket, which follow the certificates in force: gRPC asks at each handshake.
+
+        Each socket needs its own: gRPC gives what is new to the one whose handshake it asks at, and to no other.
+        """
+        given = self._current
+
+        def newer() -> Any:
+            nonlocal given
+            if self._current is given:
+                return None
+            given = self._current
+            return given
+
+        return grpc.dynamic_ssl_server_credentials(
+            given, newer, require_client_authentication=self.files.client_ca is not None
+        )
+
+    def reload(self, audit_log: AuditSink) -> bool:
+        """Take the files anew; False when they should be tried again, since ``audit_log`` does not take the record."""
         with self._lock:
             try:
-                stamps = _stamps(self._files)
-                if stamps == self._seen:
-                    return None
-                self._seen = stamps
-                self.current = _configuration(self._files)
+                texts = _texts(self.files)
+                if texts == self._texts:
+                    return True
+                digest = _try(self.files)
             except CodedError as refusal:
                 LOG.error("new TLS files are not used: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
-                return None
-            LOG.info("new TLS files are in force")
-            return self.current
+                return recorded(audit_log, AuditRecord(kind=Kind.TLS_REJECT, code=Code(refusal.code)))
+            if not recorded(audit_log, AuditRecord(kind=Kind.TLS_LOAD, certificate=digest)):
+                return False
+            self._texts, self._current = texts, _configuration(self.files, texts)
+            LOG.info("new TLS files are in force, certificate %s", digest)
+            return True
 
 
-def _configuration(files: TlsFiles) -> Any:
-    texts = {path: _read(path) for path in files.paths()}
-    _try(files)
-    roots = texts[files.client_ca] if files.client_ca is not None else None
+def _texts(files: TlsFiles) -> Mapping[Path, bytes]:
+    return {path: _read(path) for path in files.paths()}
+
+
+def _configuration(files: TlsFiles, texts: Mapping[Path, bytes]) -> Any:
+    roots = None if files.client_ca is None else texts[files.client_ca]
     return grpc.ssl_server_certificate_configuration(
         [(texts[files.key], texts[files.certificate])], root_certificates=roots
     )
 
 
-def _try(files: TlsFiles) -> None:
-    """Raise CodedError unless a client that trusts this very certificate can shake hands with it today."""
+def _try(files: TlsFiles) -> str:
+    """Return the SHA-256 of the certificate, as ``openssl x509 -fingerprint -sha256`` counts it.
+
+    Raise CodedError unless a client that trusts this very certificate can shake hands with it today.
+    """
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -94,7 +116,7 @@ def _try(files: TlsFiles) -> None:
         client.load_verify_locations(files.certificate)
         if files.client_ca is not None:
             server.load_verify_locations(files.client_ca)
-        _shake_hands(server, client)
+        return sha256(_shake_hands(server, client)).hexdigest()
     except (ssl.SSLError, ValueError) as fault:
         why = getattr(fault, "verify_message", "") or getattr(fault, "reason", "") or str(fault)
         raise _refused(f"{files.certificate} and {files.key} do not work: {why}") from None
@@ -104,10 +126,12 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted; give one that is not, in a file that only the service can read")
 
 
-def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
+def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> bytes:
+    """Return the certificate that the client was shown (DER)."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(to_client, to_server, server_side=False)
     sides = [
-        client.wrap_bio(to_client, to_server, server_side=False),
+        asking,
         server.wrap_bio(to_server, to_client, server_side=True),
     ]
     for _ in range(_FLIGHTS):
@@ -118,16 +142,8 @@ def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
                 continue
             sides.remove(side)
         if not sides:
-            return
+            return asking.getpeercert(binary_form=True) or b""
     raise ValueError("the handshake does not end")
-
-
-def _stamps(files: TlsFiles) -> tuple[tuple[int, int, int], ...]:
-    try:
-        found = [path.stat() for path in files.paths()]
-    except OSError as failure:
-        raise _refused(f"{failure.filename}: {failure.strerror}") from None
-    return tuple((each.st_ino, each.st_mtime_ns, each.st_size) for each in found)
 
 
 def _read(path: Path) -> bytes:

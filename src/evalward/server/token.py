@@ -73,10 +73,8 @@ class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         is_open = not handler_call_details.method.startswith(_SERVICE)
         if is_open or self._carries_token(handler_call_details.invocation_metadata):
             return handler
-        # What is not built is not told to strangers either.
-        if handler is not None and (handler.request_streaming or handler.response_streaming):
-            return grpc.stream_stream_rpc_method_handler(self._refuse)
-        return grpc.unary_unary_rpc_method_handler(self._refuse)
+        # What is not built is not told to strangers either, and their requests are not waited for.
+        return grpc.stream_stream_rpc_method_handler(self._refuse)
 
     def _carries_token(self, metadata: Any) -> bool:
         given = [value for key, value in metadata if key == "authorization"]

@@ -13,9 +13,10 @@ import stat
 import threading
 from typing import TYPE_CHECKING, Final
 
-from evalward.audit import AuditRecord, AuditUnavailable, Kind
+from evalward.audit import AuditRecord, Kind
 from evalward.errors import Code, CodedError
 from evalward.server.parent import TOKEN
+from evalward.server.reload_record import recorded
 from evalward.server.token import Tokens
 
 if TYPE_CHECKING:
@@ -75,10 +76,10 @@ class TokenFile:
                 tokens = load_tokens(self.path)
             except CodedError as refusal:
                 LOG.error("the tokens stay: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
-                return _recorded(audit_log, AuditRecord(kind=Kind.TOKEN_REJECT, code=Code(refusal.code)))
+                return recorded(audit_log, AuditRecord(kind=Kind.TOKEN_REJECT, code=Code(refusal.code)))
             if tokens == self._tokens:
                 return True
-            if not _recorded(audit_log, AuditRecord(kind=Kind.TOKEN_LOAD, count=len(tokens))):
+            if not recorded(audit_log, AuditRecord(kind=Kind.TOKEN_LOAD, count=len(tokens))):
                 return False
             self._tokens = tokens
             LOG.info("%d tokens of %s are in force", len(tokens), self.path)
@@ -88,15 +89,6 @@ class TokenFile:
 def _opened(path: str, flags: int) -> int:
     """Open without waiting for whoever writes to a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)
-
-
-def _recorded(audit_log: AuditSink, record: AuditRecord) -> bool:
-    try:
-        audit_log.append(record)
-    except AuditUnavailable as failure:
-        LOG.error("no %s record: %s", record.kind, failure)  # noqa: TRY400 - the cause is in the text
-        return False
-    return True
 
 
 def _refused(path: Path, why: str) -> CodedError:

@@ -10,7 +10,6 @@ import time
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import (
@@ -25,6 +24,7 @@ from opentelemetry.trace import (
 
 from evalward.errors import REGISTRY
 from evalward.server.observer import label_of
+from evalward.server.otel_resource import own_resource
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ class Traces:
     """
 
     def __init__(self, processor: SpanProcessor) -> None:
-        own = {SERVICE_NAME: "evalward", SERVICE_VERSION: version("evalward")}
-        # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say stands above it.
-        resource = Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect())
-        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._provider = TracerProvider(resource=own_resource(), shutdown_on_exit=False)
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("evalward", version("evalward"))
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import grpc
 
 if TYPE_CHECKING:
+    from evalward.server.arrivals import Arrivals
     from evalward.server.settings import Settings
     from evalward.server.token import TokenGate
 
-SPARE_THREADS = 4  # for reflection, and requests that are refused at once
 BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays bounded under any flood
 # A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
 MESSAGE_FACTOR = 4
@@ -26,19 +26,16 @@ def bounded_server(
     settings: Settings,
     payload_bytes: int,
     *,
+    arrivals: Arrivals,
     evaluates: bool = False,
     gate: TokenGate | None = None,
 ) -> grpc.Server:
     """Return a gRPC server without handlers, its threads, RPCs and message size bounded by ``settings``.
 
-    One that ``evaluates`` has room for the arguments, and threads for the runs.
+    Requests are waited for in ``arrivals``. One that ``evaluates`` has room for the arguments, and threads for the
+    runs.
     """
-    threads = (
-        max(settings.max_concurrent, settings.workers + 1)
-        + settings.queue
-        + settings.max_streams
-        + SPARE_THREADS
-    )
+    threads = settings.places + settings.max_streams + arrivals.threads
     if evaluates:
         threads += settings.evaluation_queue + (os.cpu_count() or 1)
         payload_bytes += ARGUMENT_BYTES
@@ -52,8 +49,8 @@ def bounded_server(
                 "grpc.max_receive_message_length",
                 int(max(MESSAGE_FACTOR * payload_bytes, batch_bytes)) + MESSAGE_EXTRA_BYTES,
             ),
-            # A second server on the same port must fail and not share the first one's requests.
-            ("grpc.so_reuseport", 0),
+            # Unasked, a second server on the same port must fail and not share the first one's requests.
+            ("grpc.so_reuseport", int(settings.share_port)),
             *_ages(settings.connection_age),
         ],
     )

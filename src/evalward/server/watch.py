@@ -11,38 +11,37 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 LOG = logging.getLogger("evalward.server")
 
 INTERVAL_SECONDS: Final = 0.5
 Stamp = tuple[int, int, int, int] | None
-_NEVER: Final = (-1, -1, -1, -1)
 
 
 class _Followed:
-    """One file: what it was when it was last taken, and when it was last looked at.
+    """Files that belong together: what they were when they were last taken, and when they were last looked at.
 
-    It is taken once at first: what it was when somebody read it before is not known.
+    They are taken once at first: what they were when somebody read them before is not known.
     """
 
-    def __init__(self, path: Path, take: Callable[[], bool]) -> None:
-        self.path = path
+    def __init__(self, paths: Sequence[Path], take: Callable[[], bool]) -> None:
+        self.paths = paths
         self.take = take
-        self.taken: Stamp = _NEVER
-        self.seen: Stamp = _NEVER
+        self.taken: tuple[Stamp, ...] | None = None
+        self.seen: tuple[Stamp, ...] | None = None
 
     def look(self, *, at_once: bool) -> None:
-        """Take the file if it has changed, ``at_once`` or when it stood still for a round: half a file is none."""
-        now = stamp(self.path)
+        """Take the files if one has changed, ``at_once`` or when all stood still for a round: half a file is none."""
+        now = tuple(stamp(path) for path in self.paths)
         stands, self.seen = now == self.seen, now
         if now != self.taken and (stands or at_once) and self.take():
             self.taken = now
 
 
 class FileWatch:
-    """Calls ``take`` of each followed file when it has changed, until it says True; ``start`` once, then ``stop``."""
+    """Calls ``take`` of followed files when one has changed, until it says True; ``start`` once, then ``stop``."""
 
     def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
         self._interval = interval
@@ -51,9 +50,9 @@ class FileWatch:
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def follow(self, path: Path, take: Callable[[], bool]) -> None:
-        """Follow ``path``; ``take`` runs on the watching thread."""
-        self._followed.append(_Followed(path, take))
+    def follow(self, paths: Sequence[Path], take: Callable[[], bool]) -> None:
+        """Follow ``paths``, which are taken together; ``take`` runs on the watching thread."""
+        self._followed.append(_Followed(paths, take))
 
     def start(self) -> None:
         """Begin to look, if there is anything to look at."""
@@ -74,7 +73,7 @@ class FileWatch:
                 try:
                     each.look(at_once=at_once)
                 except Exception as failure:  # noqa: BLE001 - one file must not keep the others from being followed
-                    LOG.error("%s could not be taken: %s", each.path, type(failure).__name__)  # noqa: TRY400
+                    LOG.error("%s could not be taken: %s", each.paths[0], type(failure).__name__)  # noqa: TRY400
 
     def _watch(self) -> None:
         while not self._ending.wait(self._interval):

@@ -1,0 +1,60 @@
+"""Blocked payloads in a folder of the client's own, for whoever looks at them later (service.md, Policy).
+
+The service keeps none. This is off unless a caller makes one, and what cannot be kept changes no verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import stat
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from evalward.client.decision import Decision
+
+LOG = logging.getLogger("evalward.client")
+
+MOST_PAYLOADS: Final = 1_000
+
+
+class Triage:
+    """Keeps each denied payload once in ``folder``, as ``<sha256>.js`` beside the envelope, ``<sha256>.json``.
+
+    The folder is made with mode 0700 and its files with 0600. At most ``most`` payloads are kept: agents repeat
+    themselves, and a disk is not theirs to fill. Raises ValueError for a folder that others may enter, and OSError for
+    one that cannot be made.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, most: int = MOST_PAYLOADS) -> None:
+        self.folder = Path(folder)
+        self._most = most
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
+            raise ValueError(f"{self.folder} holds payloads: its mode must be 0700")
+
+    def keep(self, payload: bytes, decision: Decision) -> bool:
+        """Keep ``payload``, which ``decision`` denies; False when it is not kept, or was before."""
+        if decision.allowed or not decision.decision_id:
+            return False
+        name = sha256(payload).hexdigest()
+        try:
+            if len(list(self.folder.glob("*.js"))) >= self._most:
+                return False
+            _write(self.folder / f"{name}.js", payload)
+            _write(self.folder / f"{name}.json", json.dumps(decision.envelope, indent=2).encode())
+        except FileExistsError:
+            return False
+        except OSError as failure:
+            LOG.warning("a denied payload is not kept: %s", failure.strerror)
+            return False
+        return True
+
+
+def _write(file: Path, content: bytes) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
