@@ -37,6 +37,7 @@ _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
 _REDUCING = frozenset({"reduce", "reduceRight"})
 _MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
+_SETTLING = frozenset({"then", "catch", "finally"})
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
@@ -169,6 +170,8 @@ class Members(DecodedCalls):
             if twice and asks_constructor:
                 function = self.relabelled(function)
             result = join(result, self.call(function, this, args, start, end, rest))
+            if key in _SETTLING and (atom is U1 or atom is DATA or type(atom) is Host):
+                result = join(result, self._then_unknown(args, start, end))
         if type(key) is int and not SPELLING.isdisjoint(self.values[key]):
             result = join(result, self.call_decoded(owner, (*args, rest), start, end))
         if asks_constructor:
@@ -176,6 +179,20 @@ class Members(DecodedCalls):
             self.origin(BUILT, None, "`constructor` is called", start, end)
             result = join(result, of(BUILT))
         return result
+
+    def _then_unknown(self, args: list[Value], start: int, end: int) -> Value:
+        """Return a promise of what the callbacks give that a promise of the host is told."""
+        given: Value = BOTTOM
+        for value in args:
+            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
+            given = join(
+                given, self.awaited(self.call(functions, V_UNDEFINED, (V_U1,), start, end), start, end)
+            )
+        if not given:
+            return BOTTOM
+        made = self.allocate("promise", start, "of the host")
+        self.put_element(made, join(given, V_U1))
+        return of(made)
 
     def _iterate_unknown(
         self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
