@@ -240,6 +240,7 @@ class Coercion(HeldTexts):
             held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
             if target.kind == "array":
                 held |= self.joined(target, ",", start, end)
+                held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
