@@ -6,15 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import natives
+from evalward.guard.resolver.entering import MAX_DEPTH, Entering
 from evalward.guard.resolver.heap import HeapObject
-from evalward.guard.resolver.iteration import Iteration
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
-    ANY_NUMBER,
-    ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     BUILT,
     CONSTRUCTOR1,
@@ -22,13 +17,8 @@ from evalward.guard.resolver.values import (
     HELD,
     HIDDEN,
     NEVER_CALLED,
-    NULL,
-    PRIMITIVE_UNKNOWNS,
-    TEXT,
     U1,
     U2,
-    UNDEFINED,
-    V_GLOBAL,
     V_U1,
     V_UNDEFINED,
     Host,
@@ -36,32 +26,14 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
     join,
-    known,
     of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
 
-_RESULTS: dict[str, Value] = {
-    "string": of(ANY_STRING),
-    "text": of(TEXT),
-    "number": of(ANY_NUMBER),
-    "boolean": of(ANY_BOOLEAN),
-    "bigint": of(ANY_BIGINT),
-    "undefined": V_UNDEFINED,
-    "plain": of(U2),
-    "navigate": V_UNDEFINED,
-    "dom-write": V_UNDEFINED,
-    "data": of(DATA),
-    "unknown": V_U1,
-    "symbol": of(ANY_SYMBOL),
-    "": V_U1,
-}
-MAX_DEPTH = 48
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 _SPECIES = frozenset(
     f"{path}.prototype.{name}"
@@ -115,46 +87,10 @@ class Call:
         return result
 
 
-class Calls(Iteration):
+class Calls(Entering):
     """Calls and constructions."""
 
     _depth = 0
-
-    def materialize(self, result: str, start: int, label: str | None = None, of_member: str = "") -> Value:
-        """Return the value that a catalogue result stands for.
-
-        ``of_member`` names the member that holds it: each read gives the same object, with what was put on it.
-        """
-        value = _RESULTS.get(result)
-        if value is not None:
-            return value
-        if result.startswith("@"):
-            path = result[1:]
-            entry = self.catalogue.get(path)
-            return of(known(path, label if label is not None else entry.label))
-        if result.startswith("new:"):
-            return self.instance(result[4:], start, of_member)
-        kind, _, inner = result.partition(":")
-        made = self._made_by_host("array" if kind == "collection" else kind, start, inner, of_member)
-        made.exact = False
-        if kind == "collection":
-            self.extend(made)  # its elements stand under their names, too
-        self.put_element(made, self.materialize(inner, start))
-        return of(made)
-
-    def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
-        if not member:
-            return self.allocate(kind, start, tag)
-        outer, self.context = self.context, 0
-        made = self.allocate(kind, 0, f"{tag} of {member}")
-        self.context = outer
-        return made
-
-    def instance(self, path: str, start: int, of_member: str = "") -> Value:
-        """Return an object that inherits from a built-in prototype."""
-        made = self._made_by_host("object", start, path, of_member)
-        made.prototype = of(known(path))
-        return of(made)
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
@@ -282,83 +218,6 @@ class Calls(Iteration):
         made = join(self.trapped(target, trap, trapped_args, start, end), V_U1)
         made = join(made, self.call(target.elements, this, args, start, end, rest))
         return join(made, target.elements)  # a trap's result is among the elements
-
-    def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
-        """Join arguments into a payload function and return what it gives."""
-        unit = target.unit
-        if unit is None:
-            return BOTTOM
-        self.spend(1 + len(unit.parameters))
-        if not rest and self.is_inlinable(unit):
-            made = self.inline(unit, this, args)
-            if made is not None:
-                unit.ran = True
-                return made
-        count = len(unit.parameters)
-        if not unit.executed:
-            for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
-                self.fed[register] = unit  # patterns read them without a name
-        for index, register in enumerate(unit.parameters):
-            value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
-            self.write(register, value)
-        if unit.rest >= 0:
-            self._fill(self.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
-        if unit.uses_arguments and not unit.arrow:
-            holder = self.arguments_of(unit)
-            for index, value in enumerate(args):
-                self.put_item(holder, index, value)
-            if rest:
-                self.put_element(holder, rest)
-        if not unit.arrow:
-            self.write(unit.this, this if unit.strict else self.sloppy_this(this))
-        unit.ran = True
-        if not unit.executed:  # it may have run inlined, which says nothing about this call
-            self.enqueue(unit)
-            self.execute_now(unit)
-        return self._outcome(target)
-
-    def arguments_of(self, unit: Unit) -> HeapObject:
-        """Return a function's ``arguments`` object."""
-        if unit.arguments is None:
-            unit.arguments = self.allocate("arguments", unit.start, "arguments")
-            self.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
-        return unit.arguments
-
-    def _fill(self, array: HeapObject, register: int, args: Sequence[Value], rest: Value) -> None:
-        first = not self.values[register]
-        if not first and len(array.items) != len(args):
-            self.inexact(array)
-        for index, value in enumerate(args):
-            self.put_item(array, index, value)
-        if rest:
-            self.inexact(array)
-            self.put_element(array, rest)
-        self.write(register, of(array))
-
-    def sloppy_this(self, this: Value) -> Value:
-        if not this or UNDEFINED in this or NULL in this or (self.strict and U1 in this):
-            this = frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
-        if any(type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS for atom in this):
-            return this | of(U2)  # a wrapper
-        return this
-
-    def _outcome(self, target: HeapObject) -> Value:
-        unit = target.unit
-        if unit is None:
-            return BOTTOM
-        if unit.generator:
-            made = self.allocate("generator", unit.start, "generator")
-            made.unit = unit
-            self.put_prototype(made, self.get(of(target), "prototype", unit.start, unit.start))
-            self.put_element(made, self.read(unit.yielded))
-            self.put(made, "@@returned", self.read(unit.result))
-            return of(made)
-        result = self.read(unit.result)
-        if unit.asynchronous:
-            made = self.allocate("promise", unit.start, "async")
-            self.put_element(made, self.awaited(result, unit.start, unit.start) or V_UNDEFINED)
-            return of(made)
-        return result or V_UNDEFINED
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import MAX_DEPTH, Call, Calls, in_order
+from evalward.guard.resolver.calls import Call, Calls, in_order
+from evalward.guard.resolver.entering import MAX_DEPTH
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.state import AnalysisLimitError

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.definitions import Definitions
 from evalward.guard.resolver.heap import HeapObject, Outcome
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
-from evalward.guard.resolver.writes import Writes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ _MAX_RUNS = 400  # in one analysis; past them, calls are joined
 _MAX_CONTEXTS = 16
 
 
-class Inlining(Writes):
+class Inlining(Definitions):
     """Calls that keep their arguments apart."""
 
     _inlining = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from evalward.guard.resolver.changes import Changes
 from evalward.guard.resolver.heap import HeapObject
-from evalward.guard.resolver.state import State
 from evalward.guard.resolver.values import (
     BUILT,
     CONSTRUCTOR0,
@@ -62,7 +62,7 @@ _BUILT_LEAKS = {
 }
 
 
-class Judgement(State):
+class Judgement(Changes):
     """The rules for uses; every other part of the interpreter asks ``use``."""
 
     def use(self, value: Value, flow: Flow, start: int, end: int) -> None:

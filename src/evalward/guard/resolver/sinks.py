@@ -7,7 +7,7 @@ import urllib.parse
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.unknown_keys import UnknownKeys
+from evalward.guard.resolver.listed_keys import ListedKeys
 from evalward.guard.resolver.values import (
     ACTIVE,
     ANY_STRING,
@@ -56,7 +56,7 @@ def holds_active_document(url: str) -> bool:
     return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
 
 
-class Sinks(UnknownKeys):
+class Sinks(ListedKeys):
     """Judgement of what is written into a sink."""
 
     def sink(

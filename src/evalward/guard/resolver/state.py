@@ -10,29 +10,17 @@ from evalward.guard.resolver.ir import operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
     BOTTOM,
-    MAX_OBJECTS,
-    U1,
-    V_UNDEFINED,
-    Known,
-    Unknown,
     Value,
-    counted,
-    join,
-    widened,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.resolver.heap import Reader
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
     from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
-
-MAX_GROWTH = 6
-MAX_OBJECT_GROWTH = 24
-MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
 
 
 class AnalysisLimitError(Exception):
@@ -189,170 +177,6 @@ class State:
             readers = self.readers[register] = Readers()
         readers[self.reader] = None
         return self.values[register]
-
-    def write(self, register: int, value: Value) -> None:
-        """Join a value into a variable."""
-        old = self.values[register]
-        if value <= old:
-            return
-        self.spend(len(value) >> 2)
-        if old:
-            count = self.growth.get(register, 0) + 1
-            self.growth[register] = count
-            new = self.bounded(join(old, value), force=count > MAX_GROWTH)
-            if count > MAX_COUNTING:
-                new = counted(old, new)
-            if new == old:
-                return
-        else:
-            new = value
-        self.values[register] = new
-        if register in self.local:
-            if register in self.loaded:
-                self.settled = False
-            return
-        self.version += 1
-        readers = self.readers.get(register)
-        if readers:
-            self.wake(readers)
-        unit = self.fed.get(register)
-        if unit is not None:
-            self.feed(unit, register)
-
-    def bounded(self, value: Value, *, force: bool = False) -> Value:
-        """Return the value within the bounds on constants and objects; what is dropped becomes unknown."""
-        value = widened(value, force=force)
-        if len(value) <= MAX_OBJECTS:
-            return value
-        kept: set[Atom] = {U1}
-        for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
-            self.escape_object(target)
-        for atom in value:
-            if isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
-                kept.add(atom)
-        return frozenset(kept)
-
-    def escape_object(self, target: HeapObject) -> None:
-        """Note that unmodelled code may read, write and call the object."""
-        if not target.escaped:
-            target.escaped = True
-            self.changed(target)
-
-    def changed(self, target: HeapObject) -> None:
-        """Run again what has read the object."""
-        self.version += 1
-        if target.escaped and target not in self.pending_escapes[-1:]:
-            self.pending_escapes.append(target)
-        if target.readers:
-            self.wake(target.readers)
-
-    def extend(self, target: HeapObject) -> None:
-        """Note that an object has properties whose names are not known."""
-        if not target.extensible:
-            target.extensible = True
-            self.changed(target)
-
-    def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
-        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        # Only arrays are told apart by their call: objects, too, cost six times as much and blocked no less.
-        key = (start, kind, tag, self.context if kind == "array" else 0)
-        target = self.objects.get(key)
-        if target is None:
-            target = self.objects[key] = HeapObject(kind, start)
-            target.serial = len(self.objects)
-        return target
-
-    def put(self, target: HeapObject, name: str, value: Value) -> None:
-        """Join a value into a named property."""
-        old = target.properties.get(name, BOTTOM)
-        new = self._grown(target, old, value)
-        if new != old:
-            target.properties[name] = new
-            target.holds(old, new, named=True)
-            self.changed(target)
-
-    def put_element(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an unknown key, an index or an iteration finds."""
-        new = self._grown(target, target.elements, value)
-        if new != target.elements:
-            target.holds(target.elements, new)
-            target.elements = new
-            self.changed(target)
-
-    def _grown(self, target: HeapObject, old: Value, value: Value) -> Value:
-        """Return a join within bounds; an object that keeps growing has its constants widened."""
-        new = join(old, value)
-        if old and new != old:
-            target.growth += 1
-            new = self.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
-            if target.growth > MAX_COUNTING:
-                new = counted(old, new)
-        return new
-
-    def put_item(self, target: HeapObject, index: int, value: Value) -> None:
-        """Join a value into the element at an index; the caller keeps the index within bounds."""
-        while len(target.items) <= index:
-            target.items.append(BOTTOM)
-        new = self._grown(target, target.items[index], value)
-        if new != target.items[index]:
-            target.holds(target.items[index], new)
-            target.items[index] = new
-            self.changed(target)
-
-    def expect_proxies(self) -> None:
-        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
-        self.put(self.patches, "@@proxies", V_UNDEFINED)
-
-    def expect_removals(self) -> None:
-        """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
-        self.put(self.patches, "@@removed", V_UNDEFINED)
-
-    def expect_calls(self) -> None:
-        """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
-        self.put(self.patches, "@@calls", V_UNDEFINED)
-
-    def expect_deletions(self) -> None:
-        """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
-        self.put(self.patches, "@@deleted", V_UNDEFINED)
-
-    def expect_functions(self, value: Value) -> None:
-        """Note that data may hold functions when the payload puts one there."""
-        if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
-            self.put(self.patches, "@@stored", V_UNDEFINED)
-
-    def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
-        """Note that an object may lack properties of these names."""
-        before = len(target.uncertain)
-        target.uncertain.update(names)
-        if len(target.uncertain) != before:
-            self.changed(target)
-
-    def settle_in(self, function: HeapObject, home: HeapObject) -> None:
-        """Note the object whose prototype is ``super`` in a method."""
-        if function.home is not home:
-            function.home = home
-            self.changed(function)
-
-    def put_accessor(self, target: HeapObject, name: str, value: Value, *, setter: bool = False) -> None:
-        """Join a function into a property's getter or setter."""
-        table = target.setters if setter else target.getters
-        new = join(table.get(name, BOTTOM), value)
-        if new != table.get(name, BOTTOM):
-            table[name] = new
-            self.changed(target)
-
-    def put_prototype(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an object inherits from."""
-        new = join(target.prototype, value)
-        if new != target.prototype:
-            target.prototype = new
-            self.changed(target)
-
-    def inexact(self, target: HeapObject) -> None:
-        """Give up on the order and number of an array's elements."""
-        if target.exact:
-            target.exact = False
-            self.changed(target)
 
     def origin(self, atom: Atom, parent: Atom | None, note: str, start: int, end: int) -> None:
         """Remember how an atom first came about."""
