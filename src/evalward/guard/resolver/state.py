@@ -1,4 +1,4 @@
-"""The interpreter's state: registers, dependencies, allocation, findings, budget."""
+"""The interpreter's state: registers, dependencies, readers, findings, budget."""
 
 from __future__ import annotations
 
