@@ -72,7 +72,9 @@ def test_a_torn_last_line_is_closed_recorded_and_part_of_the_chain(path: Path, t
     assert is_whole(path)
 
 
-def test_what_is_no_log_of_this_service_is_set_aside_and_named(path: Path, tmp_path: Path) -> None:
+def test_what_is_no_log_of_this_service_is_set_aside_and_named(
+    path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     contents = b'{"v":1,"seq":1,"kind":"start"}\n'
     path.write_bytes(contents)
     with AuditLog.open(path) as log:
@@ -80,6 +82,7 @@ def test_what_is_no_log_of_this_service_is_set_aside_and_named(path: Path, tmp_p
         assert log.terms.reset == "unverified"
         log.append(ALLOW)
     (aside,) = set(tmp_path.iterdir()) - {path}
+    assert caplog.messages == [f"the audit log is set aside as {aside}: unverified"]
     assert aside.read_bytes() == contents
     assert lines(path)[0]["seq"] == 1
 

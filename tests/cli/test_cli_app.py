@@ -35,6 +35,14 @@ def test_every_command_has_help(command: list[str]) -> None:
     assert "Usage" in result.stdout
 
 
+@pytest.mark.parametrize("group", ["tools", "policy", "corpus", "audit"])
+def test_the_help_of_a_group_is_prose_and_offers_no_completion_of_its_own(group: str) -> None:
+    shown = RUNNER.invoke(app, [group, "--help"]).stdout
+
+    assert "``" not in shown
+    assert "completion" not in shown
+
+
 @pytest.mark.parametrize(
     "command", [["check"], ["demo"], ["corpus", "run"], ["corpus", "verify"]], ids=" ".join
 )

@@ -74,6 +74,17 @@ def test_check_warns_before_an_exception_expires(tmp_path: Path, days: int, says
     assert bool(says) == bool(result.stderr)
 
 
+@pytest.mark.parametrize(
+    ("written_in", "drafted"), [("reason: r", "reason: CHANGE ME"), ("owner: o", "owner: CHANGE ME")]
+)
+def test_check_warns_of_a_draft_that_nobody_filled_in(tmp_path: Path, written_in: str, drafted: str) -> None:
+    draft = exceptions(31).replace(written_in, drafted)
+    result = RUNNER.invoke(app, ["policy", "check", written(tmp_path, draft)])
+    assert result.exit_code == 0
+    assert "exceptions.0" in result.stderr
+    assert "still CHANGE ME" in result.stderr
+
+
 def test_check_names_every_error(tmp_path: Path) -> None:
     file = written(tmp_path, "profile: lax\nlimits: {depth: -1}")
     result = RUNNER.invoke(app, ["policy", "check", file, "--json"])

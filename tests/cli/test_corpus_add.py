@@ -19,8 +19,13 @@ def add(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.C
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+def words(shown: str) -> str:
+    """Return what stands in a box of the terminal on one line, since a long path wraps it anywhere."""
+    return " ".join(shown.replace("│", " ").split())
+
+
 def test_confirmed_cases_are_appended_and_can_be_run(tmp_path: Path) -> None:
-    file = tmp_path / "mine.yaml"
+    file = tmp_path / "made" / "if" / "need" / "be.yaml"
 
     first = add(file, "-e", ESCAPE, "--id", "made/function", "--expect", "block", "--twin", "plain")
     second = add(file, "-", "--id", "plain", "--expect", "allow", stdin=b"'a\\u2028b'.length")
@@ -58,5 +63,16 @@ def test_what_is_not_borne_out_changes_nothing(
     done = add(file, *arguments)
 
     assert done.returncode == code, done.stderr
-    assert says in " ".join(done.stderr.split())
+    assert says in words(done.stderr)
     assert file.read_bytes() == before
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder.yaml").write_bytes(b"")
+    file = tmp_path / "folder.yaml" / "mine.yaml"
+
+    done = add(file, "-e", "1 + 1", "--id", "plain", "--expect", "allow")
+
+    assert done.returncode == 2
+    assert "internal error" not in done.stderr
+    assert "cannot be written" in words(done.stderr)

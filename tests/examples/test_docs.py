@@ -46,6 +46,17 @@ def test_the_files_of_the_page_print_what_it_shows(folder: Path) -> None:
     assert [printed(folder)] == SHOWN
 
 
+def test_a_server_of_the_sdk_ends_as_the_page_says(folder: Path) -> None:
+    sink, tool, _, _, sdk, *_ = BLOCKS
+    assert "evalward.mcp.sdk" in sdk
+    (folder / "server.py").write_text(sink + tool + sdk, encoding="utf-8")
+
+    shown = printed(folder)
+
+    assert "ran (document.title" in shown
+    assert shown.splitlines()[1:] == SHOWN[0].splitlines()[2:]
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_with_the_example_in_their_place_the_page_answers(folder: Path) -> None:
     client = folder / "try.py"

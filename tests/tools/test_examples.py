@@ -88,6 +88,14 @@ def test_a_long_description_is_cut_and_keeps_its_codes() -> None:
     assert "… Errors: EVAL_BLOCKED_KEYWORD" in text
 
 
+@pytest.mark.parametrize(("written", "begins"), [("Run code", "Run code. Errors:"), ("Run!", "Run! Errors:")])
+def test_the_codes_begin_a_sentence_of_their_own(written: str, begins: str) -> None:
+    entry = {"name": "t", "operation_type": "eval", "target": "main", "description": written}
+    (tool,) = parse_manifest({"api_version": "evalward/v1", "tools": [entry]}, source="m").tools
+
+    assert description(tool).startswith(begins)
+
+
 def test_the_eval_tools_of_a_denied_target_are_absent() -> None:
     manifest = MANIFESTS["electron-stagewright"]
 

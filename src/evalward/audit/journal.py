@@ -61,7 +61,7 @@ class Journal:
         head = self._head_of(tail)
         if head is None and sink.size and sink.path is not None:
             self.reset = Reason.UNVERIFIED if read_line(tail.line) is None else Reason.OTHER_KEY
-            self._replace_file(sink.path, aside=True)
+            self._replace_file(sink.path, self.reset)
         elif head is not None:
             self._torn = tail.unfinished
         self.head = head or Head(uuid.uuid4().hex, 0, GENESIS)
@@ -150,15 +150,19 @@ class Journal:
             raise AuditUnavailable("the records of the recovery were cut short", Reason.FULL)
         self.sync()
 
-    def _replace_file(self, path: str, *, aside: bool = False) -> None:
-        """Take the file that has the log's name, or a new one; what is not this chain's own is set aside."""
-        if not aside:
+    def _replace_file(self, path: str, reason: Reason | None = None) -> None:
+        """Take the file that has the log's name, or a new one.
+
+        It is set aside for ``reason``, and without one if it is not this chain's own.
+        """
+        if reason is None:
             found = FileSink.open(path)
             if not found.size or self._head_of(found.tail()) == self.head:
                 self._take(found, path)
                 return
             found.close()
-        LOG.warning("the audit log is set aside as %s", set_aside(path, nanoseconds=self._clock()))
+        aside = set_aside(path, nanoseconds=self._clock())
+        LOG.warning("the audit log is set aside as %s: %s", aside, reason or Reason.REPLACED)
         self._take(FileSink.open(path), path)
 
     def _take(self, sink: Sink, path: str) -> None:

@@ -26,7 +26,12 @@ FAULTY = 1
 INFRASTRUCTURE_FAILURE = 3
 FOLLOW_SECONDS = 0.2
 
-app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__)
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="What became of the payloads, and whether the log is still what the service wrote.",
+)
 
 
 def _age(text: str) -> datetime:

@@ -82,8 +82,12 @@ def corpus_add(  # noqa: PLR0913 - one parameter per field of a case
     if proof.status not in {"proven", "clean"}:
         typer.echo(f"not added: {proof.reason}", err=True)
         raise typer.Exit(NO_ENGINE if proof.status == "unproven" else NOT_CONFIRMED)
-    with file.open("a", encoding="utf-8") as out:
-        out.write(yaml.safe_dump([fields], sort_keys=False, allow_unicode=True, width=10_000))
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as out:
+            out.write(yaml.safe_dump([fields], sort_keys=False, allow_unicode=True, width=10_000))
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}") from None
     seen = f", seen by {proof.engine.value}" if proof.engine else ""
     typer.echo(f"added {name}: reaches {reaches}{seen}" if reaches else f"added {name}: reaches nothing")
 

@@ -21,7 +21,7 @@ def policy_suggest(
     least: Annotated[int, typer.Option(min=1, help="Leave out what was denied less often.")] = 1,
     days: Annotated[int, typer.Option(min=1, max=366, help="How long the drafts hold.")] = 90,
 ) -> None:
-    """Print an ``exceptions`` section with an entry for each payload that LOG says was denied.
+    """Print a section of exceptions with an entry for each payload that LOG says was denied.
 
     Nobody has vetted these payloads: look each one up by its hash, read it, and write down who did and why.
 

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 INFRASTRUCTURE_FAILURE = 3
 
-app = typer.Typer(no_args_is_help=True, help="The manifest of tools: its schema, its list, a draft of one.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The manifest of tools: its schema, its list, a draft of one.",
+)
 
 ManifestOption = Annotated[
     Path | None, typer.Option("--manifest", envvar="EVALWARD_MANIFEST", help="A manifest (YAML or JSON).")

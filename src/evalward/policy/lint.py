@@ -9,6 +9,7 @@ from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.rules import Action, BlocklistMode, Enforcement
 from evalward.guard.target import Profile, Target
 from evalward.policy.load import Issue
+from evalward.policy.suggest import TO_FILL_IN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,6 +87,8 @@ def _exceptions(policy: Policy, today: date) -> Iterator[Issue]:
         denied = [target for target in each.targets if not policy.for_target(target).allowed]
         if denied:
             yield Issue(f"{field}.targets", f"{', '.join(denied)} is not opted in")
+        if TO_FILL_IN in (each.reason, each.owner):
+            yield Issue(field, f"a draft that is in force: its reason or owner is still {TO_FILL_IN}")
         if each.id in seen:
             yield Issue(field, "repeats an exception above it")
         seen.add(each.id)

@@ -11,6 +11,9 @@ from evalward.policy.enforcement import KEYWORD_PREFIX
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+TO_FILL_IN = "CHANGE ME"
+"""What stands in a draft where a person has to say why, and who answers for it."""
+
 _PLAIN = "sha256"
 _SHA256_DIGITS = 64
 
@@ -31,7 +34,7 @@ class Draft:
         if self.tools:
             entry["tools"] = sorted(self.tools)
         entry["constructs"] = sorted(self.constructs)
-        return {**entry, "reason": "CHANGE ME", "owner": "CHANGE ME", "expires": expires}
+        return {**entry, "reason": TO_FILL_IN, "owner": TO_FILL_IN, "expires": expires}
 
 
 def drafts(records: Iterable[Mapping[str, Any]], *, least: int = 1) -> list[Draft]:

@@ -44,6 +44,8 @@ def description(tool: Tool) -> str:
     """Return the description of ``tool`` in at most ``MAX_TOKENS`` tokens, its codes included."""
     errors = f"Errors: {', '.join(codes_of(tool))}."
     words = " ".join((tool.description or _default(tool)).split())
+    if words[-1:] not in {".", "!", "?", "…"}:
+        words += "."
     room = _CHARACTERS - len(errors) - 1
     if len(words) > room:
         words = words[: room - 1].rpartition(" ")[0].rstrip(",;:.(") + "…"
