@@ -54,6 +54,17 @@ def test_a_case_is_in_exactly_one_list(name: str, fields: dict[str, Any]) -> Non
     assert report.ok == (name in {"caught", "limited", "allowed"})
 
 
+def test_a_target_that_the_policy_denies_is_no_catch() -> None:
+    case = Case.model_validate(
+        {"id": "case", "target": "main", "code": "process['exit'](0)", "expect": "block"}
+    )
+    closed = Policy.default()
+
+    report = run_cases([case], profile=Profile.BALANCED, rules_for=lambda each: closed.rules_for(each.target))
+
+    assert (len(report.caught), len(report.wrong_construct), report.ok) == (0, 1, False)
+
+
 def test_a_case_that_expects_nothing_of_a_profile_is_not_judged() -> None:
     report = run_case(code="1", expect={"strict": "block"})
 

@@ -110,6 +110,8 @@ def _list_for(case: Case, expected: Expectation, verdict: Verdict) -> str:
         return "missed"
     if verdict.code in LIMIT_CODES:
         return "limited"
+    if verdict.code is Code.EVAL_TARGET_DENIED:
+        return "wrong_construct"  # nobody looked at the payload
     # A keyword stops a payload before anything is resolved, whatever construct the case is about.
     named = verdict.code is Code.EVAL_BLOCKED_KEYWORD or verdict.construct in case.constructs
     return "caught" if named or not case.constructs else "wrong_construct"
