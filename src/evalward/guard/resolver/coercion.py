@@ -169,7 +169,9 @@ class Coercion(HeldTexts):
         version = self.version
         self._nesting += 1
         try:
-            result = self._converted(target, start, end, hint)
+            made = self._converted(target, start, end, hint)
+            # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
+            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
         finally:
             self._nesting -= 1
         if not self._nesting:  # inside another conversion, the result depends on which

@@ -52,12 +52,16 @@ def is_elsewhere(prefix: str) -> bool:
 
 @cache
 def _led_to() -> frozenset[str]:
-    """Return every beginning of the names, and of those that objects inherit, which read functions."""
-    entries = load_catalogue().entries.items()
-    inherited = {
-        name.lower() for path, entry in entries if path.endswith(".prototype") for name in entry.members
-    }
-    return frozenset(name[:end] for name in inherited.union(_NAMES) for end in range(1, len(name) + 1))
+    """Return every beginning of the names, of those that objects inherit (functions), and of what is denied."""
+    catalogue = load_catalogue()
+    names = {*_NAMES, *catalogue.evaluating, *catalogue.judging}
+    for path, entry in catalogue.entries.items():
+        names.update(entry.sinks)
+        if path.endswith(".prototype"):
+            names.update(entry.members)
+        else:
+            names.update(name for name, member in entry.members.items() if member.label is not None)
+    return frozenset(name[:end].lower() for name in names for end in range(1, len(name) + 1))
 
 
 def begins_name(texts: Iterable[str]) -> bool:
