@@ -81,6 +81,8 @@ _COMPILER_HELPERS = frozenset(
     ]
 )
 
+# One entry stands for every interface of the DOM, and for their prototypes, but for writes.
+ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
 _NAMED: Value = of(DATA, known("Element"))
 
 
@@ -135,6 +137,8 @@ class Catalogued(Operators):
             return self._unlisted(atom, name, start, end)
         if name == "constructor":
             return self._constructor(member.result[1:], start, end)
+        if atom.path == "DOMInterface" and name == "prototype":
+            return of(ELEMENT_PROTOTYPE)
         if atom.path == "Symbol" and member.result == "symbol":
             return of(symbol(name))
         made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
@@ -237,7 +241,7 @@ class Catalogued(Operators):
             if atom.path.startswith(("playwright.", "electron")) or self._is_denied(atom):
                 return of(atom)  # its methods stand there
             if atom.path in {"Element", "document"}:
-                return of(known("Element"))  # one entry stands for every interface of the DOM
+                return of(ELEMENT_PROTOTYPE)
             entry = self.catalogue.get(atom.path)
             return of(known(entry.prototype)) if entry.prototype else of(NULL)
         if type(atom) is str or atom in STRING_UNKNOWNS:

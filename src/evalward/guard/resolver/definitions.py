@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalward.guard.resolver.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
@@ -31,7 +32,7 @@ class Definitions(Writes):
         )
         self.use(callables | setters, Flow.CALLBACK, start, end)
         for atom in target:
-            if type(atom) is Known and atom.path.endswith("prototype"):
+            if type(atom) is Known and (atom.path.endswith("prototype") or atom is ELEMENT_PROTOTYPE):
                 self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
             if type(atom) is Known and atom.path == "globalThis":
                 given = join(value, self.call(callables, of(atom), (), start, end))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
+from evalward.guard.resolver.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.literals import is_index
@@ -213,7 +214,8 @@ class Writes(Sinks):
         if name == "prepareStackTrace":
             self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
             return
-        if atom.path.endswith(".prototype") and atom.path in self.catalogue.entries:
+        of_instances = atom.path.endswith(".prototype") and atom.path in self.catalogue.entries
+        if of_instances or atom is ELEMENT_PROTOTYPE:
             self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
             return
         member = entry.members.get(name)
