@@ -59,6 +59,8 @@ OTEL = {
 }
 # What a client may get; the rest is a fault of the service.
 ANSWERS = {"allowed", "error", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}
+# Of a tenth of a millisecond no time may be left to write the record in: AUDIT_UNAVAILABLE.
+HURRIED_ANSWERS = ANSWERS | {"UNAVAILABLE"}
 
 
 @dataclass
@@ -68,6 +70,7 @@ class Figures:
     requests: int = 0
     seconds: float = 0.0
     answers: dict[str, int] = field(default_factory=dict)
+    unexpected: list[str] = field(default_factory=list)
     rss_warm_mb: dict[str, float] = field(default_factory=dict)
     rss_end_mb: dict[str, float] = field(default_factory=dict)
     growth_mb: float = 0.0
@@ -78,7 +81,7 @@ class Figures:
     @property
     def passed(self) -> bool:
         """Whether all held that issue 6 asks for."""
-        answered = sum(self.answers.values()) == self.requests and {*self.answers} <= ANSWERS
+        answered = sum(self.answers.values()) == self.requests and not self.unexpected
         scanned = min(self.scanned_mb[name] for name in ("audit log", "metrics", "traces", "logs")) > 0
         return answered and scanned and self.growth_mb <= GROWTH_MB and not self.leaks
 
@@ -210,6 +213,7 @@ class Clients:
         self.markers: list[str] = []
         self.status_texts: list[str] = []
         self.answers: Counter[str] = Counter()
+        self.unexpected: list[str] = []
         self._address = address
         self._seed = seed
         self._lock = threading.Lock()
@@ -242,6 +246,8 @@ class Clients:
                     self.answers[outcome] += 1
                     if text:
                         self.status_texts.append(text)
+                    if outcome not in (HURRIED_ANSWERS if kind is hurried else ANSWERS):
+                        self.unexpected.append(text)
 
 
 def run(folder: Path, *, requests: int, seed: int) -> Figures:
@@ -267,6 +273,7 @@ def run(folder: Path, *, requests: int, seed: int) -> Figures:
         rest = served.process.communicate(timeout=60)[0]
     figures.growth_mb = round(sum(figures.rss_end_mb.values()) - sum(figures.rss_warm_mb.values()), 1)
     figures.answers = dict(clients.answers)
+    figures.unexpected = clients.unexpected[:8]
     traces = {
         "audit log": served.log.read_text(encoding="utf-8"),
         "stderr": served.stderr.read_text(encoding="utf-8"),
