@@ -244,7 +244,7 @@ def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> 
         figures.half_sent += 1
         if len(kept) > HALF_SENT:
             kept.pop(0).close()
-        time.sleep(0.005)
+        time.sleep(0.02)
     for sock in kept:
         sock.close()
 
