@@ -118,6 +118,15 @@ def test_an_exception_lets_its_payload_through_and_is_named() -> None:
     assert not validate(BLOCKED + b";", target="renderer", policy=vetted).allowed
 
 
+def test_an_exception_that_nobody_needs_is_not_named() -> None:
+    harmless = b"const rows = [1, 2]; rows[k]; rows.length"
+    verdict = validate(
+        harmless, target="renderer", policy=policy(exceptions=[exception(harmless, "process.exit")])
+    )
+    assert verdict.allowed
+    assert verdict.exception_id is None
+
+
 def test_an_exception_covers_what_it_names_and_no_more() -> None:
     both = b"process['ex' + 'it'](0); document['coo' + 'kie'] = fetch"
     assert not validate(

@@ -140,7 +140,9 @@ export class SpawnedGuard implements Judge {
       if (child !== this.#child || this.#isClosed || !isReadyLine(line)) child.kill('SIGKILL');
       else this.#serve(token);
     });
-    child.once('error', ({ code }: NodeJS.ErrnoException) => this.#ended(child, begun, `cannot be started (${code})`));
+    child.once('error', ({ code }: NodeJS.ErrnoException) =>
+      this.#ended(child, begun, `cannot be started (${command}: ${code})`),
+    );
     child.once('close', (code, signal) => this.#ended(child, begun, `ended with ${signal ?? `exit code ${code}`}`));
   }
 

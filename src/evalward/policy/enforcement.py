@@ -113,6 +113,15 @@ class PolicyException(BaseModel):
             and (self.tools is None or (tool is not None and tool in self.tools))
         )
 
+    def lets_through(self, verdict: Verdict) -> bool:
+        """Say whether an allow under it rests on it: else nobody would miss it.
+
+        A keyword leaves no trace in a verdict for which it is off, so an exception for one always counts.
+        """
+        return any(name.startswith(KEYWORD_PREFIX) for name in self.constructs) or any(
+            finding.construct in self.constructs for finding in verdict.shadow
+        )
+
     @model_validator(mode="after")
     def _check(self) -> PolicyException:
         for name, values in (("targets", self.targets), ("constructs", self.constructs)):
@@ -128,7 +137,7 @@ def settled(verdict: Verdict, *, enforcement: Enforcement, exception: PolicyExce
 
     ``exception`` is the one under whose rules the payload was judged, if any.
     """
-    if exception is not None and verdict.allowed:
+    if exception is not None and verdict.allowed and exception.lets_through(verdict):
         verdict = replace(verdict, exception_id=exception.id)
     if enforcement is Enforcement.ENFORCE:
         return verdict
