@@ -20,24 +20,20 @@ from typer.core import TyperCommand
 
 from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
 from evalward.cli import serve_options as options
+from evalward.cli import serve_values as values
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.log_format import LogStyle, log_to_stderr
 from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
-from evalward.errors.stack import parse_verbose
 from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
-from evalward.policy import Policy, load_policy, parse_allow_eval
+from evalward.policy import Policy, load_policy
 from evalward.server.lifecycle import Server
 from evalward.server.listen import (
     DEFAULT_LISTEN,
     ListenError,
-    TcpAddress,
-    UnixAddress,
-    parse_admin_listen,
-    parse_listen,
 )
 from evalward.server.parent import NoTokenError, read_token, when_closed
 from evalward.server.policy_reload import PolicyFile
@@ -48,7 +44,6 @@ from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
 from evalward.tools.load import load_manifest
-from evalward.workers.cores import available_cores
 
 if TYPE_CHECKING:
     from evalward.server.traces import Traces
@@ -56,7 +51,6 @@ if TYPE_CHECKING:
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
 DEFAULTS = Settings()
-MOST_WORKERS = 256
 SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
 # long as another thread parses.
@@ -69,42 +63,6 @@ class BareAllowEval(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Spell out the bare flag, then parse."""
         return super().parse_args(ctx, ["--allow-eval=all" if arg == "--allow-eval" else arg for arg in args])
-
-
-def _targets(value: str) -> frozenset[Target]:
-    try:
-        return parse_allow_eval(value)
-    except CodedError as error:
-        raise typer.BadParameter(error.message) from None
-
-
-def _frames(text: str) -> int:
-    try:
-        return parse_verbose(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _workers(text: str) -> int:
-    if text == "auto":
-        return available_cores()
-    if text.isascii() and text.isdigit() and int(text) <= MOST_WORKERS:
-        return int(text)
-    raise typer.BadParameter(f"--workers is a number up to {MOST_WORKERS}, or auto")
-
-
-def _address(text: str) -> TcpAddress | UnixAddress:
-    try:
-        return parse_listen(text)
-    except ListenError as refusal:
-        raise typer.BadParameter(str(refusal)) from None
-
-
-def _admin_address(text: str) -> TcpAddress:
-    try:
-        return parse_admin_listen(text)
-    except ListenError as refusal:
-        raise typer.BadParameter(str(refusal)) from None
 
 
 def _take_file(context: typer.Context, file: Path | None) -> Path | None:
@@ -196,16 +154,16 @@ def run(  # noqa: PLR0913 - one parameter per option
         in_force = [*settings_in_force(context, run, computed={"audit_log": default_audit_log()})]
         typer.echo(json.dumps(as_object(in_force)) if as_json else "\n".join(as_text(in_force)))
         return
-    addresses = [_address(text) for text in listen]
+    addresses = [values.address(text) for text in listen]
     if parent and token_file is not None:
         raise typer.BadParameter("--parent has its own token; --token-file does not go with it")
     token = _token(audit_log) if parent else None
-    targets = _targets(allow_eval)
+    targets = values.targets(allow_eval)
     log_to_stderr(log_format)
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
-        workers=_workers(workers),
+        workers=values.workers(workers),
         queue=queue,
         batch_items=batch_items,
         batch_bytes=batch_bytes,
@@ -213,7 +171,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         connection_age=connection_age,
         unix_mode=int(unix_mode, 8),
         share_port=share_port,
-        errors_verbose=_frames(errors_verbose),
+        errors_verbose=values.frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,
         evaluation_deadline_ms=evaluation_deadline_ms,
@@ -222,7 +180,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         warm_sandbox=warm_sandbox,
         tls=_tls(tls_cert, tls_key, client_ca),
         insecure_remote=insecure_remote,
-        admin=None if admin_listen is None else _admin_address(admin_listen),
+        admin=None if admin_listen is None else values.admin_address(admin_listen),
     )
     try:
         effective = _policy(policy, targets)

@@ -1,0 +1,53 @@
+"""What the texts of ``evalward serve``'s options say; each refusal is a usage error that names what is allowed."""
+
+import typer
+
+from evalward.errors import CodedError
+from evalward.errors.stack import parse_verbose
+from evalward.guard.target import Target
+from evalward.policy import parse_allow_eval
+from evalward.server.listen import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
+from evalward.workers.cores import available_cores
+
+MOST_WORKERS = 256
+
+
+def targets(value: str) -> frozenset[Target]:
+    """Return the targets of ``--allow-eval``."""
+    try:
+        return parse_allow_eval(value)
+    except CodedError as error:
+        raise typer.BadParameter(error.message) from None
+
+
+def frames(text: str) -> int:
+    """Return how many stack frames ``--errors-verbose`` asks for."""
+    try:
+        return parse_verbose(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def workers(text: str) -> int:
+    """Return the number of worker processes; ``auto`` is one per core."""
+    if text == "auto":
+        return available_cores()
+    if text.isascii() and text.isdigit() and int(text) <= MOST_WORKERS:
+        return int(text)
+    raise typer.BadParameter(f"--workers is a number up to {MOST_WORKERS}, or auto")
+
+
+def address(text: str) -> TcpAddress | UnixAddress:
+    """Return the address of a ``--listen``."""
+    try:
+        return parse_listen(text)
+    except ListenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
+
+
+def admin_address(text: str) -> TcpAddress:
+    """Return the address of ``--admin-listen``."""
+    try:
+        return parse_admin_listen(text)
+    except ListenError as refusal:
+        raise typer.BadParameter(str(refusal)) from None
