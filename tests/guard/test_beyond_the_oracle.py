@@ -29,6 +29,9 @@ def test_an_escape_that_the_oracle_cannot_run_is_blocked(case: dict[str, str]) -
 @pytest.mark.parametrize(
     "code",
     [
+        "const at = document.body.getAttributeNode('class'); at.value = 'wide'; document.body.attributes.length",
+        "document.querySelector('svg g').getAttributeNode('transform').value = 'translate(10, 20)'",
+        "[...document.querySelectorAll('[onclick]')].map((e) => e.attributes.getNamedItem('onclick').value)",
         "const id = setTimeout(() => {}, 10); id.unref?.(); clearTimeout(id); typeof id",
         "const pending = {}; pending[setTimeout(() => {}, 10)] = true; Object.keys(pending).length",
         "const headers = new Headers(); headers.set('a', '1'); headers.get('a')",

@@ -165,7 +165,7 @@ class Catalogued(Operators):
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)
         if is_index(name):
-            return self.materialize(entry.element, start)
+            return self.element_of(atom, start)
         if name == "constructor" and entry.callable:
             label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
             made = known("Function", label)
@@ -206,6 +206,14 @@ class Catalogued(Operators):
                 return of(made)
             case others:
                 return self.materialize(others, start)
+
+    def element_of(self, atom: Known, start: int) -> Value:
+        """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
+        return (
+            of(atom)
+            if self._is_denied(atom)
+            else self.materialize(self.catalogue.get(atom.path).element, start)
+        )
 
     def _is_denied(self, atom: Known) -> bool:
         """Whether an object is a capability of which no more is known."""

@@ -88,6 +88,11 @@ class Sinks(ListedKeys):
             case "scheme":
                 if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
                     self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+            case "code":
+                if any(_CODE.search(text) for text in constants) or (certain and value & SPELLING):
+                    self.report(
+                        INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
+                    )
             case "value":
                 self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":

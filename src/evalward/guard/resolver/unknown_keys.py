@@ -156,7 +156,7 @@ class UnknownKeys(Properties):
                     result = join(result, self.get_element(parent, start))
             return result
         if type(atom) is Known:
-            return self.materialize(self.catalogue.get(atom.path).element, start)
+            return self.element_of(atom, start)
         if type(atom) is str or atom in STRING_UNKNOWNS:
             return character_of(of(atom))
         if isinstance(atom, Host):

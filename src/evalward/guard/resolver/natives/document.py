@@ -246,6 +246,14 @@ def _create_attribute(run: Calls, call: Call) -> Value:
     return _ELEMENT
 
 
+def _attribute_node(run: Calls, call: Call) -> Value:
+    """``getAttributeNode``, ``getNamedItem``: the text of an event handler's node is code."""
+    name = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+    if any(type(atom) is str and atom.lower().startswith("on") for atom in name):
+        return of(known("Attr of a handler"))
+    return of(known("Attr"))
+
+
 def _toggle_attribute(run: Calls, call: Call) -> Value:
     run.set_attribute(call.arg(0), V_STRING, call.start, call.end)
     return V_BOOLEAN
@@ -326,6 +334,15 @@ TRANSFER: dict[str, Transfer] = {
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
+    **dict.fromkeys(
+        (
+            "Element.getAttributeNode",
+            "Element.getAttributeNodeNS",
+            "NamedNodeMap.getNamedItem",
+            "NamedNodeMap.getNamedItemNS",
+        ),
+        _attribute_node,
+    ),
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
     **{
