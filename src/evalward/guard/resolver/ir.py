@@ -57,6 +57,7 @@ class Op(IntEnum):
     COMPLETE = auto()
     WITH = auto()
     HAVOC = auto()
+    NARROW = auto()
 
 
 Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]

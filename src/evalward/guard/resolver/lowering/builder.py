@@ -10,9 +10,16 @@ from tree_sitter import Language
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Instruction, Lowered, Op, Unit
+from evalward.guard.resolver.lowering.allow_lists import (
+    Check,
+    Narrowing,
+    checks_of,
+    is_written_out,
+    may_check,
+)
 from evalward.guard.resolver.lowering.enumeration import Listing
 from evalward.guard.resolver.scope import Reference, Scope
-from evalward.guard.resolver.values import UNDEFINED, Value, of
+from evalward.guard.resolver.values import UNDEFINED, Atom, Value, of, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -43,6 +50,8 @@ class Builder:
         self.undefined = self.constant(of(UNDEFINED))
         self.listings: list[Listing] = []
         self.listing: list[Listing] = []  # those that the current code may be in
+        self.narrowings: list[Narrowing] = []
+        self.checks = may_check(source)
         self.callbacks: dict[int, Listing] = {}  # by where the function begins
         self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
         top.this = self.register()
@@ -149,6 +158,31 @@ class Builder:
         made.index, made.first = index, len(self.unit.code)
         self.listings.append(made)
         return made
+
+    def checked(self, test: Node, begin: int, *, holds: bool) -> list[Narrowing]:
+        """Begin the code behind a test that holds, or does not; ``begin`` is where the test's own code begins."""
+        found = checks_of(test, self.text, holds=holds) if self.checks else ()
+        made = [
+            Narrowing(self.unit, self.reference(self.name(check.key)), listed, begin, len(self.unit.code))
+            for check in found
+            if (listed := self._allow_list(check)) is not None
+        ]
+        self.narrowings.extend(made)
+        return made
+
+    def _allow_list(self, check: Check) -> Reference | int | None:
+        if check.listed.type == "identifier":
+            return self.reference(self.name(check.listed))
+        if not is_written_out(check.listed):
+            return None
+        texts = [literals.unescape(self.text(each)[1:-1]) for each in check.listed.named_children]
+        known = [string(text) for text in texts if text is not None]
+        return self.constant(frozenset[Atom]().union(*known)) if len(known) == len(texts) else None
+
+    def end(self, stretches: list[Narrowing]) -> None:
+        """End the stretches of code that begin with a check."""
+        for each in stretches:
+            each.last = len(self.unit.code)
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""

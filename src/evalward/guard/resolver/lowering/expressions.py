@@ -111,9 +111,14 @@ class Expressions(CallLowering):
 
     def lower_ternary_expression(self, node: Node) -> Work:
         condition, consequence, alternative = self.children(node)
+        begin = len(self.unit.code)
         tested = yield self.lower(condition)
+        passed = self.checked(condition, begin, holds=True)
         left = yield self.lower(consequence)
+        self.end(passed)
+        passed = self.checked(condition, begin, holds=False)
         right = yield self.lower(alternative)
+        self.end(passed)
         return self.emit(Op.JOIN, node, (left, right), tested if self._asks_for_builtin(condition) else None)
 
     # Objects and arrays
@@ -175,12 +180,19 @@ class Expressions(CallLowering):
         assert left_node is not None  # noqa: S101 - the grammar requires all three
         assert right_node is not None  # noqa: S101
         assert operator is not None  # noqa: S101
+        begin = len(self.unit.code)
         left = (
             self.undefined
             if left_node.type == "private_property_identifier"
             else (yield self.lower(left_node))
         )
+        passed = (
+            self.checked(left_node, begin, holds=operator.type == "&&")
+            if self.checks and operator.type in {"&&", "||"}
+            else []
+        )
         right = yield self.lower(right_node)
+        self.end(passed)
         if operator.type == "||" and self._asks_for_builtin(left_node):
             return self.emit(Op.JOIN, node, (left, right), left)
         return self.emit(Op.BINARY, node, operator.type, left, right)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
+from evalward.guard.resolver.lowering.allow_lists import exits, narrow
 from evalward.guard.resolver.lowering.enumeration import (
     Listing,
     certain_keys,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from evalward.guard.resolver.lowering.allow_lists import Narrowing
     from evalward.guard.resolver.lowering.builder import Work
 
 _HOISTED = frozenset({"function_declaration", "generator_function_declaration"})
@@ -60,6 +62,7 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         self.lowered.listed = certain_keys(self.lowered, self.listings)
+        narrow(self.lowered, self.narrowings)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
             self.lowered.global_registers |= top.names
@@ -91,14 +94,28 @@ class Statements(Functions):
                 break
         return offsets
 
-    def lower_statements(self, nodes: list[Node]) -> Work:
-        """Lower a statement list, its function declarations first (hoisting)."""
+    def lower_statements(self, nodes: list[Node], *, one_by_one: bool = True) -> Work:
+        """Lower a statement list, its function declarations first (hoisting).
+
+        ``one_by_one`` says that each statement is reached from the one before only.
+        """
         for node in nodes:
             if node.type in _HOISTED:
                 yield self.lower(node)
+        passed: list[Narrowing] = []
         for node in nodes:
             if node.type not in _HOISTED:
+                begin = len(self.unit.code)
                 yield self.lower(node)
+                if (
+                    one_by_one
+                    and node.type == "if_statement"
+                    and node.child_by_field_name("alternative") is None
+                ):
+                    test = node.child_by_field_name("condition")
+                    if test is not None and exits(node.child_by_field_name("consequence")):
+                        passed += self.checked(test, begin, holds=False)
+        self.end(passed)
         return self.undefined
 
     def lower_statement_block(self, node: Node) -> Work:
@@ -129,7 +146,20 @@ class Statements(Functions):
             yield self.lower(child)
         return self.undefined
 
-    lower_if_statement = _each
+    def lower_if_statement(self, node: Node) -> Work:
+        test, then = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
+        otherwise = node.child_by_field_name("alternative")
+        assert test is not None  # noqa: S101 - the grammar requires both
+        assert then is not None  # noqa: S101
+        begin = len(self.unit.code)
+        yield self.lower(test)
+        for branch, holds in ((then, True), (otherwise, False)):
+            if branch is not None:
+                passed = self.checked(test, begin, holds=holds)
+                yield self.lower(branch)
+                self.end(passed)
+        return self.undefined
+
     lower_else_clause = _each
     lower_while_statement = _each
     lower_do_statement = _each
@@ -152,7 +182,7 @@ class Statements(Functions):
         outer = self.scope
         self.scope = Scope(outer, self.unit)
         statements = [part for case in self.children(node) for part in self.children(case)]
-        yield self.lower_statements(statements)
+        yield self.lower_statements(statements, one_by_one=False)
         self.scope = outer
         return self.undefined
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.constructions import Constructions
-from evalward.guard.resolver.heap import Readers
+from evalward.guard.resolver.heap import HeapObject, Readers
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -22,9 +22,10 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-    from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.ir import Instruction, Unit
     from evalward.guard.resolver.scope import Reference
+
+_SEARCHES = frozenset({"has", "includes", "indexOf"})
 
 
 class Names(Constructions):
@@ -49,6 +50,35 @@ class Names(Constructions):
         if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
             return result if not reference.implicit else join(result, of(host(name)))
         return join(result, self.load_global(reference, instruction[5], instruction[6]))
+
+    def op_narrow(self, instruction: Instruction) -> Value:
+        """Read a key that the payload has found in a list of its own: it is one of the list's texts."""
+        loaded = self.op_load(instruction)
+        listed: Reference | int = instruction[3]
+        if isinstance(listed, int):
+            names = self.values[listed]
+        elif listed.is_global or listed.register < 0:
+            return loaded
+        else:
+            names = self._listed_in(self.read(listed.register))
+        return names if names and loaded else loaded
+
+    def _listed_in(self, lists: Value) -> Value:
+        """Return the elements of the payload's own arrays and sets, BOTTOM when not all of them are texts.
+
+        Who changes the methods that all of them inherit is blocked for that (`prototype-tampering`).
+        """
+        names: Value = BOTTOM
+        for atom in lists:
+            if not isinstance(atom, HeapObject):
+                return BOTTOM
+            atom.readers[self.reader] = None
+            if atom.kind not in {"array", "set"} or atom.escaped or atom.extensible or atom.prototype:
+                return BOTTOM
+            if not _SEARCHES.isdisjoint(atom.properties):
+                return BOTTOM  # the payload's own method answers
+            names = join(names, atom.contents())
+        return names if all(type(atom) is str for atom in names) else BOTTOM
 
     def load_global(self, reference: Reference, start: int, end: int) -> Value:
         """Return a name that the payload does not bind."""
