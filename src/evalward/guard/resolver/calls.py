@@ -10,7 +10,6 @@ from evalward.guard.resolver.entering import MAX_DEPTH, Entering
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
-    ANY_NUMBER,
     BOTTOM,
     BUILT,
     CONSTRUCTOR1,
@@ -45,7 +44,7 @@ _SPECIES = frozenset(
     for name in names.split()
 )
 _DRIVERS = ("playwright.", "electron.", "console.")
-_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
+_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
 
 def in_order(value: Value) -> Iterable[Atom]:
@@ -220,23 +219,14 @@ class Calls(Entering):
         made = join(made, self.call(target.elements, this, args, start, end, rest))
         return join(made, target.elements)  # a trap's result is among the elements
 
-    @staticmethod
-    def _checks_a_key(call: Call) -> bool:
-        """Whether a check is of a key from elsewhere: one of a written name or of a number says nothing."""
-        if call.path == "Reflect.ownKeys" or call.rest:
-            return True
-        asked = call.args[1 if call.path == "Object.hasOwn" else 0 :][:1]
-        return any(
-            not (type(atom) in {str, Primitive} or atom is ANY_NUMBER) for key in asked for atom in key
-        )
-
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
         flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
         if atom.label is not None:
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
-        self.guarded = self.guarded or (atom.path in _KEY_CHECKS and self._checks_a_key(call))
+        if atom.path in _KEY_CHECKS:
+            self.key_checks[call.start, call.end] = len(call.args) - (atom.path == "Object.hasOwn")
         if atom.path == "Reflect.deleteProperty":
             self.expect_deletions()
         native = natives.TRANSFER.get(atom.path)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import objects_of
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.key_checks import KeyChecks
 from evalward.guard.resolver.operations.flow import FlowOperations
 from evalward.guard.resolver.values import (
     V_GLOBAL,
@@ -100,7 +101,9 @@ class Interpreter(FlowOperations):
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         self._revive()
-        if not self.guarded:
+        if self.polluted and self.key_checks and not self.cleared:
+            self.checked = KeyChecks(self).cleared()
+        if self.polluted and not self.checked:
             for start, end in self.polluted:
                 note = "written through what a key from outside selects"
                 self.report("prototype-tampering", 0, start, end, None, note)

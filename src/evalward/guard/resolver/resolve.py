@@ -105,7 +105,13 @@ def resolve(
     return list(dict.fromkeys(findings))
 
 
-def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: Catalogue) -> list[Finding]:
+def _findings(
+    program: ParsedProgram,
+    rules: Rules,
+    target: Target,
+    catalogue: Catalogue,
+    cleared: frozenset[tuple[int, int]] = frozenset(),
+) -> list[Finding]:
     shapes = program.shapes
     expression = Shape.EXPRESSION in shapes or Shape.FUNCTION in shapes
     lowered = lower(
@@ -128,6 +134,7 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
         module=Shape.MODULE in shapes,
     )
     interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
+    interpreter.cleared = cleared
     uses: Iterable[Use] = interpreter.uses.values()
     unfinished: list[Finding] = []
     try:
@@ -136,6 +143,9 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
         # What was found stands: values only grow. What else there is is not known.
         uses = [use for use in uses if use.rank <= _READ]
         unfinished = [Finding("analysis-limit")]
+    if interpreter.checked and not interpreter.selecting <= interpreter.checked:
+        # Some keys that select what is written to are checked: what is written to by the others?
+        return _findings(program, rules, target, catalogue, interpreter.checked)
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []

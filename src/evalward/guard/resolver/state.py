@@ -106,7 +106,11 @@ class State:
         # does the result, and what the conversion calls has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
-        self.guarded = False  # the payload checks its keys
+        self.selecting: set[tuple[int, int]] = set()  # where those reads are
+        self.checked: frozenset[tuple[int, int]] = frozenset()  # those whose key turned out to be checked
+        self.cleared: frozenset[tuple[int, int]] = frozenset()  # the same, known before the run
+        # Where the payload checks a key, and which argument that is, counted from the last one.
+        self.key_checks: dict[tuple[int, int], int] = {}
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
         self.global_object = HeapObject("object", -1)
         self.env_names: frozenset[str] = frozenset()

@@ -61,12 +61,15 @@ class UnknownKeys(Properties):
         """Return a read by a computed key."""
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
-        if resolved.unknown and not self._is_bare(owner):
+        if resolved.unknown and (resolved.decoded or resolved.tainted) and not self._is_bare(owner):
+            checked = (start, end) in self.cleared
+            self.selecting.add((start, end))
             if resolved.decoded:
-                result = of(SELECTED_PROTOTYPE)  # the payload hides the key: any write through it is meant
+                # The payload hides the key: any write through it is meant.
+                result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
                 if resolved.hidden and any(self.may_judge(atom) for atom in owner):
                     result |= of(HIDDEN)
-            elif resolved.tainted:
+            elif not checked:
                 result = of(SELECTED)
         for name in resolved.names:
             asked = owner

@@ -59,7 +59,7 @@ class FlowOperations(Makers):
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
                     self.get_unknown(atom, instruction[5], instruction[6])
         elif "__proto__" in left or "__proto__" in right:
-            self.guarded = True
+            self.key_checks[instruction[5], instruction[6]] = 0
         return self.binary(operator, left, right, instruction[5], instruction[6])
 
     def op_unary(self, instruction: Instruction) -> Value:
