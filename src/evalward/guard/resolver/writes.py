@@ -53,7 +53,6 @@ _SHARED_NAMES = frozenset(
         "writable",
         "configurable",
         "enumerable",
-        "next",
         "length",
         "call",
         "apply",
