@@ -41,6 +41,9 @@ _NAMELESS = re.compile(
 _TRIVIA = re.compile(_TRIVIA_PATTERN)
 _EXPRESSION_STATEMENT = kind("expression_statement")
 _BODIED = kinds("function_expression", "generator_function", "class")
+_FUNCTION_VALUES = kinds("arrow_function", "function_expression", "generator_function")
+_WRAPPED = kinds("expression_statement", "parenthesized_expression")
+_CLASS_DECLARATION = kind("class_declaration")
 _DECLARATIONS = kinds("function_declaration", "generator_function_declaration", "class_declaration")
 _STARTS_STATEMENT = re.compile(rb"[A-Za-z0-9_$\"'{;]")
 _NAMES = kinds("identifier")
@@ -61,12 +64,21 @@ class Rejection:
     budget: int | None = None
 
 
-def programs_of(  # noqa: PLR0911 - one return per way to read it
+def programs_of(
     payload: bytes, shape: Shape | None, *, limit_bytes: int
 ) -> tuple[ParsedProgram, ...] | Rejection:
-    """Return the programs that ``payload`` is under ``shape``, or under all three when it is None."""
+    """Return the programs that ``payload`` is under ``shape``, or under each that it may meet when it is None.
+
+    Undeclared, it may be a script, an expression or the body of an async function; what is one function and nothing
+    else may also be called by the sink.
+    """
     if shape is not None:
         return _declared(payload, shape, limit_bytes)
+    found = _undeclared(payload, limit_bytes)
+    return found if isinstance(found, Rejection) else tuple(_perhaps_called(each) for each in found)
+
+
+def _undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
     first = _first_token(payload)
     if _NAMELESS.match(payload, first):
         return _declared(payload, Shape.EXPRESSION, limit_bytes)
@@ -88,7 +100,10 @@ def _both(  # noqa: PLR0911
 ) -> tuple[ParsedProgram, ...] | Rejection:
     """Compare the two readings of a payload whose first token allows two (U10)."""
     if isinstance(script, ParsedProgram) and (shapes := _shapes_of_declaration(script)):
-        return (_read_by(script, shapes),)
+        if shapes is not _UNSET or script.roots[-1].kind_id == _CLASS_DECLARATION:
+            return (_read_by(script, shapes),)
+        called = _program(payload, Shape.FUNCTION, limit_bytes)
+        return called if isinstance(called, Rejection) else (_read_by(script, shapes), called)
     expression = _program(payload, Shape.EXPRESSION, limit_bytes)
     if isinstance(expression, Rejection):
         if expression.budget is not None or expression.construct is not None:
@@ -103,6 +118,16 @@ def _both(  # noqa: PLR0911
     if place is not None:
         return Rejection("parser-ambiguity", *place)
     return (_read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY)), expression)
+
+
+def _perhaps_called(program: ParsedProgram) -> ParsedProgram:
+    """Add the shape ``function`` to those of a program that is one function: a sink that takes text may call it."""
+    nodes = [node for node in program.roots if node.kind_id not in COMMENTS]
+    while len(nodes) == 1 and nodes[0].kind_id in _WRAPPED:
+        nodes = [node for node in nodes[0].named_children if node.kind_id not in COMMENTS]
+    if len(nodes) != 1 or nodes[0].kind_id not in _FUNCTION_VALUES:
+        return program
+    return _read_by(program, (*program.shapes, Shape.FUNCTION))
 
 
 def _first_token(payload: bytes) -> int:

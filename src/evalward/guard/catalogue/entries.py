@@ -39,6 +39,8 @@ _PAGE_METHODS = (
     "waitForFunction",
     "executeScript",
     "executeAsyncScript",
+    "setContent",
+    "goto",
 )
 _JUDGING_METHODS = ("setAttribute", "setAttributeNS", "insertAdjacentHTML", "toggleAttribute")
 _EVALUATING_METHODS = (
@@ -47,6 +49,9 @@ _EVALUATING_METHODS = (
     "debugger",
     "addInitScript",
     "evaluateOnNewDocument",
+    "addScriptTag",
+    "newCDPSession",
+    "createCDPSession",
 )
 _PERHAPS_OF_PAGES = (
     "createElement",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -48,6 +49,11 @@ _USUAL: dict[Target, dict[str, str]] = {
     },
     Target.SANDBOX: {"arg": "json"},
 }
+# How a driver's code takes its page: `async (page) => …` or `async ({ page, context }) => …`.
+_TAKES_A_PAGE = re.compile(
+    rb"\(*(?:async\b)?\s*(?:function\b[^(]*)?\(?\s*(?:page\b|\{[^}]*\b(?:page|context|browser|electronApp)\b)"
+)
+_PAGE = of(known("playwright.page"), known("playwright.fixtures"))
 _SWITCHED_GROUPS = frozenset({"network", "storage", "navigation", "clipboard"})
 _ELECTRON_GLOBALS = {
     "shell": "electron.shell",
@@ -123,7 +129,7 @@ def _findings(
     )
     parameter: Value | None = None
     if Shape.FUNCTION in shapes:
-        parameter = of(known("electron")) if target is Target.MAIN else V_DATA
+        parameter = _parameter(program, target)
     interpreter = Interpreter(
         lowered,
         catalogue,
@@ -156,6 +162,15 @@ def _findings(
         ):  # to say where each is takes a look at the text, and some have thousands
             findings.append(_finding(use, payload, program.offset))
     return [*findings, *unfinished]
+
+
+def _parameter(program: ParsedProgram, target: Target) -> Value:
+    """Return what the sink calls a function with; another driver object than a page is judged by its methods' names."""
+    if target is Target.MAIN:
+        return of(known("electron"))
+    if target is Target.NODE and _TAKES_A_PAGE.match(program.source, program.roots[-1].start_byte):
+        return _PAGE
+    return V_DATA
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:

@@ -44,7 +44,7 @@ _CODE = re.compile(
     r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
     r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
 )
-_WORDS = re.compile(r"[\w\s.#%-]*")
+_WORDS = re.compile(r"[\w\s.#%\[\]-]*")
 INJECTION = "dom-script-injection"
 
 _DOCUMENT_URL = re.compile(
