@@ -21,6 +21,7 @@ from evalward.guard.resolver.values import (
     DECODED,
     ELSEWHERE,
     HELD,
+    LETTER,
     MAX_STRING_LENGTH,
     NULL,
     PREFIXED,
@@ -105,7 +106,7 @@ class Coercion(HeldTexts):
             elif atom is HELD:
                 unknown = True
                 names.extend(text for text in self.read(self.given) if type(text) is str)
-            elif atom in _ELSEWHERE and not self.strict:
+            elif atom is LETTER or (atom in _ELSEWHERE and not self.strict):
                 numeric = elsewhere = True
             else:
                 unknown = True

@@ -52,6 +52,24 @@ _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
 _NEVER_HELD = frozenset({"constructor", "length"})
 
+# Methods that nothing else than a text has: data that is asked for one is a text.
+_OF_TEXTS = frozenset(
+    {
+        "charAt",
+        "endsWith",
+        "padEnd",
+        "padStart",
+        "split",
+        "startsWith",
+        "substring",
+        "toLowerCase",
+        "toUpperCase",
+        "trim",
+        "trimEnd",
+        "trimStart",
+    }
+)
+
 
 class Properties(Catalogued):
     """Reads of properties."""
@@ -132,6 +150,8 @@ class Properties(Catalogued):
             found = self.get_builtin("Object.prototype", name, start, end)
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
+            if name in _OF_TEXTS and "@@stored" not in self.patches.properties:
+                return of(known(f"String.prototype.{name}")) | self._put_there(name)
             return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
         if atom is SELECTED:
             return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM

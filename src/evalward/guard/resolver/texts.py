@@ -12,6 +12,7 @@ from evalward.guard.resolver.values import (
     COMPOSED,
     DECODED,
     ELSEWHERE,
+    LETTER,
     PREFIXED,
     SPELLING,
     TEXT,
@@ -37,7 +38,7 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
     """Return the concatenation of values that are not all known."""
     if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
         return of(ACTIVE)
-    if any(TEXT in piece for piece in pieces):
+    if any(TEXT in piece or LETTER in piece for piece in pieces):
         return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
     pieces = [piece for piece in pieces if piece != _EMPTY]
     if not pieces:
@@ -86,7 +87,7 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
 
 def part_of(value: Value) -> Value:
     """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
-    if TEXT in value:
+    if TEXT in value or LETTER in value:
         return of(TEXT)
     if ACTIVE in value:
         return of(ACTIVE)
@@ -104,8 +105,8 @@ def part_of(value: Value) -> Value:
 
 def character_of(value: Value) -> Value:
     """Return one unknown character of strings: the payload's own, unless they come from outside."""
-    if TEXT in value:
-        return of(TEXT)
+    if TEXT in value or LETTER in value:
+        return of(LETTER)
     own = any(type(atom) is str or atom in _SPELT for atom in value)
     return of(CHARACTER) if own else V_STRING
 

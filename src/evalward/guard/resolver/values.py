@@ -105,6 +105,7 @@ TEXT = Unknown("TEXT", 2)
 DECODED = Unknown("DECODED", 2)  # a string that the payload decodes from its own text: it may spell any name
 COMPOSED = Unknown("COMPOSED", 2)  # one that it puts together or decodes, of what may come from elsewhere
 CHARACTER = Unknown("CHARACTER", 2)  # one character of such a string
+LETTER = Unknown("LETTER", 2)  # one character of a text from outside: it names nothing that is inherited
 PREFIXED = Unknown("PREFIXED", 2)  # such a string behind a beginning that no name of `spelling` has
 ELSEWHERE = Unknown(
     "ELSEWHERE", 2
@@ -136,7 +137,7 @@ V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
 SPELLING: Value = frozenset({DECODED, COMPOSED})  # what may spell any name
-STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, PREFIXED, ELSEWHERE})
+STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, LETTER, PREFIXED, ELSEWHERE})
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
 MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # what only marks what stands beside it
 NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | MARKS
@@ -327,4 +328,4 @@ def counted(old: Value, new: Value) -> Value:
 
 def is_tainted(value: Value) -> bool:
     """Whether the value derives from ``arg``, JSON or the page."""
-    return TEXT in value or DATA in value
+    return TEXT in value or DATA in value or LETTER in value

@@ -13,6 +13,7 @@ from evalward.guard.resolver.natives.strings import constants
 from evalward.guard.resolver.values import (
     BOTTOM,
     FALSE,
+    LETTER,
     NULL,
     TEXT,
     TRUE,
@@ -178,7 +179,7 @@ def _json_stringify(run: Calls, call: Call) -> Value:
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
         return frozenset(_of_primitive(atom) for atom in primitives)
-    return of(TEXT) if TEXT in value else V_STRING
+    return of(TEXT) if TEXT in value or LETTER in value else V_STRING
 
 
 def _written(document: Any) -> str:

@@ -13,6 +13,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     NULL,
     V_BOOLEAN,
+    V_DATA,
     V_NUMBER,
     V_STRING,
     V_UNDEFINED,
@@ -32,6 +33,8 @@ def _split(run: Calls, call: Call) -> Value:
     texts = constants(run, call.this, call)
     separators = constants(run, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
+        if call.this == V_DATA and separators != [""]:
+            return join(call_symbol(run, call, "split"), V_DATA)  # which array it is says no more
         run.inexact(array)
         whole = run.strings(call.this, call.start, call.end)
         run.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
