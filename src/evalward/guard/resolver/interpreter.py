@@ -18,6 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.calls import objects_of
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.implicit_calls import call_implicitly
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.key_checks import KeyChecks
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evalward.guard.catalogue import Catalogue
-    from evalward.guard.resolver.heap import HeapObject
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
 
 _REVIVED = frozenset(
@@ -100,6 +101,8 @@ class Interpreter(FlowOperations):
             self.escape_object(functions[-1])
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
+        if call_implicitly(self):
+            self.drain()
         self._revive()
         if self.polluted and self.key_checks and not self.cleared:
             self.checked = KeyChecks(self).cleared()
@@ -209,6 +212,7 @@ class Interpreter(FlowOperations):
             for name, value in target.properties.items()
             if not name.startswith("@@#") and name not in hidden
         ]
+        self._bind(target, visible)
         for value in [*visible, target.elements, *target.items]:
             self.leak(value, Flow.RETURN, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):
@@ -233,14 +237,9 @@ class Interpreter(FlowOperations):
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 
-    # Names
-
-    # Members
-
-    # Calls
-
-    # Operators and literals
-
-    # Functions and classes
-
-    # Iteration, asynchrony, exits
+    def _bind(self, owner: HeapObject, methods: list[Value]) -> None:
+        """Let the host call an object's own methods on the object."""
+        for value in methods:
+            for atom in value:
+                if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.arrow:
+                    self.write(atom.unit.this, of(owner))

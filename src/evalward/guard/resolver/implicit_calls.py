@@ -1,0 +1,67 @@
+"""Calls that no call in the text stands for: conversions, accessors, protocols, of every object there is (guard.md §2).
+
+A function of the host or of the language that is given ``{ toString() { this.run(42) }, run: process.exit }`` may
+convert it to a text, read an option of it, step it as an iterator, or print it, each with the object as ``this``. No
+list of who does which would ever be whole, so each such method of each object runs once on that object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.calls import in_order
+from evalward.guard.resolver.heap import HeapObject, Outcome
+from evalward.guard.resolver.values import BOTTOM, of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from evalward.guard.resolver.interpreter import Interpreter
+
+_PROTOCOLS = frozenset({"handleEvent", "next", "return", "then", "throw", "toJSON", "toString", "valueOf"})
+_SYMBOLS = "@@"
+_PRIVATE = "@@#"
+_MAX_CHAIN = 16
+
+
+def call_implicitly(run: Interpreter) -> bool:
+    """Run what converts, reads or steps each object, on that object; return whether there was anything to run."""
+    holders = {target for target in run.objects.values() if any(True for _ in _methods(target))}
+    found = [
+        (owner, function)
+        for owner in list(run.objects.values())
+        if owner.kind not in {"function", "class"} or owner in holders
+        for holder in _chain(owner)
+        if holder in holders
+        for function in _methods(holder)
+    ]
+    asked = run.reader
+    run.reader = Outcome(0)  # nobody goes on with what these calls give
+    for owner, function in found:
+        run.call(of(function), of(owner), (), owner.start, owner.start)
+    run.reader = asked
+    return bool(found)
+
+
+def _chain(owner: HeapObject) -> Iterator[HeapObject]:
+    """Yield an object and those of the payload that it inherits from."""
+    pending, seen = [owner], {owner}
+    while pending and len(seen) <= _MAX_CHAIN:
+        current = pending.pop()
+        yield current
+        for parent in in_order(current.prototype):
+            if isinstance(parent, HeapObject) and parent not in seen:
+                seen.add(parent)
+                pending.append(parent)
+
+
+def _methods(holder: HeapObject) -> Iterator[HeapObject]:
+    """Yield the payload's own functions of an object that run without being called by name."""
+    values = [*holder.getters.values(), *holder.setters.values()]
+    for name, value in holder.properties.items():
+        if name in _PROTOCOLS or (name.startswith(_SYMBOLS) and not name.startswith(_PRIVATE)):
+            values.append(value)
+    for value in values:
+        for atom in in_order(value or BOTTOM):
+            if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.arrow:
+                yield atom
