@@ -45,7 +45,7 @@ _MEMBERS = (
     "action location import export attributes getAttributeNode getNamedItem createAttribute "
     "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
-    "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
+    "getApplicationMenu buildFromTemplate MenuItem setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
     "sharedStorageWorklet"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow

@@ -109,6 +109,7 @@ class State:
         self.selecting: set[tuple[int, int]] = set()  # where those reads are
         self.checked: frozenset[tuple[int, int]] = frozenset()  # those whose key turned out to be checked
         self.cleared: frozenset[tuple[int, int]] = frozenset()  # the same, known before the run
+        self.clicked: set[tuple[int, int]] = set()  # items of an application's menu
         # Where the payload checks a key, and which argument that is, counted from the last one.
         self.key_checks: dict[tuple[int, int], int] = {}
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
