@@ -45,8 +45,9 @@ _MEMBERS = (
     "action location import export attributes getAttributeNode getNamedItem createAttribute "
     "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
-    "getApplicationMenu buildFromTemplate MenuItem setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
-    "sharedStorageWorklet"
+    "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
+    "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
+    "getAttributeNodeNS chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.

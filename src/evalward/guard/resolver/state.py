@@ -97,6 +97,7 @@ class State:
         self.given = self._extra_register()  # texts that objects of the host were given
         self.pending_escapes: list[HeapObject] = []
         self.bindings: Mapping[str, Value] = {}
+        self.modules: Mapping[str, Value] = {}  # what names mean that neither the payload nor the sink binds
         self.parameter: Value | None = None  # what the sink calls the payload's value with
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined

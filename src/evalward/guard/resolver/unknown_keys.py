@@ -159,6 +159,8 @@ class UnknownKeys(Properties):
                     result = join(result, self.get_element(parent, start))
             return result
         if type(atom) is Known:
+            if atom.label is not None and atom.path not in self.catalogue.entries:
+                return of(atom)  # what a denied list holds is denied
             return self.materialize(self.catalogue.get(atom.path).element, start)
         if type(atom) is str or atom in STRING_UNKNOWNS:
             return character_of(of(atom))

@@ -246,6 +246,12 @@ def _create_attribute(run: Calls, call: Call) -> Value:
     return _ELEMENT
 
 
+def _attribute_node(run: Calls, call: Call) -> Value:
+    names = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+    handles = any(type(name) is str and name.lower().startswith("on") for name in names)
+    return of(known("HandlerAttr" if handles else "Attr"))
+
+
 def _toggle_attribute(run: Calls, call: Call) -> Value:
     run.set_attribute(call.arg(0), V_STRING, call.start, call.end)
     return V_BOOLEAN
@@ -326,6 +332,11 @@ TRANSFER: dict[str, Transfer] = {
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
+    **{
+        f"{owner}.{name}{suffix}": _attribute_node
+        for owner, name in (("Element", "getAttributeNode"), ("NamedNodeMap", "getNamedItem"))
+        for suffix in ("", "NS")
+    },
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
     **{
