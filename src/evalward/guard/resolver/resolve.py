@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue import load_catalogue
@@ -97,6 +98,7 @@ def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
     return bound
 
 
+@cache
 def modules_for(target: Target) -> dict[str, Value]:
     """Return what names mean that neither the payload nor the sink binds: modules that the host may have loaded."""
     if target not in {Target.MAIN, Target.NODE}:
