@@ -46,7 +46,8 @@ _MEMBERS = (
     "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
-    "sharedStorageWorklet"
+    "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
+    "getAttributeNodeNS chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.

@@ -50,8 +50,15 @@ _EVALUATING_METHODS = (
     "addInitScript",
     "evaluateOnNewDocument",
     "addScriptTag",
+    "addPreloadScript",
     "newCDPSession",
+    "newBrowserCDPSession",
     "createCDPSession",
+    "createCDPConnection",
+    "connectOverCDP",
+    "sendDevToolsCommand",
+    "sendAndGetDevToolsCommand",
+    "executeCdpCommand",
 )
 _PERHAPS_OF_PAGES = (
     "createElement",
@@ -63,6 +70,7 @@ _PERHAPS_OF_PAGES = (
     "Worker",
     "SharedWorker",
 )
+_NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegrationInSubFrames")
 _MAX_FUNCTIONS = 2_048
 _TIMERS = ("setTimeout", "setInterval")
 
@@ -126,6 +134,7 @@ class Catalogue:
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks
         self.unknown_sinks = {"location": "value", "data": "value", **self.element_sinks}
+        self.unknown_sinks |= dict.fromkeys(_NODE_SETTINGS, "setting")
 
     def get(self, path: str) -> Entry:
         """Return the entry of a path; a function without a table of its own has an empty one."""

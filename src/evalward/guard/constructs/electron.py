@@ -1,8 +1,8 @@
 """Reach another powerful Electron object.
 
 **What.** `ipcMain`, `session` (its cookies are `storage`), `protocol`, `utilityProcess`, `net`, `safeStorage`,
-`autoUpdater`, `desktopCapturer`, settings of `app` that outlive the run, a new `BrowserWindow`, and Electron objects
-that are stored globally.
+`autoUpdater`, `desktopCapturer`, settings of `app` that outlive the run, files that `webContents` writes, a new
+`BrowserWindow`, and Electron objects that are stored globally.
 
 **Why.** Each of them gives the payload rights that a page does not have: handlers between the processes, a
 session's preloads and extensions, decryption of stored secrets, the screen, a child process, a window with

@@ -1,7 +1,8 @@
 """Another road to the module loader.
 
 **What.** `module.require`, `module.constructor._load`, `require.cache`, `require.resolve`, `require.main`,
-`createRequire`, and the `module` object itself where it leaves the payload.
+`createRequire`, the `module` object itself where it leaves the payload, and modules such as `fs` by their bare
+names, which Node's command line gives and a sink may have around the payload.
 
 **Why.** Each of them loads code, or replaces code that is already loaded: an entry of `require.cache` is the module
 that every other part of the application uses.

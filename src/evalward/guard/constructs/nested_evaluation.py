@@ -1,7 +1,8 @@
 """Hand text to another evaluator.
 
 **What.** `webContents.executeJavaScript`, `page.evaluate` with text instead of a function, `addInitScript`,
-`addScriptTag`, `setContent`, CDP sessions, `vm.*`.
+`addScriptTag`, `setContent`, CDP sessions, a driver's private members, which lead to its connection, `ShadowRealm`,
+`vm.*`, Node's inspector and REPL.
 
 **Why.** The text runs in another realm under another policy, and it is not the text that was judged here. A guard in
 front of one sink is worth nothing when its payload may open the next.

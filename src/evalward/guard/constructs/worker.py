@@ -1,6 +1,7 @@
 """Start a worker or import a script into one.
 
-**What.** `Worker`, `SharedWorker`, `navigator.serviceWorker`, worklets, `importScripts`.
+**What.** `Worker`, `SharedWorker`, `navigator.serviceWorker`, worklets, `importScripts`,
+Node's `worker_threads`.
 
 **Why.** A worker runs code from a URL, which may be a `blob:` or `data:` URL made of text, in a realm of its own that
 outlives the payload. A service worker stays after the page is gone and answers the next page's requests.

@@ -43,6 +43,15 @@ _SPECIES = frozenset(
     }.items()
     for name in names.split()
 )
+_CONVERSIONS = (
+    "valueOf",
+    "toString",
+    "@@toPrimitive",
+    "toLocaleString",
+    "join",
+    "@@ nodejs.util.inspect.custom",
+)
+_CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
 _DRIVERS = ("playwright.", "electron.", "console.")
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
@@ -61,6 +70,16 @@ def _rank(atom: Atom) -> tuple[int, int, str]:
 def objects_of(value: Value) -> frozenset[HeapObject]:
     """Return the payload's own objects among the atoms."""
     return frozenset(atom for atom in value if isinstance(atom, HeapObject))
+
+
+_ASKED = frozenset({*_CONVERSIONS, *_CONVERTED})
+
+
+def _may_convert(given: HeapObject) -> bool:
+    """Whether the payload may say what primitive an object is."""
+    return bool(
+        given.prototype or given.getters or given.extensible or not _ASKED.isdisjoint(given.properties)
+    )
 
 
 @dataclass(slots=True)
@@ -219,6 +238,18 @@ class Calls(Entering):
         made = join(made, self.call(target.elements, this, args, start, end, rest))
         return join(made, target.elements)  # a trap's result is among the elements
 
+    def use_conversions(self, value: Value, start: int, end: int) -> None:
+        """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
+        asked = [given for given in value if isinstance(given, HeapObject) and _may_convert(given)]
+        for given in tuple(asked):
+            for name in _CONVERTED:
+                asked.extend(objects_of(given.properties.get(name, BOTTOM)))
+        for given in asked:
+            for name in _CONVERSIONS:
+                method = self.own_or_payload(given, name)
+                if method:
+                    self.use(method, Flow.CALLBACK, start, end)
+
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
         flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
@@ -233,9 +264,13 @@ class Calls(Entering):
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
             for value in (call.this, *call.args, call.rest):
+                converts = False
                 for given in value:
                     if isinstance(given, HeapObject):
                         given.readers[self.reader] = None
+                        converts = converts or _may_convert(given)
+                if converts:
+                    self.use_conversions(value, call.start, call.end)
             made = native(self, call)
             if call.constructing or atom.path == "Error":
                 self.keep_in(made, (*call.args, call.rest))
@@ -256,6 +291,9 @@ class Calls(Entering):
                         natives.objects.wrap(self, instance, native(self, call))
             return made
         made = self.materialize(entry.result, call.start)
+        if atom.path.startswith("console."):
+            for value in (*call.args, call.rest):
+                self.use_conversions(value, call.start, call.end)
         if entry.inert or atom.path.startswith(_DRIVERS):
             return made
         made = self.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))

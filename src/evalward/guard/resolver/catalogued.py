@@ -95,6 +95,13 @@ class Catalogued(Operators):
             return name in self.env_names or name.startswith("ELECTRON_")
         return path == "process" and name in self.process_reads
 
+    def module_named(self, name: str, start: int, end: int) -> Value:
+        """Return the module that a name stands for where the payload runs."""
+        made = self.modules[name]
+        for atom in made:
+            self.origin(atom, None, f"`{name}` is read here", start, end)
+        return made
+
     def get_builtin(self, path: str, name: str, start: int, end: int) -> Value:
         """Return a member of a built-in prototype or of what it inherits from."""
         for _ in range(MAX_CHAIN):
@@ -172,12 +179,16 @@ class Catalogued(Operators):
             self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             # What is denied need not be a function: `process.mainModule.constructor` loads modules.
             return of(made, atom) if self._is_denied(atom) else of(made)
+        if atom.path == "NamedNodeMap" and name.startswith("on"):
+            return of(known("HandlerAttr"))
         if self._is_denied(atom):
             return of(atom)  # a path per member would make as many values as there are paths in a loop
         if atom.path == "globalThis":
             stored = self.global_value(name)
             if stored:
                 return stored
+            if name in self.modules:
+                return self.module_named(name, start, end)
             if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
                 return BOTTOM
         inherited = BOTTOM
@@ -185,6 +196,10 @@ class Catalogued(Operators):
             inherited = self.get_builtin(entry.prototype, name, start, end)
         if inherited and (name in INHERITED or name == "constructor" or entry.others not in {"deny", "host"}):
             return inherited
+        if atom.path.startswith("playwright.") and name[:1] == "_":
+            made = known(f"{atom.path}.{name}", "nested-evaluation")
+            self.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
+            return of(made)
         match entry.others:
             case "deny" if self.allowed_read(atom.path, name):
                 return of(ANY_STRING)

@@ -31,6 +31,10 @@ class Definitions(Writes):
             atom for atom in setter if self.may_be_callable(atom) or isinstance(atom, HeapObject)
         )
         self.use(callables | setters, Flow.CALLBACK, start, end)
+        if "prepareStackTrace" in resolved.names and any(
+            type(atom) is Known and atom.path == "Error" for atom in target
+        ):
+            self.report("call-sites", 0, start, end, None, "`prepareStackTrace` is defined")
         for atom in target:
             if type(atom) is Known and (atom.path.endswith("prototype") or atom is ELEMENT_PROTOTYPE):
                 self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")

@@ -104,12 +104,19 @@ class Interpreter(FlowOperations):
         if call_implicitly(self):
             self.drain()
         self._revive()
+        if self.clicked and self._says("quit"):
+            for start, end in self.clicked:
+                self.report("electron-lifecycle", 0, start, end, None, "a menu item may have the role `quit`")
         if self.polluted and self.key_checks and not self.cleared:
             self.checked = KeyChecks(self).cleared()
         if self.polluted and not self.checked:
             for start, end in self.polluted:
                 note = "written through what a key from outside selects"
                 self.report("prototype-tampering", 0, start, end, None, note)
+
+    def _says(self, word: str) -> bool:
+        """Whether any text of the payload is a word, in whatever case."""
+        return any(type(atom) is str and atom.lower() == word for value in self.values for atom in value)
 
     def _revive(self) -> None:
         """Give what came to nothing an unknown value and run on (the havoc rule).

@@ -97,6 +97,9 @@ class Iteration(Inlining):
         self.use(iterator, Flow.CALLBACK, start, end)
         made = self.call(iterator, of(atom), (), start, end)
         step = self.call(self.get(made, "next", start, end), made, (), start, end)
+        for each in made:
+            if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
+                self.call(self.own_or_payload(each, "return"), made, (V_U1,), start, end)
         inner = self.get(self.awaited(step, start, end), "value", start, end)
         if self._nesting >= _MAX_NESTING:
             return join(inner, V_U1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue import load_catalogue
@@ -62,6 +63,15 @@ _ELECTRON_GLOBALS = {
 }
 
 
+# What drivers of browsers are called where they are loaded (Playwright, Puppeteer).
+_DRIVERS = {
+    "chromium": "playwright.browserType",
+    "firefox": "playwright.browserType",
+    "webkit": "playwright.browserType",
+    "playwright": "playwright",
+    "_electron": "playwright.browserType",
+}
+
 _STEPS_AT_START = 64_000
 _STEPS_PER_BYTE = 1
 _MAX_TOLD = 16  # findings of one construct
@@ -92,6 +102,24 @@ def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
     for name, kind in rules.bindings.items():
         bound[name] = _BINDING_KINDS.get(kind, V_DATA)
     return bound
+
+
+@cache
+def modules_for(target: Target) -> dict[str, Value]:
+    """Return what names mean that neither the payload nor the sink binds: modules that the host may have loaded."""
+    if target not in {Target.MAIN, Target.NODE}:
+        return {}
+    catalogue = load_catalogue()
+    owners = ("modules", "electron") if target is Target.MAIN else ("modules",)
+    found = {
+        name: of(known(member.result[1:], member.label or catalogue.get(member.result[1:]).label))
+        for owner in owners
+        for name, member in catalogue.get(owner).members.items()
+        if name != "default"
+    }
+    if target is Target.NODE:
+        found |= {name: of(known(path)) for name, path in _DRIVERS.items()}
+    return found
 
 
 def resolve(
@@ -140,7 +168,7 @@ def _findings(
         module=Shape.MODULE in shapes,
     )
     interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
-    interpreter.cleared = cleared
+    interpreter.cleared, interpreter.modules = cleared, modules_for(target)
     uses: Iterable[Use] = interpreter.uses.values()
     unfinished: list[Finding] = []
     try:

@@ -18,6 +18,7 @@ from evalward.guard.resolver.values import (
     SPELLING,
     STRING_UNKNOWNS,
     TEXT,
+    TRUE,
     Primitive,
     Value,
     is_active,
@@ -71,7 +72,7 @@ class Sinks(ListedKeys):
         payload decodes from its own text.
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
-        if kind != "handler":
+        if kind not in {"handler", "setting"}:
             value = self.strings(value, start, end)
             if certain:
                 value = self.perhaps_given_back(value)
@@ -88,14 +89,19 @@ class Sinks(ListedKeys):
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+            case "attribute-node":
+                self.sink("url", value, start, end, certain=False)
+                if any(_CODE.search(text) for text in constants):
+                    note = "an attribute that may be a handler is set to code"
+                    self.report(INJECTION, 1, start, end, None, note)
+            case "setting":
+                if TRUE in value:
+                    self.report(
+                        "electron", 0, start, end, None, "a page is given what only the host may have"
+                    )
             case "scheme":
                 if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
                     self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
-            case "code":
-                if any(_CODE.search(text) for text in constants) or (certain and value & SPELLING):
-                    self.report(
-                        INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
-                    )
             case "value":
                 self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":

@@ -97,6 +97,7 @@ class State:
         self.given = self._extra_register()  # texts that objects of the host were given
         self.pending_escapes: list[HeapObject] = []
         self.bindings: Mapping[str, Value] = {}
+        self.modules: Mapping[str, Value] = {}  # what names mean that neither the payload nor the sink binds
         self.parameter: Value | None = None  # what the sink calls the payload's value with
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined
@@ -109,6 +110,7 @@ class State:
         self.selecting: set[tuple[int, int]] = set()  # where those reads are
         self.checked: frozenset[tuple[int, int]] = frozenset()  # those whose key turned out to be checked
         self.cleared: frozenset[tuple[int, int]] = frozenset()  # the same, known before the run
+        self.clicked: set[tuple[int, int]] = set()  # items of an application's menu
         # Where the payload checks a key, and which argument that is, counted from the last one.
         self.key_checks: dict[tuple[int, int], int] = {}
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions

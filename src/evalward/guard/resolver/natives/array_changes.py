@@ -24,7 +24,8 @@ def _sorted(run: Calls, call: Call) -> Value:
     joined = elements(run, call.this, call)
     if call.args:
         run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-        run.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
+        order = run.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
+        run.use_conversions(order, call.start, call.end)
     if call.path.endswith("toSorted"):
         return make(run, call, None, joined)
     mutate(run, call.this, BOTTOM)

@@ -219,6 +219,15 @@ def _join(run: Calls, call: Call) -> Value:
     return result
 
 
+def _to_locale_string(run: Calls, call: Call) -> Value:
+    for atom in elements(run, call.this, call):
+        if isinstance(atom, HeapObject):
+            method = run.own_or_payload(atom, "toLocaleString")
+            run.use(method, Flow.CALLBACK, call.start, call.end)
+            run.call(method, of(atom), (), call.start, call.end)
+    return V_STRING
+
+
 def _from(run: Calls, call: Call) -> Value:
     source, function = call.arg(0), call.arg(1)
     items = run.items_of(source)
@@ -312,5 +321,5 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}indexOf": lambda _run, _call: V_NUMBER,
     f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,
-    f"{_P}toLocaleString": lambda _run, _call: V_STRING,
+    f"{_P}toLocaleString": _to_locale_string,
 }

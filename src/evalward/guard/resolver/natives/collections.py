@@ -114,6 +114,19 @@ def _listed(run: Calls, call: Call, value: Value) -> Value:
     return of(made)
 
 
+def _iterator_from(run: Calls, call: Call) -> Value:
+    """``Iterator.from(o)``: what iterating gives; an object with a ``next`` is an iterator already."""
+    given = run.iterated(call.arg(0), None, call.start, call.end)
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            for name in ("next", "return"):
+                method = run.own_or_payload(atom, name)
+                run.use(method, Flow.CALLBACK, call.start, call.end)
+                step = run.call(method, of(atom), (), call.start, call.end)
+                given = join(given, run.get(step, "value", call.start, call.end))
+    return _listed(run, call, given)
+
+
 def _entries(run: Calls, call: Call) -> Value:
     pair = run.allocate("array", call.start, "pair")
     run.put_item(pair, 0, keys(run, call.this) or V_UNDEFINED)
@@ -250,7 +263,5 @@ TRANSFER: dict[str, Transfer] = {
     "Iterator.prototype.take": lambda _run, call: call.this,
     "Iterator.prototype.drop": lambda _run, call: call.this,
     "Iterator.prototype.toArray": _to_array,
-    "Iterator.from": lambda run, call: _listed(
-        run, call, run.iterated(call.arg(0), None, call.start, call.end)
-    ),
+    "Iterator.from": _iterator_from,
 }

@@ -247,11 +247,9 @@ def _create_attribute(run: Calls, call: Call) -> Value:
 
 
 def _attribute_node(run: Calls, call: Call) -> Value:
-    """``getAttributeNode``, ``getNamedItem``: the text of an event handler's node is code."""
-    name = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
-    if any(type(atom) is str and atom.lower().startswith("on") for atom in name):
-        return of(known("Attr of a handler"))
-    return of(known("Attr"))
+    names = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+    handles = any(type(name) is str and name.lower().startswith("on") for name in names)
+    return of(known("HandlerAttr" if handles else "Attr"))
 
 
 def _toggle_attribute(run: Calls, call: Call) -> Value:
@@ -334,15 +332,11 @@ TRANSFER: dict[str, Transfer] = {
     "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
     "document.createAttribute": _create_attribute,
     "document.createAttributeNS": _create_attribute,
-    **dict.fromkeys(
-        (
-            "Element.getAttributeNode",
-            "Element.getAttributeNodeNS",
-            "NamedNodeMap.getNamedItem",
-            "NamedNodeMap.getNamedItemNS",
-        ),
-        _attribute_node,
-    ),
+    **{
+        f"{owner}.{name}{suffix}": _attribute_node
+        for owner, name in (("Element", "getAttributeNode"), ("NamedNodeMap", "getNamedItem"))
+        for suffix in ("", "NS")
+    },
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
     **{

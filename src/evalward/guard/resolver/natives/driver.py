@@ -20,6 +20,7 @@ from evalward.guard.resolver.values import (
     Known,
     Value,
     is_active,
+    join,
     known,
     of,
 )
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _ACTIVE = SPELLING | {ACTIVE}
 _AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
 _ACTIVE_CONTENT = "the page's content holds script"
+_ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
@@ -58,9 +60,14 @@ def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
     return unit is not None
 
 
-def _given(call: Call, position: int) -> list[Value]:
+def _given(run: Calls, call: Call, position: int) -> list[Value]:
     """Return what a function gets that is evaluated in a page: what is selected, then copies of the arguments."""
-    if "electronApp" in call.path:
+    held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
+    for handle in held:
+        handle.readers[run.reader] = None
+    if held:
+        selected = [handle.elements for handle in held[:1]]
+    elif "electronApp" in call.path:
         selected = [of(known("electron"))]
     elif "locator" in call.path or call.path.endswith("$eval"):
         selected = [V_DATA | of(known("Element"))]
@@ -72,14 +79,13 @@ def _given(call: Call, position: int) -> list[Value]:
 
 def _evaluate(run: Calls, call: Call) -> Value:
     """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
-    position = (
-        1 if call.path.rpartition(".")[2] in {"$eval", "$$eval", "exposeFunction", "exposeBinding"} else 0
-    )
-    code = call.arg(position)
+    position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval"} else 0
+    code, given = call.arg(position), V_UNDEFINED
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
             _free_of_closure(run, atom, call)
-            run.call(of(atom), V_UNDEFINED, _given(call, position), call.start, call.end)
+            result = run.call(of(atom), V_UNDEFINED, _given(run, call, position), call.start, call.end)
+            given = join(given, run.awaited(result, call.start, call.end))
             atom.readers[run.reader] = None
             if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
                 note = "the function says itself what text of it is evaluated"
@@ -93,8 +99,37 @@ def _evaluate(run: Calls, call: Call) -> Value:
     for value in (*call.args[position + 1 :], call.rest):
         run.leak(value, Flow.ARGUMENT, call.start, call.end)
     made = run.allocate("promise", call.start, "evaluated")
-    run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+    if call.path in _ELECTRON_HANDLES:
+        run.put_element(made, _handle(run, call, given))
+    else:
+        run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
     return of(made)
+
+
+def _handle(run: Calls, call: Call, held: Value) -> Value:
+    """Return a handle, whose `evaluate` gives a function the object that it stands for."""
+    made = run.instance("playwright.handle", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.put_element(atom, held)
+    return made
+
+
+def _browser_window(run: Calls, call: Call) -> Value:
+    made = run.allocate("promise", call.start, "window")
+    run.put_element(made, _handle(run, call, run.instance("electron.BrowserWindow.prototype", call.start)))
+    return of(made)
+
+
+def _expose(run: Calls, call: Call) -> Value:
+    """``page.exposeFunction``: the page calls it with what it likes; a binding gets the page itself before that."""
+    source = run.allocate("object", call.start, "source")
+    for name in ("page", "context", "frame"):
+        run.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
+    given = [of(source)] if call.path.endswith("Binding") else []
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.start, call.end)
+    return run.materialize("promise:undefined", call.start)
 
 
 def _go(run: Calls, call: Call) -> Value:
@@ -137,7 +172,7 @@ def _fulfill(run: Calls, call: Call) -> Value:
     return run.materialize("promise:undefined", call.start)
 
 
-_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp")
+_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp", "playwright.handle")
 _EVALUATORS = (
     "evaluate",
     "evaluateHandle",
@@ -145,14 +180,18 @@ _EVALUATORS = (
     "$$eval",
     "waitForFunction",
     "evaluateAll",
-    "exposeFunction",
-    "exposeBinding",
     "executeScript",
     "executeAsyncScript",
 )
 
 TRANSFER: dict[str, Transfer] = {
     **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
+    **{
+        f"playwright.{owner}.{name}": _expose
+        for owner in ("page", "context")
+        for name in ("exposeFunction", "exposeBinding")
+    },
+    "playwright.electronApp.browserWindow": _browser_window,
     "playwright.page.setContent": _set_content,
     "playwright.page.goto": _go,
     "playwright.page.route": _route,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.values import FALSE, TRUE, V_DATA, V_U1, Value, known
+from evalward.guard.resolver.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call, Calls
@@ -91,7 +91,14 @@ def _unlisten(run: Calls, call: Call) -> Value:
     return call.this or V_U1
 
 
+def _click(run: Calls, call: Call) -> Value:
+    """``item.click()``: what it does is the item's role, when it has one."""
+    run.clicked.add((call.start, call.end))
+    return V_UNDEFINED
+
+
 TRANSFER: dict[str, Transfer] = {
+    "electron.MenuItem.prototype.click": _click,
     "electron.BrowserWindow": _window,
     **{f"electron.app.{name}": _listen for name in ("on", "once", "addListener", "prependListener")},
     **{f"electron.events.{name}": _listen for name in ("on", "once", "addListener", "handle", "handleOnce")},

@@ -218,7 +218,8 @@ def _group_by(run: Calls, call: Call) -> Value:
     run.put_element(array, element)
     run.extend(made)
     run.put_element(made, of(array))
-    run.call(call.arg(1), V_UNDEFINED, (element,), call.start, call.end)
+    names = run.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
+    run.use_conversions(names, call.start, call.end)
     made.prototype = of(known("Object.prototype"))
     return of(made)
 

@@ -55,6 +55,7 @@ class FlowOperations(Makers):
                 self.use(method, Flow.CALLBACK, instruction[5], instruction[6])
                 self.call(method, right, (left,), instruction[5], instruction[6])
         elif operator == "in":
+            self.key(frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6])
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
                     self.get_unknown(atom, instruction[5], instruction[6])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.constructions import Constructions
 from evalward.guard.resolver.heap import HeapObject, Readers
+from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -31,6 +32,8 @@ _SEARCHES = frozenset({"has", "includes", "indexOf"})
 class Names(Constructions):
     """Instructions that read and write names."""
 
+    _stored: set[int] | None = None
+
     def op_load(self, instruction: Instruction) -> Value:
         reference: Reference = instruction[2]
         register = reference.register
@@ -47,7 +50,12 @@ class Names(Constructions):
             return self.values[register]
         result = self.read(register) if register >= 0 else BOTTOM
         name = reference.name
-        if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
+        if (
+            reference.register >= 0
+            and name not in self.catalogue.globals
+            and name not in self.bindings
+            and not (reference.is_global and name in self.modules and not self._is_stored(reference))
+        ):
             return result if not reference.implicit else join(result, of(host(name)))
         return join(result, self.load_global(reference, instruction[5], instruction[6]))
 
@@ -80,6 +88,17 @@ class Names(Constructions):
             names = join(names, atom.contents())
         return names if all(type(atom) is str for atom in names) else BOTTOM
 
+    def _is_stored(self, reference: Reference) -> bool:
+        """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
+        if self._stored is None:
+            self._stored = {
+                instruction[2].register
+                for unit in self.lowered.units
+                for instruction in unit.code
+                if instruction[0] is Op.STORE and self.lowered.constants.get(instruction[3]) != V_UNDEFINED
+            }
+        return reference.register in self._stored
+
     def load_global(self, reference: Reference, start: int, end: int) -> Value:
         """Return a name that the payload does not bind."""
         name = reference.name
@@ -93,8 +112,10 @@ class Names(Constructions):
             return bound
         member = self.catalogue.globals.get(name)
         stored = self.global_value(name)
-        if stored and member is None:
+        if stored and member is None and not (stored == V_UNDEFINED and name in self.modules):
             return join(stored, of(host(name)))
+        if member is None and name in self.modules and not stored - V_UNDEFINED:
+            return self.module_named(name, start, end)
         if member is None:
             inherited = self.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
