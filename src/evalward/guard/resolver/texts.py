@@ -51,7 +51,9 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
     spelt = (decoded and not lone) or may_spell(constants)
     if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
         return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
-    return of(DECODED if own else COMPOSED) if spelt else V_STRING
+    if spelt:
+        return of(DECODED if own else COMPOSED)
+    return of(CHARACTER) if lone and constants and all(map(str.isalpha, constants)) else V_STRING
 
 
 _EMPTY = of("")
