@@ -57,6 +57,7 @@ def _led_to() -> frozenset[str]:
     """Return every beginning of the names, of those that objects inherit (functions), and of what is denied."""
     catalogue = load_catalogue()
     names = {*_NAMES, *catalogue.evaluating, *catalogue.judging}
+    names.update(name for name in catalogue.entries["Object"].members if name.startswith(("define", "set")))
     for path, entry in catalogue.entries.items():
         names.update(entry.sinks)
         if path.endswith(".prototype"):

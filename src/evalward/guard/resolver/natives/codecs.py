@@ -1,7 +1,7 @@
-"""Bytes that the payload makes, and the text that they are decoded to: typed arrays, ``TextDecoder``, ``Buffer``.
+"""What the payload makes of its own text, and what that is decoded to: bytes, ``TextDecoder``, ``Buffer``, queries.
 
-The bytes themselves are not followed. An object made of the payload's own text or numbers keeps, as ``@@text``, what
-decoding it may give.
+The bytes themselves are not followed. An object that is made of the payload's own text or numbers keeps, as
+``@@text``, what decoding it may give.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from evalward.guard.resolver.values import (
     DECODED,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
+    TEXT,
     V_STRING,
     Primitive,
     Value,
@@ -62,9 +63,23 @@ def _made(path: str) -> Transfer:
         for atom in made:
             if isinstance(atom, HeapObject) and text:
                 run.put(atom, "@@text", text)
-        return run.answered(call.path, made, (*call.args, call.rest))
+        return made if call.constructing else run.answered(call.path, made, (*call.args, call.rest))
 
     return transfer
+
+
+def _query(run: Calls, call: Call) -> Value:
+    """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
+    escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
+    made = run.instance("URLSearchParams.prototype", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject) and escaped:
+            run.put(atom, "@@text", _text_of(run, escaped))
+    return made
+
+
+def _parameter(run: Calls, call: Call) -> Value:
+    return run.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(run, call.this)
 
 
 def _decoded(run: Calls, call: Call) -> Value:
@@ -99,6 +114,8 @@ TRANSFER: dict[str, Transfer] = {
     "Buffer.from": _made("Buffer.prototype"),
     "Buffer.concat": _made("Buffer.prototype"),
     "Buffer.prototype.toString": _decoded,
+    "URLSearchParams": _query,
+    "URLSearchParams.prototype.get": _parameter,
     "TextCodec.prototype.encode": _made(_BYTES),
     "TextCodec.prototype.decode": _decoded,
 }
