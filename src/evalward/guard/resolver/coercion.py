@@ -261,6 +261,8 @@ class Coercion(HeldTexts):
                 return of(f"[object {target.kind.capitalize()}]")
             case "regexp":
                 return self._regexp_text(target)
+            case "function" | "class":
+                return of(DECODED)  # its source, which may spell anything
             case _:
                 return V_STRING
 

@@ -15,8 +15,10 @@ from evalward.guard.resolver.catalogued import (
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.values import (
+    ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
+    CHARACTER,
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     DATA,
@@ -135,7 +137,9 @@ class Properties(Catalogued):
                 return (
                     V_NUMBER if name == "length" else self.get_builtin("String.prototype", name, start, end)
                 )
-            return of(atom)
+            return of(
+                CHARACTER if atom is ANY_STRING else atom
+            )  # the letter at a place that the payload knows
         if isinstance(atom, Host):
             return self._get_from_host(atom, name, start, end)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:

@@ -6,6 +6,7 @@ host's. Only the beginnings matter here: a text that is known to begin otherwise
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -41,6 +42,7 @@ _LENGTHS = tuple(sorted({len(name) for name in _NAMES}))
 _ALL_NAMES = frozenset(_NAMES)
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
+_MIN_GROWN = 6
 _MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: no shorter beginning tells
 
 
@@ -55,6 +57,7 @@ def _led_to() -> frozenset[str]:
     """Return every beginning of the names, of those that objects inherit (functions), and of what is denied."""
     catalogue = load_catalogue()
     names = {*_NAMES, *catalogue.evaluating, *catalogue.judging}
+    names.update(name for name in catalogue.entries["Object"].members if name.startswith(("define", "set")))
     for path, entry in catalogue.entries.items():
         names.update(entry.sinks)
         if path.endswith(".prototype"):
@@ -87,7 +90,8 @@ def may_spell(pieces: Iterable[str]) -> bool:
     found = list(pieces)
     if any(piece.lower() in _CUT_SHORT for piece in found):
         return True
-    return max(map(len, found), default=0) <= _MAX_PIECE and _letters(found) >= _MIN_LETTERS
+    small = [piece for piece in found if len(piece) <= _MAX_PIECE]
+    return _letters(small) >= (_MIN_LETTERS if len(small) == len(found) else _MIN_GROWN)
 
 
 def is_accumulated(texts: Iterable[str]) -> bool:
@@ -98,11 +102,48 @@ def is_accumulated(texts: Iterable[str]) -> bool:
         and (longer.startswith(shorter) or longer.endswith(shorter))
         for shorter, longer in pairwise(ordered)
     )
-    return steps >= _MIN_LETTERS and _letters(ordered) >= _MIN_LETTERS
+    return (steps >= _MIN_LETTERS or _is_grown(frozenset(ordered))) and _letters(ordered) >= _MIN_LETTERS
+
+
+def _is_grown(texts: frozenset[str]) -> bool:
+    """Whether the texts are letters, and what comes of them when more are put before or behind."""
+    letters = frozenset(text for text in texts if len(text) == 1)
+    if len(letters) < _MIN_LETTERS:
+        return False
+    longer = [text for text in texts if len(text) > 1]
+    rests = Counter(text[1:] for text in longer), Counter(text[:-1] for text in longer)
+    grown = sum(
+        text[:-1] in texts
+        or text[1:] in texts
+        or rests[0][text[1:]] >= _MIN_LETTERS
+        or rests[1][text[:-1]] >= _MIN_LETTERS
+        for text in longer
+    )
+    return grown >= _MIN_GROWN
+
+
+def are_letters(texts: Iterable[str]) -> bool:
+    """Whether the texts are single letters, as names are put together of."""
+    found = list(texts)
+    return max(map(len, found), default=0) == 1 and _letters(found) >= _MIN_LETTERS
 
 
 def _letters(texts: Iterable[str]) -> int:
     return len({character for text in texts for character in text.lower() if character.isalpha()})
+
+
+def may_leave(texts: Iterable[str]) -> bool:
+    """Whether a name is left of one of the texts when letters are taken out of it."""
+    return any(_leaves(text.lower(), name) for text in texts for name in _NAMES)
+
+
+def _leaves(text: str, name: str) -> bool:
+    at = -1
+    for letter in name:
+        at = text.find(letter, at + 1)
+        if at < 0:
+            return False
+    return True
 
 
 def may_hold(texts: Iterable[str]) -> bool:

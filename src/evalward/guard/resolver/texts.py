@@ -47,12 +47,16 @@ def unresolved_text(pieces: Sequence[Value]) -> Value:
         return pieces[0] & _PLAIN or V_STRING
     decoded = sum(bool(piece & _SPELT) for piece in pieces)
     constants = [atom for piece in pieces for atom in piece if type(atom) is str]
-    own = any(DECODED in piece for piece in pieces) or sum(CHARACTER in piece for piece in pieces) > 1
+    letters = sum(CHARACTER in piece for piece in pieces)
+    begun = any(COMPOSED in piece for piece in pieces)
+    own = letters + begun > 1 or any(DECODED in piece for piece in pieces)
     lone = decoded == 1 and not own and all(piece.isdisjoint(_PUT_TOGETHER) for piece in pieces)
     spelt = (decoded and not lone) or may_spell(constants)
     if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
         return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
-    return of(DECODED if own else COMPOSED) if spelt else V_STRING
+    if spelt:
+        return of(DECODED if own else COMPOSED)
+    return of(CHARACTER) if lone and constants and all(map(str.isalpha, constants)) else V_STRING
 
 
 _EMPTY = of("")

@@ -71,6 +71,12 @@ class UnknownKeys(Properties):
                     result |= of(HIDDEN)
             elif not checked:
                 result = of(SELECTED)
+            if any(
+                type(atom) is Known and f"{atom.path}.prototype" in self.catalogue.entries for atom in owner
+            ):
+                result |= of(
+                    SELECTED_PROTOTYPE
+                )  # a built-in constructor: its prototype is all there is to write to
         for name in resolved.names:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):

@@ -17,7 +17,7 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from evalward.guard.resolver.spelling import begins_evaluation, begins_name, is_accumulated
+from evalward.guard.resolver.spelling import are_letters, begins_evaluation, begins_name, is_accumulated
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.heap import HeapObject
@@ -309,6 +309,8 @@ def widened(value: Value, *, force: bool = False) -> Value:
             value |= of(DECODED)
         elif begins_name(strings):
             value |= of(COMPOSED)
+        elif are_letters(strings):
+            value |= of(CHARACTER)
         if not value & STRING_UNKNOWNS:
             value |= V_STRING
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from evalward.guard.resolver.natives import (
     array_changes,
     arrays,
+    codecs,
     collections,
     document,
     driver,
@@ -47,6 +48,7 @@ TRANSFER: dict[str, Transfer] = {
     **proxies.TRANSFER,
     **functions.TRANSFER,
     **promises.TRANSFER,
+    **codecs.TRANSFER,
     **collections.TRANSFER,
     **timers.TRANSFER,
     **document.TRANSFER,

@@ -10,12 +10,14 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
+from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import constants, integers
 from evalward.guard.resolver.texts import decoding_of, part_of
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
     BOTTOM,
+    DECODED,
     V_BOOLEAN,
     V_NUMBER,
     V_STRING,
@@ -163,6 +165,12 @@ def _constant(value: Value) -> Transfer:
     return transfer
 
 
+def _function_text(_run: Calls, call: Call) -> Value:
+    """Return a function's source: the payload's own text, comments and all, when it is a function of its own."""
+    own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
+    return of(DECODED) if own else V_STRING
+
+
 TRANSFER: dict[str, Transfer] = {
     "parseInt": _parse_int,
     "parseFloat": _parse_float,
@@ -183,5 +191,5 @@ TRANSFER: dict[str, Transfer] = {
     "escape": _text(_escape),
     "Math.random": lambda _run, _call: V_NUMBER,
     "Date.now": lambda _run, _call: V_NUMBER,
-    "Function.prototype.toString": _constant(V_STRING),
+    "Function.prototype.toString": _function_text,
 }

@@ -12,9 +12,12 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import constants
 from evalward.guard.resolver.values import (
     BOTTOM,
+    DECODED,
+    ELSEWHERE,
     FALSE,
     LETTER,
     NULL,
+    PREFIXED,
     TEXT,
     TRUE,
     UNDEFINED,
@@ -39,9 +42,13 @@ _MAX_JSON_NODES = 2_000
 _MAX_ROUNDS = 4
 
 
+_HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
+
+
 def _json_parse(run: Calls, call: Call) -> Value:
     texts = constants(run, call.arg(0), call)
-    made = V_DATA
+    hidden = not _HIDDEN.isdisjoint(run.strings(call.arg(0), call.start, call.end))
+    made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
         made = BOTTOM

@@ -249,7 +249,11 @@ def _error(run: Calls, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             run.put(atom, "cause", join(run.get(options, "cause", call.start, call.end), V_UNDEFINED))
             run.put(atom, "errors", call.arg(0))
-    run.strings(call.arg(0), call.start, call.end)
+    message = run.strings(call.arg(0), call.start, call.end)
+    message |= frozenset(atom for atom in call.arg(1) if type(atom) is str or atom in STRING_UNKNOWNS)
+    for atom in made:
+        if isinstance(atom, HeapObject) and call.args:
+            run.put(atom, "message", message)
     return made
 
 

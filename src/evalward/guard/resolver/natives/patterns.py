@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.natives.strings import constants
-from evalward.guard.resolver.texts import character_of, part_of
+from evalward.guard.resolver.spelling import may_leave
+from evalward.guard.resolver.texts import character_of, decoding_of, part_of
 from evalward.guard.resolver.values import (
     BOTTOM,
+    CHARACTER,
+    DECODED,
     NULL,
+    SPELLING,
+    TEXT,
     V_BOOLEAN,
     V_DATA,
     V_NUMBER,
@@ -105,20 +110,29 @@ def _replace(run: Calls, call: Call) -> Value:
         run.put_element(groups, match)
         more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
         made = run.call(functions, V_UNDEFINED, args, call.start, call.end, more)
-        return part_of(join(text, run.strings(made, call.start, call.end)))
+        return _respelt(text, run.strings(made, call.start, call.end))
     texts, olds = (
         constants(run, call.this, call),
         constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
     )
     news = constants(run, replacement, call)
     if texts is None or news is None or any("$" in new for new in news):
-        return part_of(text)
+        return of(DECODED) if texts is not None and may_leave(texts) else part_of(text)
     if olds is None:
-        return _replace_pattern(run, call.arg(0), texts, news) or part_of(text)
+        folded = _replace_pattern(run, call.arg(0), texts, news)
+        return folded or (of(DECODED) if may_leave(texts) else part_of(text))
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
         return V_STRING
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
+
+
+def _respelt(text: Value, made: Value) -> Value:
+    """Return a text of which a callback replaced parts: spelt anew when what it gives is decoded itself."""
+    own = any(type(atom) is str or atom in SPELLING or atom is CHARACTER for atom in text)
+    if own and TEXT not in text and made & (SPELLING | {CHARACTER}):
+        return decoding_of(text)
+    return part_of(join(text, made))
 
 
 _PLAIN_SOURCE = re.compile(r"[\w .,;:!#%&@~=<>'\"^$|()*+?\[\]{}-]+\Z", re.ASCII)
@@ -128,7 +142,7 @@ _MAX_SEARCH = 1_000_000
 _SEARCH_PER_STEP = 100
 _CLASS_OPERATORS = ("--", "&&", "||", "~~", "[[")  # sets of a later dialect
 _SIMPLE_PATTERN = re.compile(
-    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
+    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|[^\x00-\x7f]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
 )
 
 
@@ -143,7 +157,7 @@ def _replace_pattern(run: Calls, pattern: Value, texts: list[str], news: list[st
             for flag in flags:
                 if type(source) is not str or type(flag) is not str or not _SIMPLE_PATTERN.match(source):
                     return BOTTOM
-                if set(flag) - {"g", "i"} or not all(map(str.isascii, (source, *texts))):
+                if set(flag) - {"g", "i"} or not _is_alike(source, flag, texts):
                     return BOTTOM
                 compiled = _compiled(source, flag)
                 if compiled is None or not _is_affordable(run, source, texts, news):
@@ -156,6 +170,15 @@ def _replace_pattern(run: Calls, pattern: Value, texts: list[str], news: list[st
                 ]
                 result = join(result, frozenset(made))
     return result
+
+
+def _is_alike(source: str, flags: str, texts: list[str]) -> bool:
+    """Whether both dialects mean the same letters: beyond ASCII they part over cases, blanks and long characters."""
+    return all(map(str.isascii, (source, *texts))) or (
+        not flags.strip("g")
+        and r"\s" not in source
+        and max(map(max, (source, *filter(None, texts)))) < "\ud800"
+    )
 
 
 def _compiled(source: str, flags: str) -> re.Pattern[str] | None:

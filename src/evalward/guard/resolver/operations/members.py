@@ -252,10 +252,19 @@ class Members(DecodedCalls):
             entry = self.catalogue.get(atom.path)
             outside = resolved.tainted or any(is_tainted(value) for value in args)
             outside = outside or resolved.decoded
-            reflects = resolved.hidden and atom.path == "Object" and self._lead_on(args)
+            reflects = atom.path == "Object" and (
+                (resolved.hidden and self._lead_on(args)) or self._hold_prototype(args)
+            )
             if entry.sinks or reflects or (entry.unresolved == "playwright" and (outside or self.strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
                 self.report("dynamic-key", 1, start, end, atom, note)
+
+    @staticmethod
+    def _hold_prototype(args: tuple[Value, ...]) -> bool:
+        """Whether a built-in prototype is handed over."""
+        return any(
+            type(atom) is Known and atom.path.endswith(".prototype") for value in args for atom in value
+        )
 
     @staticmethod
     def _lead_on(args: tuple[Value, ...]) -> bool:

@@ -10,10 +10,12 @@ from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
+    SELECTED_PROTOTYPE,
     V_GLOBAL,
     V_NUMBER,
     V_U1,
     V_UNDEFINED,
+    W0,
     Known,
     Primitive,
     Value,
@@ -187,10 +189,17 @@ class Names(Constructions):
         return value
 
     def store_script_binding(self, value: Value, start: int, end: int) -> None:
-        """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside."""
+        """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside.
+
+        What may be a function constructor among data is handed on as by `const`: `var cell = table[row][column]`.
+        """
+        among_data = SELECTED_PROTOTYPE not in value and not self.strict
         self.use(
             frozenset(
-                a for a in value if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
+                a
+                for a in value
+                if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
+                and not (a is W0 and among_data)
             ),
             Flow.GLOBAL,
             start,

@@ -1,0 +1,121 @@
+"""What the payload makes of its own text, and what that is decoded to: bytes, ``TextDecoder``, ``Buffer``, queries.
+
+The bytes themselves are not followed. An object that is made of the payload's own text or numbers keeps, as
+``@@text``, what decoding it may give.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.texts import decoding_of
+from evalward.guard.resolver.values import (
+    ANY_NUMBER,
+    BOTTOM,
+    DECODED,
+    PRIMITIVE_UNKNOWNS,
+    STRING_UNKNOWNS,
+    TEXT,
+    V_STRING,
+    Primitive,
+    Value,
+    join,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.resolver.calls import Call, Calls
+    from evalward.guard.resolver.natives import Transfer
+    from evalward.guard.resolver.values import Atom
+
+_OWN = of(DECODED)
+
+
+def _is_number(atom: Atom) -> bool:
+    return atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number")
+
+
+def _text_of(run: Calls, value: Value) -> Value:
+    """Return what decoding bytes may give, BOTTOM for bytes that are not the payload's own."""
+    result: Value = BOTTOM
+    for atom in value:
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            found = decoding_of(of(atom))
+            result = join(result, found if found != V_STRING else BOTTOM)
+        elif isinstance(atom, HeapObject):
+            atom.readers[run.reader] = None
+            result = join(result, atom.properties.get("@@text", BOTTOM))
+            if any(map(_is_number, atom.contents())):
+                result = join(result, _OWN)
+    return result
+
+
+def _made(path: str) -> Transfer:
+    """Return the making of bytes, from an array, a text or other bytes."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        text = join(_text_of(run, call.arg(0)), _text_of(run, call.this))
+        for value in (*call.args, call.rest):
+            run.leak(value, Flow.ARGUMENT, call.start, call.end)
+        made = run.instance(path, call.start)
+        for atom in made:
+            if isinstance(atom, HeapObject) and text:
+                run.put(atom, "@@text", text)
+        return made if call.constructing else run.answered(call.path, made, (*call.args, call.rest))
+
+    return transfer
+
+
+def _query(run: Calls, call: Call) -> Value:
+    """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
+    escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
+    made = run.instance("URLSearchParams.prototype", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject) and escaped:
+            run.put(atom, "@@text", _text_of(run, escaped))
+    return made
+
+
+def _parameter(run: Calls, call: Call) -> Value:
+    return run.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(run, call.this)
+
+
+def _decoded(run: Calls, call: Call) -> Value:
+    text = _text_of(run, call.arg(0) if call.path.startswith("TextCodec") else call.this)
+    for value in (*call.args, call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = run.answered(call.path, V_STRING, (*call.args, call.rest))
+    return join(made, text) if made <= PRIMITIVE_UNKNOWNS else made | text
+
+
+_BYTES = "Uint8Array.prototype"
+TRANSFER: dict[str, Transfer] = {
+    "Uint8Array": _made(_BYTES),
+    "Uint8Array.from": _made(_BYTES),
+    "Uint8Array.of": _made(_BYTES),
+    "Uint8Array.fromBase64": _made(_BYTES),
+    "Uint8Array.fromHex": _made(_BYTES),
+    **{
+        f"{_BYTES}.{name}": _made(_BYTES)
+        for name in (
+            "filter",
+            "map",
+            "reverse",
+            "slice",
+            "sort",
+            "subarray",
+            "toReversed",
+            "toSorted",
+            "with",
+        )
+    },
+    "Buffer.from": _made("Buffer.prototype"),
+    "Buffer.concat": _made("Buffer.prototype"),
+    "Buffer.prototype.toString": _decoded,
+    "URLSearchParams": _query,
+    "URLSearchParams.prototype.get": _parameter,
+    "TextCodec.prototype.encode": _made(_BYTES),
+    "TextCodec.prototype.decode": _decoded,
+}
