@@ -11,6 +11,7 @@ from tree_sitter import Language
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Instruction, Lowered, Op, Unit
 from evalward.guard.resolver.lowering.enumeration import Listing
+from evalward.guard.resolver.lowering.instances import Instance, instances_of
 from evalward.guard.resolver.scope import Reference, Scope
 from evalward.guard.resolver.values import UNDEFINED, Value, of
 
@@ -43,6 +44,8 @@ class Builder:
         self.undefined = self.constant(of(UNDEFINED))
         self.listings: list[Listing] = []
         self.listing: list[Listing] = []  # those that the current code may be in
+        self.instances: list[Instance] = []
+        self.known_instances: list[Instance] = []  # those that the current code may be in
         self.callbacks: dict[int, Listing] = {}  # by where the function begins
         self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
         top.this = self.register()
@@ -149,6 +152,26 @@ class Builder:
         made.index, made.first = index, len(self.unit.code)
         self.listings.append(made)
         return made
+
+    def lower_where(self, condition: Node, first: int, node: Node) -> Work:
+        """Lower what runs only where a condition holds, whose code begins at ``first``."""
+        found = instances_of(condition, self.unit, first)
+        self.known_instances.extend(found)
+        register = yield self.lower(node)
+        for instance in found:
+            instance.last = len(self.unit.code)
+            self.known_instances.remove(instance)
+            if instance.reads:
+                self.instances.append(instance)
+        return register
+
+    def read_constructor(self, target: int) -> None:
+        """Note that the last instruction reads ``constructor`` of what a name may hold that was tested."""
+        loaded = self.unit.code[-2:-1]
+        if loaded and loaded[0][0] is Op.LOAD and loaded[0][1] == target:
+            for instance in self.known_instances:
+                if instance.unit is self.unit:
+                    instance.reads.append((len(self.unit.code) - 1, loaded[0][2]))
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""

@@ -111,8 +111,9 @@ class Expressions(CallLowering):
 
     def lower_ternary_expression(self, node: Node) -> Work:
         condition, consequence, alternative = self.children(node)
+        first = len(self.unit.code)
         tested = yield self.lower(condition)
-        left = yield self.lower(consequence)
+        left = yield self.lower_where(condition, first, consequence)
         right = yield self.lower(alternative)
         return self.emit(Op.JOIN, node, (left, right), tested if self._asks_for_builtin(condition) else None)
 
@@ -163,7 +164,10 @@ class Expressions(CallLowering):
 
     def lower_member_expression(self, node: Node) -> Work:
         target, key = yield from self.member(node)
-        return self.awaited(self.emit(Op.GET, node, target, key), target, node)
+        register = self.emit(Op.GET, node, target, key)
+        if key == "constructor" and self.known_instances:
+            self.read_constructor(target)
+        return self.awaited(register, target, node)
 
     lower_subscript_expression = lower_member_expression
 
@@ -175,12 +179,16 @@ class Expressions(CallLowering):
         assert left_node is not None  # noqa: S101 - the grammar requires all three
         assert right_node is not None  # noqa: S101
         assert operator is not None  # noqa: S101
+        first = len(self.unit.code)
         left = (
             self.undefined
             if left_node.type == "private_property_identifier"
             else (yield self.lower(left_node))
         )
-        right = yield self.lower(right_node)
+        if operator.type == "&&":
+            right = yield self.lower_where(left_node, first, right_node)
+        else:
+            right = yield self.lower(right_node)
         if operator.type == "||" and self._asks_for_builtin(left_node):
             return self.emit(Op.JOIN, node, (left, right), left)
         return self.emit(Op.BINARY, node, operator.type, left, right)

@@ -13,6 +13,7 @@ from evalward.guard.resolver.lowering.enumeration import (
     subject_of,
 )
 from evalward.guard.resolver.lowering.functions import Functions
+from evalward.guard.resolver.lowering.instances import bind_instances
 from evalward.guard.resolver.scope import Scope
 from evalward.guard.resolver.values import UNDEFINED, of
 
@@ -60,6 +61,8 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         self.lowered.listed = certain_keys(self.lowered, self.listings)
+        if self.instances:
+            bind_instances(self.lowered, self.instances)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
             self.lowered.global_registers |= top.names
@@ -129,7 +132,15 @@ class Statements(Functions):
             yield self.lower(child)
         return self.undefined
 
-    lower_if_statement = _each
+    def lower_if_statement(self, node: Node) -> Work:
+        condition, consequence, *alternative = self.children(node)
+        first = len(self.unit.code)
+        yield self.lower(condition)
+        yield self.lower_where(condition, first, consequence)
+        for child in alternative:
+            yield self.lower(child)
+        return self.undefined
+
     lower_else_clause = _each
     lower_while_statement = _each
     lower_do_statement = _each
