@@ -30,6 +30,7 @@ from evalward.guard.resolver.values import (
     Known,
     Value,
     join,
+    known,
     of,
 )
 
@@ -53,6 +54,9 @@ _REVIVED = frozenset(
         Op.REST,
     }
 )
+_CALLEE = frozenset({"callee"})
+_EVENT = known("Event.prototype")
+_TARGETS = frozenset({"currentTarget", "target"})
 _MAX_REVIVALS = 3
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -216,7 +220,11 @@ class Interpreter(FlowOperations):
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
         self.reader = target
         self.spend(1 + (len(target.properties) + len(target.items) >> 2))
-        hidden = {"callee"} if target.kind == "arguments" else set[str]()  # it is the payload's own function
+        hidden = (
+            _CALLEE if target.kind == "arguments" else frozenset[str]()
+        )  # it is the payload's own function
+        if _EVENT in target.prototype:
+            hidden = _TARGETS  # the host itself put them there, the window among them
         visible = [
             value
             for name, value in target.properties.items()

@@ -28,6 +28,9 @@ _COMMENTS: Final = frozenset(i for i, name in enumerate(KINDS) if name in {"comm
 _COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
 
 
+_NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, 0, 0)
+
+
 class Builder:
     """Shared state and the small operations on it."""
 
@@ -164,6 +167,12 @@ class Builder:
             if instance.reads:
                 self.instances.append(instance)
         return register
+
+    def ask_type(self, register: int) -> None:
+        """Note that of a member that the last instruction reads by a computed key, only the type is asked."""
+        operation, made, owner, key, _, start, end = self.unit.code[-1] if self.unit.code else _NO_INSTRUCTION
+        if operation is Op.GET and made == register and type(key) is int:
+            self.unit.code[-1] = (operation, made, owner, key, True, start, end)
 
     def read_constructor(self, target: int) -> None:
         """Note that the last instruction reads ``constructor`` of what a name may hold that was tested."""

@@ -208,6 +208,8 @@ class Expressions(CallLowering):
                 target, key = yield from self.member(inner)
                 return self.emit(Op.DELETE, node, target, key)
         register = yield self.lower(argument)
+        if operator.type == "typeof":
+            self.ask_type(register)
         return self.emit(Op.UNARY, node, operator.type, register)
 
     def lower_update_expression(self, node: Node) -> Work:

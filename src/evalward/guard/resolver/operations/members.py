@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import in_order, objects_of
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.operations.decoded import DecodedCalls
+from evalward.guard.resolver.operations.instances import Instances
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _LEADING = frozenset({U0, U1, W0, BUILT})
-_DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
 _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
 _REDUCING = frozenset({"reduce", "reduceRight"})
@@ -42,7 +41,7 @@ _SETTLING = frozenset({"then", "catch", "finally"})
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
-class Members(DecodedCalls):
+class Members(Instances):
     """Instructions that read, write and call members."""
 
     def op_get(self, instruction: Instruction) -> Value:
@@ -58,49 +57,20 @@ class Members(DecodedCalls):
                 made = self.get(owner, key, instruction[5], instruction[6])
             else:
                 classes = self.values[instruction[4]]
-                made = self._get_constructor(owner, classes, instruction[5], instruction[6])
+                made = self.get_constructor(owner, classes, instruction[5], instruction[6])
             self._asks_constructor(instruction[1])
             return self.relabelled(made) if instruction[2] in self.constructors else made
         if type(key) is str:
             return self.get(owner, key, instruction[5], instruction[6])
+        if instruction[4] and not self.strict:
+            owner = frozenset(
+                atom for atom in owner if not self.is_capability(atom)
+            )  # its type is no use of it
         if "constructor" in self.values[key]:
             self._asks_constructor(instruction[1])
             made = self.get_by(owner, key, instruction[5], instruction[6])
             return self.relabelled(made) if instruction[2] in self.constructors else made
         return self.get_by(owner, key, instruction[5], instruction[6])
-
-    def _get_constructor(self, owner: Value, classes: Value, start: int, end: int) -> Value:
-        """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
-
-        A function is an instance of none but by ``setPrototypeOf`` or ``__proto__``, which are judged themselves.
-        """
-        self.patches.readers[self.reader] = None
-        doubts = self.patches.properties
-        doubtful = not _DOUBTS.isdisjoint(doubts)
-        if doubtful or not all(map(self._makes_objects, classes)):
-            return self.get(owner, "constructor", start, end)
-        known = frozenset(
-            atom
-            for atom in owner
-            if (isinstance(atom, HeapObject) and not (atom.kind == "function" and not atom.prototype))
-            or type(atom) is Known
-        )
-        made = self.get(known, "constructor", start, end)
-        return made if known == owner else made | V_U1
-
-    def _makes_objects(self, atom: Atom) -> bool:
-        """Whether a function is a class whose instances are found by their prototypes and are no functions."""
-        if isinstance(atom, HeapObject):
-            if self.own_or_payload(atom, "@@hasInstance"):
-                return False
-            given = atom.properties.get("prototype", BOTTOM)
-            return atom.kind == "class" or all(
-                isinstance(a, HeapObject) and a.kind == "object" and not a.prototype for a in given
-            )
-        if type(atom) is not Known or atom.label is not None or atom.path == "Object":
-            return False
-        entry = self.catalogue.get(atom.path)
-        return bool(entry.instance) and f"{atom.path}.@@hasInstance" not in self.patches.properties
 
     def _asks_constructor(self, register: int) -> None:
         """Note that a register holds what was read by the name ``constructor``."""
