@@ -179,6 +179,8 @@ class Calls(Entering):
             return texts | of(DATA, U1)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
         copied = atom is CONSTRUCTOR1 and not (texts if constructing else any(args) or rest)
+        # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
+        copied = copied or not (args or rest or atom is BUILT)
         if isinstance(atom, Host) or atom in {U1, U2} or copied:
             return texts | V_U1
         self.origin(BUILT, atom, "a call that may build a function from text", start, end)

@@ -248,6 +248,7 @@ class Catalogued(Operators):
     def prototype_object(self, function: HeapObject) -> HeapObject:
         """Return the ``prototype`` object of a payload function."""
         made = self.allocate("object", function.start, "prototype")
+        made.owners |= {function}
         if function.unit is not None and function.unit.generator:
             made.prototype = of(known("Iterator.prototype"))
         elif "constructor" not in made.properties:

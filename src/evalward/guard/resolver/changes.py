@@ -16,6 +16,7 @@ from evalward.guard.resolver.values import (
     Value,
     counted,
     join,
+    of,
     widened,
 )
 
@@ -76,9 +77,23 @@ class Changes(State):
 
     def escape_object(self, target: HeapObject) -> None:
         """Note that unmodelled code may read, write and call the object."""
-        if not target.escaped:
-            target.escaped = True
+        if not target.escaped or target.holders:
+            target.escaped, target.holders = True, BOTTOM
             self.changed(target)
+
+    def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:
+        """Note that unmodelled code may call a function as a method of what inherits from a prototype."""
+        receiver = self.allocate("object", prototype.start, "receiver")
+        receiver.escaped = True
+        made = (
+            self.objects.get((atom.start, "object", "instance", 0))
+            for atom in prototype.owners
+            if isinstance(atom, HeapObject)
+        )
+        self.put_prototype(receiver, of(prototype, *(instance for instance in made if instance is not None)))
+        if not function.escaped or (function.holders and receiver not in function.holders):
+            function.escaped, function.holders = True, function.holders | {receiver}
+            self.changed(function)
 
     def changed(self, target: HeapObject) -> None:
         """Run again what has read the object."""
@@ -111,6 +126,12 @@ class Changes(State):
         if new != old:
             target.properties[name] = new
             target.holds(old, new, named=True)
+            if name == "prototype" and target.callable:
+                for atom in new:
+                    if isinstance(atom, HeapObject):
+                        atom.owners |= {target}
+            elif name == "constructor" and target.kind == "object" and not target.owners:
+                self.put(self.patches, "@@constructor", value)
             self.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
@@ -186,6 +207,10 @@ class Changes(State):
     def expect_calls(self) -> None:
         """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
         self.put(self.patches, "@@calls", V_UNDEFINED)
+
+    def expect_constructors(self) -> None:
+        """Note that an object of the host may have got a ``constructor`` that the payload read somewhere else."""
+        self.put(self.patches, "@@constructors", V_UNDEFINED)
 
     def expect_deletions(self) -> None:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""

@@ -167,14 +167,23 @@ class Constructions(Calls):
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
-        """Run ``super(…)`` for a class: the parent's constructor on the same instance."""
+        """Run ``super(…)`` for a class: the parent's constructor on the same instance.
+
+        A class that takes its parent's name, as in ``window.X = class extends X {}``, has itself among its parents: a
+        variable holds all that it ever held. What comes round again unchanged gives nothing new.
+        """
+        asked = (target, this, (*args, rest))
+        if asked in self._initialising:
+            return BOTTOM
         if self._depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
             raise AnalysisLimitError(self.budget)
         self._depth += 1
+        self._initialising.add(asked)
         try:
             return self._construct_parent(target, this, args, rest, start, end)
         finally:
             self._depth -= 1
+            self._initialising.discard(asked)
 
     def _construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int

@@ -62,10 +62,13 @@ class HeapObject:
         "extensible",
         "getters",
         "growth",
+        "handed",
+        "holders",
         "home",
         "inside",
         "items",
         "kind",
+        "owners",
         "properties",
         "prototype",
         "readers",
@@ -91,6 +94,9 @@ class HeapObject:
         self.extensible = False  # a property was added by an unknown key
         self.prototype: Value = BOTTOM
         self.escaped = False
+        self.owners: Value = BOTTOM  # the functions whose `prototype` it is
+        self.handed = False  # to code of others, which may copy what is in it
+        self.holders: Value = BOTTOM  # what a method is called on that has escaped by its prototype alone
         self.unit: Unit | None = None
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None

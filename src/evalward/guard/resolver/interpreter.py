@@ -25,11 +25,14 @@ from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.key_checks import KeyChecks
 from evalward.guard.resolver.operations.flow import FlowOperations
 from evalward.guard.resolver.values import (
+    BOTTOM,
     V_GLOBAL,
     V_U1,
     V_UNDEFINED,
+    Known,
     Value,
     join,
+    known,
     of,
 )
 
@@ -53,6 +56,9 @@ _REVIVED = frozenset(
         Op.REST,
     }
 )
+_CALLEE = frozenset({"callee"})
+_EVENT = known("Event.prototype")
+_TARGETS = frozenset({"currentTarget", "target"})
 _MAX_REVIVALS = 3
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -98,7 +104,7 @@ class Interpreter(FlowOperations):
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
             if not functions:
                 break
-            self.escape_object(functions[-1])
+            self._expect_call(functions[-1])
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
         if call_implicitly(self):
@@ -117,6 +123,20 @@ class Interpreter(FlowOperations):
     def _says(self, word: str) -> bool:
         """Whether any text of the payload is a word, in whatever case."""
         return any(type(atom) is str and atom.lower() == word for value in self.values for atom in value)
+
+    def _expect_call(self, function: HeapObject) -> None:
+        """Let the host call what nothing is seen to call, a method on what has it."""
+        prototypes = [] if self.strict else [o for o in self.objects.values() if self._has(o, function)]
+        for prototype in prototypes:
+            self.escape_method(function, prototype)
+        if not prototypes:
+            self.escape_object(function)
+
+    def _has(self, target: HeapObject, function: HeapObject) -> bool:
+        """Whether an object is a prototype that has a function as a method."""
+        return bool(target.owners) and any(
+            function in value for name, value in target.properties.items() if name != "constructor"
+        )
 
     def _revive(self) -> None:
         """Give what came to nothing an unknown value and run on (the havoc rule).
@@ -213,15 +233,30 @@ class Interpreter(FlowOperations):
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
         self.reader = target
         self.spend(1 + (len(target.properties) + len(target.items) >> 2))
-        hidden = {"callee"} if target.kind == "arguments" else set[str]()  # it is the payload's own function
+        hidden = (
+            _CALLEE if target.kind == "arguments" else frozenset[str]()
+        )  # it is the payload's own function
+        if _EVENT in target.prototype:
+            hidden = _TARGETS  # the host itself put them there, the window among them
         visible = [
             value
             for name, value in target.properties.items()
             if not name.startswith("@@#") and name not in hidden
         ]
         self._bind(target, visible)
+        self.judge_constructor(target.properties.get("constructor", BOTTOM))
+        if target.kind == "object" and ("prototype" in target.properties or target.extensible):
+            self.judge_constructor(target.elements)
+            if "prototype" in target.properties or any(
+                a.callable if isinstance(a, HeapObject) else type(a) is Known for a in target.elements
+            ):
+                self.expect_constructors()
+        direct = self.strict or target.handed or not target.owners
+        methods = frozenset[HeapObject]() if direct else self._methods_of(target)
+        for method in sorted(methods, key=lambda function: function.serial):
+            self.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
-            self.leak(value, Flow.RETURN, target.start, target.start)
+            self.leak(value - methods, Flow.RETURN, target.start, target.start)
         for accessor in (*target.getters.values(), *target.setters.values()):
             self.leak(accessor, Flow.CALLBACK, target.start, target.start)
         if target.bound is not None:
@@ -240,7 +275,9 @@ class Interpreter(FlowOperations):
             self.resume(target, V_U1)
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
-            self.enter(target, V_U1, [V_U1] * len(unit.parameters), V_U1)
+            self.patches.readers[target] = None
+            known = target.holders if "@@constructors" not in self.patches.properties else BOTTOM
+            self.enter(target, known or V_U1, [V_U1] * len(unit.parameters), V_U1)
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 
@@ -250,3 +287,14 @@ class Interpreter(FlowOperations):
             for atom in value:
                 if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.arrow:
                     self.write(atom.unit.this, of(owner))
+
+    @staticmethod
+    def _methods_of(prototype: HeapObject) -> frozenset[HeapObject]:
+        """Return the functions that are found on a prototype, its ``constructor`` aside."""
+        return frozenset(
+            atom
+            for name, value in prototype.properties.items()
+            if name != "constructor"
+            for atom in value
+            if isinstance(atom, HeapObject) and atom.kind == "function" and atom.bound is None
+        )

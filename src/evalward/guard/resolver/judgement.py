@@ -43,7 +43,9 @@ REFLECTIVE = frozenset(
     {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
-_MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
+MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
+_CONSTRUCTORS: Value = frozenset({U0, CONSTRUCTOR0, CONSTRUCTOR1})
+_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
@@ -83,7 +85,10 @@ class Judgement(Changes):
                     self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
                     self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
-            elif atom is HIDDEN:
+                continue
+            if atom in _CONSTRUCTORS and flow not in _KEPT:
+                self.expect_constructors()
+            if atom is HIDDEN:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
                     self.report("dynamic-key", 1, start, end, atom, note)
@@ -95,7 +100,7 @@ class Judgement(Changes):
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self.report("function-constructor", 3, start, end, atom, note)
-            elif self.strict and flow in _EXERCISED and atom in _MAYBE_CONSTRUCTORS:
+            elif self.strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
                 self.report(
                     "function-constructor",
                     1,
@@ -104,6 +109,11 @@ class Judgement(Changes):
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
+
+    def judge_constructor(self, value: Value) -> None:
+        """Note that code of others may get to see what may be a function constructor as ``constructor``."""
+        if not value.isdisjoint(MAYBE_CONSTRUCTORS):
+            self.expect_constructors()
 
     def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
         label = atom.label or ""

@@ -52,6 +52,8 @@ _MAX_TRAPS = 6
 _COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
+# What makes an object one of a class, and stays what it is in the hands of others.
+_OF_CLASSES = {"constructor": {"object"}, "prototype": {"function", "class"}}
 _NEVER_HELD = frozenset({"constructor", "length"})
 
 # Methods that nothing else than a text has: data that is asked for one is a text.
@@ -227,6 +229,8 @@ class Properties(Catalogued):
             current.readers[self.reader] = None
             if current.escaped and not self._is_intact(current, name, start, end):
                 result = join(result, of(U1))
+            elif current.escaped and name == "constructor":
+                result = join(result, self.patches.properties.get("@@constructor", BOTTOM))
             found, certain = self._own(current, name, this, start, end)
             result = join(result, found)
             if certain:
@@ -265,6 +269,10 @@ class Properties(Catalogued):
         """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
         if name.startswith("@@#"):
             return True
+        kinds = _OF_CLASSES.get(name)
+        if kinds is not None and target.kind in kinds and not self.strict:
+            self.patches.readers[self.reader] = None
+            return "@@constructors" not in self.patches.properties
         if name in _CALLS and target.callable:
             self.patches.readers[self.reader] = None
             return "@@calls" not in self.patches.properties

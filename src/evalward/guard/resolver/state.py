@@ -102,6 +102,9 @@ class State:
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
+        self._initialising: set[tuple[HeapObject, Value, tuple[Value, ...]]] = (
+            set()
+        )  # `super(…)` that is running
         self._converted_objects: set[HeapObject] = set()
         # What an object gave as a primitive to a reader, and the version at which it did: as long as that stands, so
         # does the result, and what the conversion calls has been called.

@@ -9,6 +9,7 @@ from evalward.guard.resolver.catalogued import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
+from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.texts import character_of
@@ -40,7 +41,6 @@ from evalward.guard.resolver.values import (
 )
 
 if TYPE_CHECKING:
-    from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
 
 
@@ -298,8 +298,15 @@ class UnknownKeys(Properties):
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
         self.use(value, flow, start, end)
-        objects = [atom for atom in value if isinstance(atom, HeapObject) and not atom.escaped]
+        objects = [
+            atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)
+        ]
         if len(objects) > 1:
             objects.sort(key=lambda target: target.serial)
         for target in objects:
             self.escape_object(target)
+        if flow is not Flow.RETURN:
+            for atom in value:
+                if isinstance(atom, HeapObject) and atom.owners and not atom.handed:
+                    atom.handed = True
+                    self.changed(atom)

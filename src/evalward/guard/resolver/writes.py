@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.resolver.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.resolver.heap import MAX_ITEMS, HeapObject
-from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.judgement import MAYBE_CONSTRUCTORS, Flow
 from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME, Sinks
 from evalward.guard.resolver.values import (
@@ -22,6 +22,7 @@ from evalward.guard.resolver.values import (
     SELECTED,
     SELECTED_PROTOTYPE,
     V_STRING,
+    V_UNDEFINED,
     Host,
     Known,
     Primitive,
@@ -121,6 +122,8 @@ class Writes(Sinks):
                 self.call_handler(value, start, of(atom))
             if name in _CALLS:
                 self.expect_calls()
+            elif name == "constructor":
+                self.judge_constructor(value)
             if atom is DATA:
                 self.expect_functions(value)
             texts = self.hold((value,))
@@ -130,7 +133,7 @@ class Writes(Sinks):
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
         target.readers[self.reader] = None  # a setter may come later
-        if target.escaped:
+        if target.escaped and not (target.owners and not self.strict):  # a prototype's methods escape as such
             self.leak(value, Flow.RETURN, start, end)
         if target.kind == "proxy":
             self._set_through_proxy(target, of(name), value, start, end)
@@ -279,6 +282,8 @@ class Writes(Sinks):
         if not numeric:
             self.unresolved(atom, start, end)
             self.expect_calls()
+            if not value.isdisjoint(MAYBE_CONSTRUCTORS):
+                self.put(self.patches, "@@selected", V_UNDEFINED)  # `constructor`, perhaps
         if atom is DATA:
             self.expect_functions(value)
         if type(atom) is Known:

@@ -18,6 +18,7 @@ from evalward.guard.resolver.lowering.allow_lists import (
     may_check,
 )
 from evalward.guard.resolver.lowering.enumeration import Listing
+from evalward.guard.resolver.lowering.instances import Instance, instances_of
 from evalward.guard.resolver.scope import Reference, Scope
 from evalward.guard.resolver.values import UNDEFINED, Atom, Value, of, string
 
@@ -32,6 +33,9 @@ LANGUAGE: Final = Language(tree_sitter_javascript.language())
 KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_kind_count)]
 _COMMENTS: Final = frozenset(i for i, name in enumerate(KINDS) if name in {"comment", "html_comment"})
 _COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
+
+
+_NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, 0, 0)
 
 
 class Builder:
@@ -52,6 +56,8 @@ class Builder:
         self.listing: list[Listing] = []  # those that the current code may be in
         self.narrowings: list[Narrowing] = []
         self.checks = may_check(source)
+        self.instances: list[Instance] = []
+        self.known_instances: list[Instance] = []  # those that the current code may be in
         self.callbacks: dict[int, Listing] = {}  # by where the function begins
         self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
         top.this = self.register()
@@ -183,6 +189,32 @@ class Builder:
         """End the stretches of code that begin with a check."""
         for each in stretches:
             each.last = len(self.unit.code)
+
+    def lower_where(self, condition: Node, first: int, node: Node) -> Work:
+        """Lower what runs only where a condition holds, whose code begins at ``first``."""
+        found = instances_of(condition, self.unit, first)
+        self.known_instances.extend(found)
+        register = yield self.lower(node)
+        for instance in found:
+            instance.last = len(self.unit.code)
+            self.known_instances.remove(instance)
+            if instance.reads:
+                self.instances.append(instance)
+        return register
+
+    def ask_type(self, register: int) -> None:
+        """Note that of a member that the last instruction reads by a computed key, only the type is asked."""
+        operation, made, owner, key, _, start, end = self.unit.code[-1] if self.unit.code else _NO_INSTRUCTION
+        if operation is Op.GET and made == register and type(key) is int:
+            self.unit.code[-1] = (operation, made, owner, key, True, start, end)
+
+    def read_constructor(self, target: int) -> None:
+        """Note that the last instruction reads ``constructor`` of what a name may hold that was tested."""
+        loaded = self.unit.code[-2:-1]
+        if loaded and loaded[0][0] is Op.LOAD and loaded[0][1] == target:
+            for instance in self.known_instances:
+                if instance.unit is self.unit:
+                    instance.reads.append((len(self.unit.code) - 1, loaded[0][2]))
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""

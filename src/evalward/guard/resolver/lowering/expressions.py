@@ -114,7 +114,7 @@ class Expressions(CallLowering):
         begin = len(self.unit.code)
         tested = yield self.lower(condition)
         passed = self.checked(condition, begin, holds=True)
-        left = yield self.lower(consequence)
+        left = yield self.lower_where(condition, begin, consequence)
         self.end(passed)
         passed = self.checked(condition, begin, holds=False)
         right = yield self.lower(alternative)
@@ -168,7 +168,10 @@ class Expressions(CallLowering):
 
     def lower_member_expression(self, node: Node) -> Work:
         target, key = yield from self.member(node)
-        return self.awaited(self.emit(Op.GET, node, target, key), target, node)
+        register = self.emit(Op.GET, node, target, key)
+        if key == "constructor" and self.known_instances:
+            self.read_constructor(target)
+        return self.awaited(register, target, node)
 
     lower_subscript_expression = lower_member_expression
 
@@ -191,7 +194,10 @@ class Expressions(CallLowering):
             if self.checks and operator.type in {"&&", "||"}
             else []
         )
-        right = yield self.lower(right_node)
+        if operator.type == "&&":
+            right = yield self.lower_where(left_node, begin, right_node)
+        else:
+            right = yield self.lower(right_node)
         self.end(passed)
         if operator.type == "||" and self._asks_for_builtin(left_node):
             return self.emit(Op.JOIN, node, (left, right), left)
@@ -212,6 +218,8 @@ class Expressions(CallLowering):
                 target, key = yield from self.member(inner)
                 return self.emit(Op.DELETE, node, target, key)
         register = yield self.lower(argument)
+        if operator.type == "typeof":
+            self.ask_type(register)
         return self.emit(Op.UNARY, node, operator.type, register)
 
     def lower_update_expression(self, node: Node) -> Work:

@@ -14,6 +14,7 @@ from evalward.guard.resolver.lowering.enumeration import (
     subject_of,
 )
 from evalward.guard.resolver.lowering.functions import Functions
+from evalward.guard.resolver.lowering.instances import bind_instances
 from evalward.guard.resolver.scope import Scope
 from evalward.guard.resolver.values import UNDEFINED, of
 
@@ -62,6 +63,8 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         self.lowered.listed = certain_keys(self.lowered, self.listings)
+        if self.instances:
+            bind_instances(self.lowered, self.instances)
         narrow(self.lowered, self.narrowings)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
@@ -153,11 +156,13 @@ class Statements(Functions):
         assert then is not None  # noqa: S101
         begin = len(self.unit.code)
         yield self.lower(test)
-        for branch, holds in ((then, True), (otherwise, False)):
-            if branch is not None:
-                passed = self.checked(test, begin, holds=holds)
-                yield self.lower(branch)
-                self.end(passed)
+        passed = self.checked(test, begin, holds=True)
+        yield self.lower_where(test, begin, then)
+        self.end(passed)
+        if otherwise is not None:
+            passed = self.checked(test, begin, holds=False)
+            yield self.lower(otherwise)
+            self.end(passed)
         return self.undefined
 
     lower_else_clause = _each

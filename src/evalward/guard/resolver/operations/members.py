@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.calls import in_order, objects_of
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
-from evalward.guard.resolver.operations.decoded import DecodedCalls
+from evalward.guard.resolver.operations.instances import Instances
 from evalward.guard.resolver.values import (
     BOTTOM,
     BUILT,
@@ -41,7 +41,7 @@ _SETTLING = frozenset({"then", "catch", "finally"})
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
 
-class Members(DecodedCalls):
+class Members(Instances):
     """Instructions that read, write and call members."""
 
     def op_get(self, instruction: Instruction) -> Value:
@@ -53,11 +53,19 @@ class Members(DecodedCalls):
                 result = join(result, self.get_from(atom, key, this, instruction[5], instruction[6]))
             return result or V_UNDEFINED
         if key == "constructor":
-            made = self.get(owner, key, instruction[5], instruction[6])
+            if instruction[4] is None:
+                made = self.get(owner, key, instruction[5], instruction[6])
+            else:
+                classes = self.values[instruction[4]]
+                made = self.get_constructor(owner, classes, instruction[5], instruction[6])
             self._asks_constructor(instruction[1])
             return self.relabelled(made) if instruction[2] in self.constructors else made
         if type(key) is str:
             return self.get(owner, key, instruction[5], instruction[6])
+        if instruction[4] and not self.strict:
+            owner = frozenset(
+                atom for atom in owner if not self.is_capability(atom)
+            )  # its type is no use of it
         if "constructor" in self.values[key]:
             self._asks_constructor(instruction[1])
             made = self.get_by(owner, key, instruction[5], instruction[6])
