@@ -152,14 +152,22 @@ class Interpreter(FlowOperations):
                         continue
                     if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
                         self.revived.add(instruction[1])
-                        self.values[instruction[1]] = V_U1
                         self.unit, self.reader = unit, instruction[1]
-                        self._hand_over(instruction)
+                        self.values[instruction[1]] = self._unknown_result(instruction)
                         self.feed(unit, instruction[1])
                         silent = True
             if not silent:
                 return
             self.drain()
+
+    def _unknown_result(self, instruction: Instruction) -> Value:
+        """Return what an instruction gives that came to nothing: a read what it reads of anything."""
+        if instruction[0] is not Op.GET:
+            self._hand_over(instruction)
+            return V_U1
+        _, _, _, key, _, start, end = instruction
+        made = self.get(V_U1, key, start, end) if type(key) is str else self.get_by(V_U1, key, start, end)
+        return made or V_U1
 
     def _hand_over(self, instruction: Instruction) -> None:
         """Let a call of what no list names, and newer engines may have, do what it may with all that it is given."""
@@ -219,8 +227,7 @@ class Interpreter(FlowOperations):
             self.spend()
             made = operations[instruction[0]](instruction)
             if not made and register in self.revived:
-                made = V_U1
-                self._hand_over(instruction)
+                made = self._unknown_result(instruction)
             if users is None:
                 values[register] = made
             elif made != values[register]:
