@@ -38,7 +38,11 @@ def call_implicitly(run: Interpreter) -> bool:
     asked = run.reader
     run.reader = Outcome(0)  # nobody goes on with what these calls give
     for owner, function in found:
+        unit = function.unit
+        had_run = unit is None or unit.ran
         run.call(of(function), of(owner), (), owner.start, owner.start)
+        if unit is not None and unit.parameters:
+            unit.ran = had_run  # what it does with arguments is still to be seen
     run.reader = asked
     return bool(found)
 

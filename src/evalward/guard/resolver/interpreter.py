@@ -98,6 +98,8 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self.drain()
+        if call_implicitly(self):
+            self.drain()
         waiting = self.lowered.units
         while waiting:
             # The last one first: it calls those before it, which then are called by nobody else.
@@ -107,8 +109,6 @@ class Interpreter(FlowOperations):
             self._expect_call(functions[-1])
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
-        if call_implicitly(self):
-            self.drain()
         self._revive()
         if self.clicked and self._says("quit"):
             for start, end in self.clicked:
