@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
+from evalward.guard.resolver.lowering.compiled import bind_helpers
 from evalward.guard.resolver.lowering.enumeration import (
     Listing,
     certain_keys,
@@ -61,6 +62,8 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         self.lowered.listed = certain_keys(self.lowered, self.listings)
+        if self.compiled:
+            bind_helpers(self.lowered)
         if self.instances:
             bind_instances(self.lowered, self.instances)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
