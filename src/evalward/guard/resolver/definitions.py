@@ -9,6 +9,7 @@ from evalward.guard.resolver.values import (
     BOTTOM,
     UNDEFINED,
     Known,
+    Primitive,
     Value,
     join,
     of,
@@ -42,6 +43,8 @@ class Definitions(Writes):
                 given = join(value, self.call(callables, of(atom), (), start, end))
                 for name in resolved.names if given - {UNDEFINED} else ():
                     self.set(of(atom), name, given, start, end)
+            if type(atom) is Primitive or type(atom) is str:
+                continue  # it throws
             if not isinstance(atom, HeapObject):
                 if type(atom) is not Known:
                     given = join(value, self.call(callables, of(atom), (), start, end))

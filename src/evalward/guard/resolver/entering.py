@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.host_objects import HostObjects
+from evalward.guard.resolver.operations.compiled import CompiledHelpers
 from evalward.guard.resolver.values import (
     BOTTOM,
     NULL,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 48
 
 
-class Entering(HostObjects):
+class Entering(CompiledHelpers):
     """Entries into the payload's functions."""
 
     def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
@@ -39,6 +39,10 @@ class Entering(HostObjects):
         if unit is None:
             return BOTTOM
         self.spend(1 + len(unit.parameters))
+        if unit.helper and not rest:
+            made = self.call_helper(unit, args)
+            if made is not None:
+                return made
         if not rest and self.is_inlinable(unit):
             made = self.inline(unit, this, args)
             if made is not None:

@@ -60,6 +60,8 @@ class Op(IntEnum):
     NARROW = auto()
 
 
+RUNS = "compiled.async"  # the path of what a function does that `_asyncToGenerator` made
+
 Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
 
 
@@ -94,7 +96,9 @@ class Unit:
         "arguments",
         "arrow",
         "asynchronous",
+        "called",
         "calls",
+        "calls_helper",
         "code",
         "constructor",
         "contexts",
@@ -102,6 +106,7 @@ class Unit:
         "executed",
         "function",
         "generator",
+        "helper",
         "inlinable",
         "instance",
         "method",
@@ -144,6 +149,9 @@ class Unit:
         self.strict = False
         self.method = False
         self.constructor = False
+        self.helper = ""  # what it does, when it is the helper of a compiler (`lowering.compiled`)
+        self.calls_helper = ""  # the name of the one that it calls
+        self.called = -1  # and what holds that
         self.arguments: HeapObject | None = None
         self.uses_arguments = False
         self.inlinable: bool | None = None

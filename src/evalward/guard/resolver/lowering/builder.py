@@ -17,6 +17,7 @@ from evalward.guard.resolver.lowering.allow_lists import (
     is_written_out,
     may_check,
 )
+from evalward.guard.resolver.lowering.compiled import may_be_compiled
 from evalward.guard.resolver.lowering.enumeration import Listing
 from evalward.guard.resolver.lowering.instances import Instance, instances_of
 from evalward.guard.resolver.scope import Reference, Scope
@@ -45,6 +46,7 @@ class Builder:
         self.source = source
         self.handlers = self.handlers_by_kind()
         self.commented = any(mark in source for mark in _COMMENT_MARKS)
+        self.compiled = may_be_compiled(source)
         self.lowered = Lowered()
         top = Unit("", None, 0)
         top.strict = module

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.resolver.ir import Op, Unit
+from evalward.guard.resolver.lowering.compiled import FUNCTIONS, helper_of
 from evalward.guard.resolver.lowering.patterns import Patterns
 from evalward.guard.resolver.scope import Scope
 
@@ -78,6 +79,8 @@ class Functions(Patterns):
             elif child.type in {"formal_parameters", "statement_block"}:
                 break
         unit.generator = unit.generator or node.type.startswith("generator_function")
+        if self.compiled and node.type in FUNCTIONS:
+            unit.helper, unit.calls_helper = helper_of(node, self.source)
         body = node.child_by_field_name("body")
         if body is not None and self.is_strict(body):
             unit.strict = True

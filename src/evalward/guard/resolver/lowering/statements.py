@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
 from evalward.guard.resolver.lowering.allow_lists import exits, narrow
+from evalward.guard.resolver.lowering.compiled import bind_helpers
 from evalward.guard.resolver.lowering.enumeration import (
     Listing,
     certain_keys,
@@ -63,6 +64,8 @@ class Statements(Functions):
         for reference in self.lowered.references:
             reference.resolve(self.lowered.global_registers)
         self.lowered.listed = certain_keys(self.lowered, self.listings)
+        if self.compiled:
+            bind_helpers(self.lowered)
         if self.instances:
             bind_instances(self.lowered, self.instances)
         narrow(self.lowered, self.narrowings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
+from evalward.guard.resolver.ir import RUNS
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, join, of
 
@@ -17,6 +18,16 @@ def call(run: Calls, call: Call) -> Value:
     """``f.call(this, …)``."""
     receiver_leaves(run, call)
     return run.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
+
+
+def run_async(run: Calls, call: Call) -> Value:
+    """Run what ``_asyncToGenerator`` was given; a generator function of another kind is just called."""
+    made = run.run_async(call.arg(0), call.this, call.args[1:], call.rest)
+    if made is None:
+        made = run.call(call.arg(0), call.this, call.args[1:], call.start, call.end, call.rest)
+        run.leak(made, Flow.ARGUMENT, call.start, call.end)
+        return V_U1
+    return made
 
 
 def receiver_leaves(run: Calls, call: Call) -> None:
@@ -74,4 +85,5 @@ TRANSFER: dict[str, Transfer] = {
     "Function.prototype.call": call,
     "Function.prototype.apply": apply,
     "Function.prototype.bind": bind,
+    RUNS: run_async,
 }
