@@ -47,16 +47,23 @@ _MEMBERS = (
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
     "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
-    "getAttributeNodeNS chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
+    "getAttributeNodeNS script scripts currentScript "
+    "crashReporter chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.
 _NAMES_ONLY = bytes(byte if byte in b"_$" or bytes([byte]).isalnum() else 0x20 for byte in range(256))
 
 
+# What a word of `_MEMBERS` must name before any of its own members can be reached.
+_ONLY_NAMED = frozenset({"Attr", "HandlerAttr", "ScriptElement", "ScriptText", "electron.crashReporter"})
+
+
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
     words = set(_MEMBERS.split())
     for path, entry in catalogue.entries.items():
+        if path in _ONLY_NAMED:
+            continue
         if (entry.label is not None and "." not in path) or _is_labelled(catalogue, entry.result):
             words.add(path.rpartition(".")[2])
         words.update(

@@ -65,6 +65,9 @@ _PERHAPS_OF_PAGES = (
     "assign",
     "replace",
     "open",
+    "createContextualFragment",
+    "setHTMLUnsafe",
+    "parseHTMLUnsafe",
     "Worker",
     "SharedWorker",
 )
