@@ -55,6 +55,7 @@ _MEMBERS = (
 _NAMES_ONLY = bytes(byte if byte in b"_$" or bytes([byte]).isalnum() else 0x20 for byte in range(256))
 
 
+_COPIED_TO_PAGE = frozenset({b"assign", b"document"})  # properties whose names stand elsewhere: `arg`
 # What a word of `_MEMBERS` must name before any of its own members can be reached.
 _ONLY_NAMED = frozenset({"Attr", "HandlerAttr", "ScriptElement", "ScriptText", "electron.crashReporter"})
 
@@ -133,6 +134,8 @@ def names_something(source: bytes) -> bool:
     """Whether the words of a text may name a capability, or replace a standard object."""
     present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(_TRIGGERS) and not are_harmless(source, present & _TRIGGERS, present):
+        return True
+    if present >= _COPIED_TO_PAGE:
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
 
