@@ -48,7 +48,8 @@ _MEMBERS = (
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
     "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
     "getAttributeNodeNS script scripts currentScript "
-    "crashReporter chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
+    "html parseHTML crashReporter chromium firefox webkit playwright _electron "
+    "getApplicationMenu buildFromTemplate MenuItem"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.
@@ -61,7 +62,7 @@ _ONLY_NAMED = frozenset({"Attr", "HandlerAttr", "ScriptElement", "ScriptText", "
 
 
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
-    words = set(_MEMBERS.split())
+    words = {*_MEMBERS.split(), *catalogue.evaluating}
     for path, entry in catalogue.entries.items():
         if path in _ONLY_NAMED:
             continue

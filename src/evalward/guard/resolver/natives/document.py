@@ -136,7 +136,8 @@ def _perhaps_exec_command(run: Calls, call: Call) -> Value:
 
 def _perhaps_markup(run: Calls, call: Call) -> Value:
     """Judge ``x.createContextualFragment(text)`` and the like, where x may be of the page."""
-    run.sink("html", call.arg(0), call.start, call.end, certain=False)
+    for value in (*call.args, call.rest):
+        run.sink("html", value, call.start, call.end, certain=False)
     run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return V_U1
 
@@ -339,6 +340,7 @@ TRANSFER: dict[str, Transfer] = {
         f"unknown.{name}": _perhaps_markup
         for name in ("createContextualFragment", "setHTMLUnsafe", "parseHTMLUnsafe")
     },
+    "unknown.markup": _perhaps_markup,
     "unknown.assign": _perhaps_navigate,
     "unknown.replace": _perhaps_navigate,
     "unknown.open": _perhaps_navigate,
