@@ -41,3 +41,18 @@ def test_the_ordinary_use_of_such_objects_is_allowed(code: str) -> None:
     verdict = validate(code.encode(), target=Target.MAIN, policy=Policy.default().allowing([Target.MAIN]))
 
     assert verdict.code is None
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "$('.row').append('<td>1</td>').addClass('x')",
+        "$('tbody').html([1, 2].map((n) => `<tr><td>${n}</td></tr>`).join(''))",
+        "$('<div class=\"x\">').appendTo('body')",
+        "new FormData().append('html', '<img src=x onerror=alert(1)>')",
+    ],
+)
+def test_the_ordinary_use_of_page_libraries_is_allowed(code: str) -> None:
+    policy = Policy.default().allowing([Target.RENDERER])
+
+    assert validate(code.encode(), target=Target.RENDERER, policy=policy).code is None

@@ -47,16 +47,25 @@ _MEMBERS = (
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
     "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
-    "getAttributeNodeNS chromium firefox webkit playwright _electron getApplicationMenu buildFromTemplate MenuItem"
+    "getAttributeNodeNS script scripts currentScript "
+    "html parseHTML crashReporter chromium firefox webkit playwright _electron "
+    "getApplicationMenu buildFromTemplate MenuItem"
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.
 _NAMES_ONLY = bytes(byte if byte in b"_$" or bytes([byte]).isalnum() else 0x20 for byte in range(256))
 
 
+_COPIED_TO_PAGE = frozenset({b"assign", b"document"})  # properties whose names stand elsewhere: `arg`
+# What a word of `_MEMBERS` must name before any of its own members can be reached.
+_ONLY_NAMED = frozenset({"Attr", "HandlerAttr", "ScriptElement", "ScriptText", "electron.crashReporter"})
+
+
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
-    words = set(_MEMBERS.split())
+    words = {*_MEMBERS.split(), *catalogue.evaluating}
     for path, entry in catalogue.entries.items():
+        if path in _ONLY_NAMED:
+            continue
         if (entry.label is not None and "." not in path) or _is_labelled(catalogue, entry.result):
             words.add(path.rpartition(".")[2])
         words.update(
@@ -126,6 +135,8 @@ def names_something(source: bytes) -> bool:
     """Whether the words of a text may name a capability, or replace a standard object."""
     present = frozenset(source.translate(_NAMES_ONLY).split())
     if not present.isdisjoint(_TRIGGERS) and not are_harmless(source, present & _TRIGGERS, present):
+        return True
+    if present >= _COPIED_TO_PAGE:
         return True
     return not present.isdisjoint(_STANDARD_NAMES) and _may_change(source, present & _STANDARD_NAMES)
 

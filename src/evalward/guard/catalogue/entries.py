@@ -59,6 +59,7 @@ _EVALUATING_METHODS = (
     "sendDevToolsCommand",
     "sendAndGetDevToolsCommand",
     "executeCdpCommand",
+    "globalEval",
 )
 _PERHAPS_OF_PAGES = (
     "createElement",
@@ -67,8 +68,28 @@ _PERHAPS_OF_PAGES = (
     "assign",
     "replace",
     "open",
+    "createContextualFragment",
+    "setHTMLUnsafe",
+    "parseHTMLUnsafe",
     "Worker",
     "SharedWorker",
+)
+# Methods of page libraries (jQuery's manipulation) that make elements of text.
+_MARKUP_METHODS = (
+    "html",
+    "append",
+    "prepend",
+    "before",
+    "after",
+    "replaceWith",
+    "wrap",
+    "wrapAll",
+    "wrapInner",
+    "appendTo",
+    "prependTo",
+    "insertBefore",
+    "insertAfter",
+    "parseHTML",
 )
 _NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegrationInSubFrames")
 _MAX_FUNCTIONS = 2_048
@@ -130,6 +151,7 @@ class Catalogue:
         }
         self.judging |= {"write": "unknown.write", "writeln": "unknown.write"}
         self.judging |= {name: f"unknown.{name}" for name in _PERHAPS_OF_PAGES}
+        self.judging |= dict.fromkeys(_MARKUP_METHODS, "unknown.markup")
         self.judging |= {name: f"playwright.page.{name}" for name in _PAGE_METHODS}
         self.evaluating = frozenset(_EVALUATING_METHODS)
         self.element_sinks = self.entries["Element"].sinks

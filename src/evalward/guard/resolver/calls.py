@@ -52,6 +52,7 @@ _CONVERSIONS = (
     "@@ nodejs.util.inspect.custom",
 )
 _CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
+_ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _DRIVERS = ("playwright.", "electron.", "console.")
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
@@ -168,6 +169,8 @@ class Calls(Entering):
         for value in (*args, rest):
             self.leak(value, Flow.ARGUMENT, start, end)
         texts: Value = BOTTOM
+        if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
+            self.sink("html", args[0], start, end, certain=False)
         if not isinstance(atom, Host):
             texts = self.hold((*args, rest), 0)
         elif not self.asked(atom.path):

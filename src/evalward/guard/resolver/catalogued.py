@@ -194,7 +194,12 @@ class Catalogued(Operators):
         inherited = BOTTOM
         if not entry.others.startswith("deny") or name in INHERITED:
             inherited = self.get_builtin(entry.prototype, name, start, end)
-        if inherited and (name in INHERITED or name == "constructor" or entry.others not in {"deny", "host"}):
+        if inherited and (
+            name in INHERITED
+            or name in INHERITED_ACCESSORS
+            or name == "constructor"
+            or entry.others not in {"deny", "host"}
+        ):
             return inherited
         if atom.path.startswith("playwright.") and name[:1] == "_":
             made = known(f"{atom.path}.{name}", "nested-evaluation")
@@ -266,6 +271,8 @@ class Catalogued(Operators):
                 return of(atom)  # its methods stand there
             if atom.path in {"Element", "document"}:
                 return of(ELEMENT_PROTOTYPE)
+            if atom.path == "Function":  # the constructors of other kinds of functions inherit from it
+                return of(atom, known("Function.prototype"))
             entry = self.catalogue.get(atom.path)
             return of(known(entry.prototype)) if entry.prototype else of(NULL)
         if type(atom) is str or atom in STRING_UNKNOWNS:

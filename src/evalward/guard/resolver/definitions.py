@@ -7,6 +7,7 @@ from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.values import (
     BOTTOM,
+    MARKS,
     UNDEFINED,
     Known,
     Primitive,
@@ -50,6 +51,8 @@ class Definitions(Writes):
                     given = join(value, self.call(callables, of(atom), (), start, end))
                     for name in resolved.names if given - {UNDEFINED} else ():
                         self._set_on(atom, name, given, start, end)
+                    if atom in MARKS and resolved.unknown:
+                        self._set_dynamic(atom, given, start, end, numeric=False)
                 self.leak(value | callables | setters, Flow.PROPERTY, start, end)
                 if type(atom) is Known and atom.path != "globalThis":
                     if resolved.unknown or resolved.numeric:

@@ -141,7 +141,8 @@ class Iteration(Inlining):
                 return join(atom.contents(), self.iterated(listed, index, start, end))
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
-            return self._stepped(iterator, atom, start, end)
+            stepped = self._stepped(iterator, atom, start, end)
+            return join(stepped, atom.contents()) if atom.kind == "array" else stepped
         if atom.kind == "map":
             pair = self.allocate("array", atom.start, "pair")
             self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))

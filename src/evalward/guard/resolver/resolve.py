@@ -105,11 +105,10 @@ def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
 
 
 @cache
-def modules_for(target: Target) -> dict[str, Value]:
+def modules_for(target: Target, catalogue: Catalogue) -> dict[str, Value]:
     """Return what names mean that neither the payload nor the sink binds: modules that the host may have loaded."""
     if target not in {Target.MAIN, Target.NODE}:
         return {}
-    catalogue = load_catalogue()
     owners = ("modules", "electron") if target is Target.MAIN else ("modules",)
     found = {
         name: of(known(member.result[1:], member.label or catalogue.get(member.result[1:]).label))
@@ -168,7 +167,7 @@ def _findings(
         module=Shape.MODULE in shapes,
     )
     interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
-    interpreter.cleared, interpreter.modules = cleared, modules_for(target)
+    interpreter.cleared, interpreter.modules = cleared, modules_for(target, catalogue)
     uses: Iterable[Use] = interpreter.uses.values()
     unfinished: list[Finding] = []
     try:

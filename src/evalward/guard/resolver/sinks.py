@@ -80,7 +80,10 @@ class Sinks(ListedKeys):
         resolved = len(constants) == len(value)
         match kind:
             case "html" | "script":
-                if any(is_active(text) or kind == "script" for text in constants) or ACTIVE in value:
+                if (
+                    any(is_active(text) or (kind == "script" and text) for text in constants)
+                    or ACTIVE in value
+                ):
                     self.report(INJECTION, 0, start, end, None, "the markup holds script")
                 elif DECODED in value or (certain and COMPOSED in value):
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")

@@ -236,6 +236,8 @@ class Writes(Sinks):
             register = self.lowered.global_registers.get(name)
             if register is not None:
                 self.write(register, value)
+        if atom.path == "location":
+            self.report("navigation", 4, start, end, None, "the page is left")
         if name in ATTRIBUTE_VALUES:
             self.sink("value", value, start, end)
         kind = entry.sinks.get(name) or self.catalogue.get(entry.prototype).sinks.get(name)

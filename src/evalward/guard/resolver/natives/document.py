@@ -134,6 +134,14 @@ def _perhaps_exec_command(run: Calls, call: Call) -> Value:
     return V_U1
 
 
+def _perhaps_markup(run: Calls, call: Call) -> Value:
+    """Judge ``x.createContextualFragment(text)`` and the like, where x may be of the page."""
+    for value in (*call.args, call.rest):
+        run.sink("html", value, call.start, call.end, certain=False)
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return V_U1
+
+
 def _read_document(run: Calls, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
     for text in run.strings(call.arg(1), call.start, call.end):
@@ -246,6 +254,37 @@ def _create_attribute(run: Calls, call: Call) -> Value:
     return _ELEMENT
 
 
+_OF_SCRIPTS = re.compile(r"(?:^|[\s>+~,])script(?![\w-])[^\s>+~,]*\s*(?:,|$)", re.IGNORECASE)
+_SCRIPT: Value = of(known("ScriptElement"))
+_SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
+
+
+def _select(run: Calls, call: Call) -> Value:
+    """Find elements: what a selector of scripts finds may be one."""
+    path = call.path.rpartition(".")[2]
+    made = run.materialize(run.catalogue.get(call.path).result, call.start)
+    if not any(type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(0)):
+        return made
+    if made == _ELEMENT:
+        return made | _SCRIPT
+    return run.materialize(f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.start)
+
+
+def _adopt(run: Calls, call: Call) -> Value:
+    """``importNode`` and ``adoptNode``: another element of the same kind, or the same one."""
+    run.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
+    return _ELEMENT | (call.arg(0) & _SCRIPT)
+
+
+def _set_script_attribute(run: Calls, call: Call) -> Value:
+    offset = 1 if call.path.endswith("NS") else 0
+    names = run.strings(call.arg(offset), call.start, call.end)
+    if any(type(name) is not str or name.lower() in _SCRIPT_ATTRIBUTES for name in names):
+        run.sink("script", call.arg(offset + 1), call.start, call.end)
+    run.set_attribute(names, call.arg(offset + 1), call.start, call.end)
+    return V_UNDEFINED
+
+
 def _attribute_node(run: Calls, call: Call) -> Value:
     names = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
     handles = any(type(name) is str and name.lower().startswith("on") for name in names)
@@ -297,6 +336,11 @@ TRANSFER: dict[str, Transfer] = {
     "unknown.createElement": _perhaps_create_element,
     "unknown.createElementNS": _perhaps_create_element,
     "unknown.execCommand": _perhaps_exec_command,
+    **{
+        f"unknown.{name}": _perhaps_markup
+        for name in ("createContextualFragment", "setHTMLUnsafe", "parseHTMLUnsafe")
+    },
+    "unknown.markup": _perhaps_markup,
     "unknown.assign": _perhaps_navigate,
     "unknown.replace": _perhaps_navigate,
     "unknown.open": _perhaps_navigate,
@@ -337,6 +381,14 @@ TRANSFER: dict[str, Transfer] = {
         for owner, name in (("Element", "getAttributeNode"), ("NamedNodeMap", "getNamedItem"))
         for suffix in ("", "NS")
     },
+    **{
+        f"Element.{name}": _select
+        for name in ("querySelector", "querySelectorAll", "closest", "getElementsByTagName")
+    },
+    "document.importNode": _adopt,
+    "document.adoptNode": _adopt,
+    "ScriptElement.setAttribute": _set_script_attribute,
+    "ScriptElement.setAttributeNS": _set_script_attribute,
     "document.execCommand": _exec_command,
     "Element.toggleAttribute": _toggle_attribute,
     **{

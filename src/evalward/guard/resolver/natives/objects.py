@@ -12,9 +12,12 @@ from evalward.guard.resolver.values import (
     ANY_BIGINT,
     ANY_NUMBER,
     BOTTOM,
+    DATA,
     STRING_UNKNOWNS,
+    TEXT,
     U2,
     V_BOOLEAN,
+    V_DATA,
     V_NUMBER,
     V_STRING,
     V_UNDEFINED,
@@ -100,6 +103,8 @@ def _assign(run: Calls, call: Call) -> Value:
                         run.set_computed(
                             of(atom), run.enumerable_keys(source), source.elements, call.start, call.end
                         )
+                elif source is DATA:  # it says itself under which names
+                    run.set_computed(of(atom), of(TEXT), V_DATA, call.start, call.end)
     return target
 
 
