@@ -281,6 +281,8 @@ class Coercion(HeldTexts):
             self._nesting += 1
             contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
             self._nesting -= 1
+            if separator.isalpha() and any(type(atom) is str for atom in contents):
+                return of(DECODED)  # nobody lists words with a letter between them
             return unresolved_text((contents, contents)) if contents else V_STRING
         self.spend(len(target.items))
         pieces: list[Value] = []

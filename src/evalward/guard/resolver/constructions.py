@@ -18,6 +18,7 @@ from evalward.guard.resolver.values import (
     NULL,
     U0,
     U1,
+    V_U1,
     W0,
     Host,
     Known,
@@ -47,6 +48,19 @@ class Constructions(Calls):
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of ``new``."""
+        if self._depth > MAX_DEPTH:
+            for value in (callee, *args, rest):
+                self.leak(value, Flow.ARGUMENT, start, end)
+            return V_U1
+        self._depth += 1
+        try:
+            return self._construct_each(callee, args, start, end, rest)
+        finally:
+            self._depth -= 1
+
+    def _construct_each(
+        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value
+    ) -> Value:
         result: Value = BOTTOM
         for atom in in_order(callee):
             if isinstance(atom, HeapObject):

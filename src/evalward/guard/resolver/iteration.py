@@ -139,6 +139,8 @@ class Iteration(Inlining):
             ):
                 listed = self.materialize(self.catalogue.get(member.result[1:]).result, start)
                 return join(atom.contents(), self.iterated(listed, index, start, end))
+            if type(parent) is Known and self.catalogue.get(parent.path).element:
+                return join(atom.contents(), self.get_element(parent, start))
         iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
         if iterator:
             stepped = self._stepped(iterator, atom, start, end)

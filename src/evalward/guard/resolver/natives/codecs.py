@@ -6,10 +6,12 @@ The bytes themselves are not followed. An object that is made of the payload's o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.natives import arrays
 from evalward.guard.resolver.texts import decoding_of
 from evalward.guard.resolver.values import (
     ANY_NUMBER,
@@ -18,10 +20,13 @@ from evalward.guard.resolver.values import (
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
     TEXT,
+    V_NUMBER,
     V_STRING,
+    V_UNDEFINED,
     Primitive,
     Value,
     join,
+    known,
     of,
 )
 
@@ -31,13 +36,15 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _OWN = of(DECODED)
+_MAX_VIEWS = 2
+_BUFFER = known("ArrayBuffer.prototype")
 
 
 def _is_number(atom: Atom) -> bool:
     return atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number")
 
 
-def _text_of(run: Calls, value: Value) -> Value:
+def _text_of(run: Calls, value: Value, depth: int = _MAX_VIEWS) -> Value:
     """Return what decoding bytes may give, BOTTOM for bytes that are not the payload's own."""
     result: Value = BOTTOM
     for atom in value:
@@ -49,7 +56,15 @@ def _text_of(run: Calls, value: Value) -> Value:
             result = join(result, atom.properties.get("@@text", BOTTOM))
             if any(map(_is_number, atom.contents())):
                 result = join(result, _OWN)
+            if depth:
+                result = join(result, _text_of(run, atom.properties.get("@@views", BOTTOM), depth - 1))
     return result
+
+
+def _keep(run: Calls, targets: Value, text: Value) -> None:
+    for atom in targets:
+        if isinstance(atom, HeapObject) and text:
+            run.put(atom, "@@text", text)
 
 
 def _made(path: str) -> Transfer:
@@ -60,21 +75,35 @@ def _made(path: str) -> Transfer:
         for value in (*call.args, call.rest):
             run.leak(value, Flow.ARGUMENT, call.start, call.end)
         made = run.instance(path, call.start)
-        for atom in made:
-            if isinstance(atom, HeapObject) and text:
-                run.put(atom, "@@text", text)
+        _keep(run, made, text)
+        for atom in call.arg(0) if call.constructing else BOTTOM:
+            if isinstance(atom, HeapObject) and _BUFFER in atom.prototype:
+                run.put(atom, "@@views", made)
         return made if call.constructing else run.answered(call.path, made, (*call.args, call.rest))
 
     return transfer
+
+
+def _written(run: Calls, call: Call) -> Value:
+    """Write numbers or other bytes into bytes."""
+    given = call.all()
+    text = _text_of(run, given) | (_OWN if any(map(_is_number, given)) else BOTTOM)
+    _keep(run, call.this, text)
+    return V_UNDEFINED
+
+
+def _reduced(run: Calls, call: Call) -> Value:
+    numbers = run.allocate("array", call.start, "bytes")
+    run.inexact(numbers)
+    run.put_element(numbers, V_NUMBER)
+    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](run, replace(call, this=of(numbers)))
 
 
 def _query(run: Calls, call: Call) -> Value:
     """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
     escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
     made = run.instance("URLSearchParams.prototype", call.start)
-    for atom in made:
-        if isinstance(atom, HeapObject) and escaped:
-            run.put(atom, "@@text", _text_of(run, escaped))
+    _keep(run, made, _text_of(run, escaped))
     return made
 
 
@@ -110,6 +139,15 @@ TRANSFER: dict[str, Transfer] = {
             "toSorted",
             "with",
         )
+    },
+    f"{_BYTES}.set": _written,
+    f"{_BYTES}.reduce": _reduced,
+    f"{_BYTES}.reduceRight": _reduced,
+    "DataView": _made("DataView.prototype"),
+    **{
+        f"DataView.prototype.set{kind}{size}": _written
+        for kind, sizes in {"Int": (8, 16, 32), "Uint": (8, 16, 32), "Float": (32, 64)}.items()
+        for size in sizes
     },
     "Buffer.from": _made("Buffer.prototype"),
     "Buffer.concat": _made("Buffer.prototype"),
