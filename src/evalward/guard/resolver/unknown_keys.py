@@ -61,22 +61,22 @@ class UnknownKeys(Properties):
         """Return a read by a computed key."""
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
-        if resolved.unknown and (resolved.decoded or resolved.tainted) and not self._is_bare(owner):
+        if resolved.unknown and not self._is_bare(owner):
             checked = (start, end) in self.cleared
-            self.selecting.add((start, end))
+            if resolved.decoded or resolved.tainted:
+                self.selecting.add((start, end))
             if resolved.decoded:
                 # The payload hides the key: any write through it is meant.
                 result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
                 if resolved.hidden and any(self.may_judge(atom) for atom in owner):
                     result |= of(HIDDEN)
-            elif not checked:
+            elif resolved.tainted and not checked:
                 result = of(SELECTED)
             if any(
                 type(atom) is Known and f"{atom.path}.prototype" in self.catalogue.entries for atom in owner
             ):
-                result |= of(
-                    SELECTED_PROTOTYPE
-                )  # a built-in constructor: its prototype is all there is to write to
+                # A built-in constructor: its prototype is all there is to write to.
+                result |= of(SELECTED_PROTOTYPE)
         for name in resolved.names:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
