@@ -43,6 +43,25 @@ _SPECIES = frozenset(
     }.items()
     for name in names.split()
 )
+# What changes the array that it is called on, or the object that it is given.
+_CHANGES_THIS = frozenset(
+    f"Array.prototype.{name}"
+    for name in "push pop shift unshift splice sort reverse fill copyWithin".split()  # noqa: SIM905
+)
+_CHANGES_FIRST = frozenset(
+    {
+        "Object.freeze",
+        "Object.seal",
+        "Object.preventExtensions",
+        "Reflect.preventExtensions",
+        "Error.captureStackTrace",
+    }
+)
+_MAKES_ANOTHER = frozenset(
+    f"{path}.{name}"
+    for path, names in {"Promise": "resolve reject all allSettled any race try", "Array": "from of"}.items()
+    for name in names.split()
+)
 _CONVERSIONS = (
     "valueOf",
     "toString",
@@ -255,6 +274,11 @@ class Calls(Entering):
                 if method:
                     self.use(method, Flow.CALLBACK, start, end)
 
+    def _judge_change(self, changed: Value, start: int, end: int) -> None:
+        for atom in changed:
+            if type(atom) is Known and atom.path.endswith(".prototype"):
+                self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
+
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
         flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
@@ -265,6 +289,8 @@ class Calls(Entering):
             self.key_checks[call.start, call.end] = len(call.args) - (atom.path == "Object.hasOwn")
         if atom.path == "Reflect.deleteProperty":
             self.expect_deletions()
+        if atom.path in _CHANGES_THIS or atom.path in _CHANGES_FIRST:
+            self._judge_change(call.this if atom.path in _CHANGES_THIS else call.arg(0), call.start, call.end)
         native = natives.TRANSFER.get(atom.path)
         wraps = call.constructing and atom.path in _WRAPPERS
         if native is not None and not wraps:
@@ -279,6 +305,9 @@ class Calls(Entering):
             made = native(self, call)
             if call.constructing or atom.path == "Error":
                 self.keep_in(made, (*call.args, call.rest))
+            if atom.path in _MAKES_ANOTHER:
+                classes = frozenset(a for a in objects_of(call.this) if a.kind == "class")
+                return join(made, self.construct(classes, (), call.start, call.end)) if classes else made
             if atom.path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.

@@ -18,7 +18,24 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.interpreter import Interpreter
 
-_PROTOCOLS = frozenset({"handleEvent", "next", "return", "then", "throw", "toJSON", "toString", "valueOf"})
+_PROTOCOLS = frozenset(
+    {
+        "exec",
+        "handleEvent",
+        "join",
+        "next",
+        "resolve",
+        "return",
+        "then",
+        "throw",
+        "toISOString",
+        "toJSON",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    }
+)
+_HANDLER = "on"
 _SYMBOLS = "@@"
 _PRIVATE = "@@#"
 _MAX_CHAIN = 16
@@ -63,7 +80,7 @@ def _methods(holder: HeapObject) -> Iterator[HeapObject]:
     """Yield the payload's own functions of an object that run without being called by name."""
     values = [*holder.getters.values(), *holder.setters.values()]
     for name, value in holder.properties.items():
-        if name in _PROTOCOLS or (name.startswith(_SYMBOLS) and not name.startswith(_PRIVATE)):
+        if name in _PROTOCOLS or (name.startswith((_SYMBOLS, _HANDLER)) and not name.startswith(_PRIVATE)):
             values.append(value)
     for value in values:
         for atom in in_order(value or BOTTOM):

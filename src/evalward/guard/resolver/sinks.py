@@ -19,6 +19,8 @@ from evalward.guard.resolver.values import (
     STRING_UNKNOWNS,
     TEXT,
     TRUE,
+    V_DATA,
+    V_NUMBER,
     Primitive,
     Value,
     is_active,
@@ -112,6 +114,8 @@ class Sinks(ListedKeys):
                     self.report("navigation", 4, start, end, None, "the page is left")
                 if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
                     self.report(INJECTION, 0, start, end, None, "the URL is a script")
+                elif any(holds_active_document(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the URL is a document with script")
                 elif certain and value & SPELLING:
                     self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
             case "handler":
@@ -148,7 +152,22 @@ class Sinks(ListedKeys):
     def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
         """Call an event handler with an event; ``this`` is what it was set on, BOTTOM for the window."""
         functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
-        self.call(functions, this, (self.materialize("new:Event.prototype", start),), start, start)
+        if not functions:
+            return
+        event = self.materialize("new:Event.prototype", start)
+        thrown = self.tell_thrown(event)
+        # `onerror` of the window is told apart: what happened, where, and what was thrown.
+        self.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), start, start)
+
+    def tell_thrown(self, event: Value) -> Value:
+        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        thrown = self.read(self.thrown)
+        if thrown:
+            for atom in event:
+                if isinstance(atom, HeapObject):
+                    self.put(atom, "error", thrown)
+                    self.put(atom, "reason", thrown)
+        return thrown | V_DATA
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""

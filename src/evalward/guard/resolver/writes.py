@@ -216,8 +216,7 @@ class Writes(Sinks):
         if name == "prepareStackTrace":
             self.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
             return
-        of_instances = atom.path.endswith(".prototype") and atom.path in self.catalogue.entries
-        if of_instances or atom is ELEMENT_PROTOTYPE:
+        if atom.path.endswith(".prototype") or atom is ELEMENT_PROTOTYPE:
             self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
             return
         member = entry.members.get(name)

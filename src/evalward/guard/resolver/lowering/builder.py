@@ -221,6 +221,8 @@ class Builder:
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""
         scope = self.scope.var_scope() if kind == "var" else self.scope
+        if kind == "var" and name == "arguments" and not scope.is_global:
+            return self.register()  # no binding of its own: the name stays the function's object (§10.2.11)
         register = scope.names.get(name)
         if register is None:
             outer = scope.outer

@@ -195,11 +195,20 @@ def _create_element(run: Calls, call: Call) -> Value:
     return _ELEMENT
 
 
+def _create_document(run: Calls, call: Call) -> Value:
+    """``createDocument``: the root element has the given name, and may be moved to the page."""
+    for atom in run.strings(call.arg(1), call.start, call.end):
+        if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
+            run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+    return of(known("document"))
+
+
 def _listener(run: Calls, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
     made = run.instance("Event.prototype", call.start)
     run.patches.readers[run.reader] = None
+    run.tell_thrown(made)
     event = join(made, run.patches.properties.get(_DISPATCHED, BOTTOM))
     for atom in made:  # a dispatched one is given no target here: the host holds it
         if isinstance(atom, HeapObject):
@@ -351,6 +360,7 @@ TRANSFER: dict[str, Transfer] = {
     "URLSearchParams.prototype.forEach": _for_each_pair,
     "trustedTypes.createPolicy": _trusted_types_policy,
     "URL.parse": _url,
+    "document.createDocument": _create_document,
     "document.createElement": _create_element,
     "document.createElementNS": _create_element,
     "Element.insertAdjacentHTML": _insert_html,

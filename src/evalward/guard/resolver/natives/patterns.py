@@ -11,6 +11,7 @@ from evalward.guard.resolver.natives.strings import constants
 from evalward.guard.resolver.spelling import may_leave
 from evalward.guard.resolver.texts import character_of, decoding_of, part_of
 from evalward.guard.resolver.values import (
+    ACTIVE,
     BOTTOM,
     CHARACTER,
     DECODED,
@@ -24,6 +25,7 @@ from evalward.guard.resolver.values import (
     V_UNDEFINED,
     Primitive,
     Value,
+    is_active,
     join,
     of,
 )
@@ -116,6 +118,8 @@ def _replace(run: Calls, call: Call) -> Value:
         constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
     )
     news = constants(run, replacement, call)
+    if texts is None and news is not None and any(is_active(new) for new in news):
+        return of(ACTIVE)
     if texts is None or news is None or any("$" in new for new in news):
         return of(DECODED) if texts is not None and may_leave(texts) else part_of(text)
     if olds is None:

@@ -54,6 +54,7 @@ class Names(Constructions):
         name = reference.name
         if (
             reference.register >= 0
+            and name != "arguments"
             and name not in self.catalogue.globals
             and name not in self.bindings
             and not (reference.is_global and name in self.modules and not self._is_stored(reference))
