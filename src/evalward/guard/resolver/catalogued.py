@@ -82,6 +82,7 @@ _COMPILER_HELPERS = frozenset(
 )
 
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
+_CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
 _NAMED: Value = of(DATA, known("Element"))
 
@@ -191,6 +192,8 @@ class Catalogued(Operators):
                 return self.module_named(name, start, end)
             if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
                 return BOTTOM
+        if atom.path == "console" and name in _CONSOLE_STREAMS:
+            return of(known("process.stdout", "process.stdout"))
         inherited = BOTTOM
         if not entry.others.startswith("deny") or name in INHERITED:
             inherited = self.get_builtin(entry.prototype, name, start, end)
