@@ -47,7 +47,7 @@ _MEMBERS = (
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
     "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
-    "getAttributeNodeNS script scripts currentScript "
+    "getAttributeNodeNS script SCRIPT scripts currentScript "
     "html parseHTML crashReporter chromium firefox webkit playwright _electron "
     "getApplicationMenu buildFromTemplate MenuItem"
 )

@@ -26,6 +26,7 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
     join,
+    known,
     of,
 )
 
@@ -72,6 +73,7 @@ _CONVERSIONS = (
 )
 _CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
+_SCRIPT_ELEMENT = known("ScriptElement")
 _DRIVERS = ("playwright.", "electron.", "console.")
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
@@ -285,6 +287,10 @@ class Calls(Entering):
         if atom.label is not None:
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
+        if _SCRIPT_ELEMENT in call.this:  # `document.body.append.call(script, …)`
+            member = self.catalogue.get("ScriptElement").members.get(atom.path.rpartition(".")[2])
+            if member is not None and member.label is not None and atom.label is None:
+                self.report(member.label, 0, call.start, call.end, atom, "a script is given content")
         if atom.path in _KEY_CHECKS:
             self.key_checks[call.start, call.end] = len(call.args) - (atom.path == "Object.hasOwn")
         if atom.path == "Reflect.deleteProperty":

@@ -63,6 +63,8 @@ class HostObjects(Iteration):
         made.exact = False
         if kind == "collection":
             self.extend(made)  # its elements stand under their names, too
+            for name in ("item", "namedItem"):
+                self.put(made, name, of(known(f"{inner[1:]}.{name}")))
         self.put_element(made, self.materialize(inner, start))
         return of(made)
 

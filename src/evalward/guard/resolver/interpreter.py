@@ -121,8 +121,17 @@ class Interpreter(FlowOperations):
                 self.report("prototype-tampering", 0, start, end, None, note)
 
     def _says(self, word: str) -> bool:
-        """Whether any text of the payload is a word, in whatever case."""
-        return any(type(atom) is str and atom.lower() == word for value in self.values for atom in value)
+        """Whether any text or pattern of the payload holds a word, in whatever case."""
+        patterns = [
+            part
+            for unit in self.lowered.units
+            for instruction in unit.code
+            if instruction[0] is Op.REGEXP
+            for part in instruction[2:5]
+            if type(part) is str
+        ]
+        texts = [atom for value in self.values for atom in value if type(atom) is str]
+        return any(word in text.lower() for text in (*patterns, *texts))
 
     def _expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""

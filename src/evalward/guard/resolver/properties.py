@@ -200,6 +200,8 @@ class Properties(Catalogued):
         """Return the method of this name that judges what it is given: any unknown object may be a window."""
         if name in _COMPILERS:
             return of(known(name, _COMPILERS[name]))
+        if name == "webContents" and "BrowserWindow" in self.modules:
+            return self.materialize("new:electron.webContents.prototype", 0, None, "unknown.webContents")
         if name in self.catalogue.evaluating:
             return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
         if name.endswith("Worklet") and name != "Worklet":

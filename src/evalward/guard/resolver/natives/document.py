@@ -263,7 +263,7 @@ def _create_attribute(run: Calls, call: Call) -> Value:
     return _ELEMENT
 
 
-_OF_SCRIPTS = re.compile(r"(?:^|[\s>+~,])script(?![\w-])[^\s>+~,]*\s*(?:,|$)", re.IGNORECASE)
+_OF_SCRIPTS = re.compile(r"(?:^|[\s>+~,(|])script(?![\w-])[^\s>+~,]*\s*(?:[,)]|$)", re.IGNORECASE)
 _SCRIPT: Value = of(known("ScriptElement"))
 _SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
 
@@ -272,7 +272,9 @@ def _select(run: Calls, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one."""
     path = call.path.rpartition(".")[2]
     made = run.materialize(run.catalogue.get(call.path).result, call.start)
-    if not any(type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(0)):
+    if not any(
+        type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
+    ):
         return made
     if made == _ELEMENT:
         return made | _SCRIPT
@@ -393,7 +395,13 @@ TRANSFER: dict[str, Transfer] = {
     },
     **{
         f"Element.{name}": _select
-        for name in ("querySelector", "querySelectorAll", "closest", "getElementsByTagName")
+        for name in (
+            "querySelector",
+            "querySelectorAll",
+            "closest",
+            "getElementsByTagName",
+            "getElementsByTagNameNS",
+        )
     },
     "document.importNode": _adopt,
     "document.adoptNode": _adopt,

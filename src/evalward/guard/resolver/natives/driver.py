@@ -73,7 +73,7 @@ def _given(run: Calls, call: Call, position: int) -> list[Value]:
         selected = [V_DATA | of(known("Element"))]
     else:
         selected = []
-    copies = [value | V_DATA for value in call.args[position + 1 :]]
+    copies = [value | V_DATA | _behind_handles(run, value) for value in call.args[position + 1 :]]
     return [*selected, *copies, V_DATA, V_DATA, V_DATA]
 
 
@@ -113,6 +113,29 @@ def _handle(run: Calls, call: Call, held: Value) -> Value:
         if isinstance(atom, HeapObject):
             run.put_element(atom, held)
     return made
+
+
+def _behind_handles(run: Calls, value: Value) -> Value:
+    """Return what a function gets in place of handles."""
+    held: Value = frozenset()
+    for atom in value:
+        if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
+            atom.readers[run.reader] = None
+            held |= atom.elements
+    return held
+
+
+def _property(run: Calls, call: Call) -> Value:
+    """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
+    held = _behind_handles(run, call.this)
+    if not call.path.endswith("Properties"):
+        held = run.get_computed(held, call.arg(0), call.start, call.end)
+    made = _handle(run, call, held)
+    if call.path.endswith(".get"):
+        return made
+    promise = run.allocate("promise", call.start, "property")
+    run.put_element(promise, made)
+    return of(promise)
 
 
 def _browser_window(run: Calls, call: Call) -> Value:
@@ -192,6 +215,7 @@ TRANSFER: dict[str, Transfer] = {
         for name in ("exposeFunction", "exposeBinding")
     },
     "playwright.electronApp.browserWindow": _browser_window,
+    **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
     "playwright.page.setContent": _set_content,
     "playwright.page.goto": _go,
     "playwright.page.route": _route,

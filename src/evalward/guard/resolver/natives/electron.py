@@ -39,12 +39,25 @@ _HARMLESS_SETTINGS = frozenset(
 )
 
 
+# What an application's events tell of.
+_MADE = {
+    "browser-window-created": "electron.BrowserWindow.prototype",
+    "browser-window-focus": "electron.BrowserWindow.prototype",
+    "browser-window-blur": "electron.BrowserWindow.prototype",
+    "web-contents-created": "electron.webContents.prototype",
+}
+
+
 def _listen(run: Calls, call: Call) -> Value:
     """``ipcMain.on`` and ``handle``: the listener gets the event, then what the page sent."""
     listener = call.arg(1)
     run.use(listener, Flow.CALLBACK, call.start, call.end)
-    event = run.instance("electron.ipcEvent", call.start)
-    run.call(listener, call.this, (event,), call.start, call.end, V_DATA)
+    given = [run.instance("electron.ipcEvent", call.start)]
+    for name in call.arg(0):
+        made = _MADE.get(name) if type(name) is str else None
+        if made is not None:
+            given[1:] = [run.instance(made, call.start)]
+    run.call(listener, call.this, given, call.start, call.end, V_DATA)
     return call.this
 
 

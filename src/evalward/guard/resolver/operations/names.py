@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 _SEARCHES = frozenset({"has", "includes", "indexOf"})
 
 
+_ELSE = frozenset({"||", "??"})
+
+
 class Names(Constructions):
     """Instructions that read and write names."""
 
@@ -94,11 +97,18 @@ class Names(Constructions):
     def _is_stored(self, reference: Reference) -> bool:
         """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
         if self._stored is None:
+            code = [instruction for unit in self.lowered.units for instruction in unit.code]
+            own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
+            reads = dict(own)
+            own |= {
+                (i[1], reads[i[3]]) for i in code if i[0] is Op.BINARY and i[2] in _ELSE and i[3] in reads
+            }
             self._stored = {
-                instruction[2].register
-                for unit in self.lowered.units
-                for instruction in unit.code
-                if instruction[0] is Op.STORE and self.lowered.constants.get(instruction[3]) != V_UNDEFINED
+                i[2].register
+                for i in code
+                if i[0] is Op.STORE
+                and self.lowered.constants.get(i[3]) != V_UNDEFINED
+                and (i[3], i[2].register) not in own  # `var fs = fs || {}`
             }
         return reference.register in self._stored
 
