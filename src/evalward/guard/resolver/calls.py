@@ -18,6 +18,7 @@ from evalward.guard.resolver.values import (
     HELD,
     HIDDEN,
     NEVER_CALLED,
+    NULL,
     U1,
     U2,
     V_U1,
@@ -45,6 +46,9 @@ _SPECIES = frozenset(
     for name in names.split()
 )
 _DRIVERS = ("playwright.", "electron.", "console.")
+_READING = frozenset(
+    f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")
+) | {"Object.getOwnPropertyDescriptors"}
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty", "Reflect.ownKeys"})
 
 
@@ -125,8 +129,29 @@ class Calls(Entering):
                 result |= self.given_back()
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+                self.judge_receiver(this)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def judge_receiver(self, this: Value) -> None:
+        """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
+        for atom in this:
+            if type(atom) is Known:
+                functional = self.catalogue.get(atom.path).callable
+            elif isinstance(atom, HeapObject):
+                functional = atom.callable or atom.kind == "proxy" or not self._is_instance(atom)
+            else:
+                continue
+            if functional:
+                self.expect_receivers()
+
+    def _is_instance(self, atom: HeapObject) -> bool:
+        """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
+        atom.readers[self.reader] = None
+        return all(
+            bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
+            for a in atom.prototype
+        )
 
     def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
@@ -239,6 +264,10 @@ class Calls(Entering):
             self.use(of(atom), flow, call.start, call.end)
         entry = self.catalogue.get(atom.path)
         self.guarded = self.guarded or (atom.path in _KEY_CHECKS and self._checks_a_key(call))
+        if atom.path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
+            self.methods.readers[self.reader] = None
+            if self.methods.properties:
+                self.expect_receivers()
         if atom.path == "Reflect.deleteProperty":
             self.expect_deletions()
         native = natives.TRANSFER.get(atom.path)

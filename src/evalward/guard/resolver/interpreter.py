@@ -57,6 +57,7 @@ _REVIVED = frozenset(
 _CALLEE = frozenset({"callee"})
 _EVENT = known("Event.prototype")
 _TARGETS = frozenset({"currentTarget", "target"})
+_DOUBTS = frozenset({"@@constructors", "@@receivers"})  # what a method is called on is anything
 _MAX_REVIVALS = 3
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -155,6 +156,7 @@ class Interpreter(FlowOperations):
                 registers: tuple[int, ...] = instruction[4]
                 owner = objects_of(self.values[instruction[2]])
                 self.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+                self.judge_receiver(self.values[instruction[2]])
             case Op.CALL | Op.NEW:
                 registers = instruction[3]
             case _:
@@ -262,8 +264,10 @@ class Interpreter(FlowOperations):
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
             self.patches.readers[target] = None
-            known = target.holders if "@@constructors" not in self.patches.properties else BOTTOM
-            self.enter(target, known or V_U1, [V_U1] * len(unit.parameters), V_U1)
+            doubtful = not _DOUBTS.isdisjoint(self.patches.properties)
+            self.enter(
+                target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
+            )
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 

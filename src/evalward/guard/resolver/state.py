@@ -111,6 +111,7 @@ class State:
         self.polluted: list[tuple[int, int]] = []  # writes through what an outside key selects
         self.guarded = False  # the payload checks its keys
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
+        self.methods = HeapObject("object", -3)  # the names of those that have escaped by their prototypes
         self.global_object = HeapObject("object", -1)
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()
