@@ -1,4 +1,4 @@
-"""Which functions count as compilers' helpers: those that stand in the catalogue, whatever their variables are called."""
+"""Which functions count as compilers' helpers: those in the catalogue, whatever their variables are called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
+from tree_sitter import Tree
 
 from evalward.guard.parse import parse
 from evalward.guard.resolver.lowering.compiled import FUNCTIONS, helper_of
@@ -27,7 +28,8 @@ def _function(node: Node) -> Node:
 
 def _role(text: str) -> str:
     source = f"({text})".encode()
-    tree = parse(source, limit_bytes=len(source)).tree
+    tree = parse(source, limit_bytes=len(source))
+    assert isinstance(tree, Tree)
     return helper_of(_function(tree.root_node), source)[0]
 
 
@@ -42,7 +44,7 @@ def test_what_is_only_almost_a_helper_is_none(role: str, text: str) -> None:
     changed = [
         re.sub(r"\.done\b", ".over", text, count=1),
         re.sub(r"\.value\b", ".result", text, count=1),
-        re.sub(r"""(["'])next\1|\.next\b""", ".rest" if ".next" in text else "'rest'", text, count=1),
+        re.sub(r"\bnext\b", "rest", text, count=1),
         re.sub(r"\bPromise\b", "Another", text, count=1),
         re.sub(r"\bthis\b", "null", text, count=1),
     ]
