@@ -114,7 +114,8 @@ class Interpreter(FlowOperations):
 
     def _expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""
-        prototypes = [] if self.strict else [o for o in self.objects.values() if self._has(o, function)]
+        followed = self.lowered.classes and not self.strict
+        prototypes = [o for o in self.objects.values() if self._has(o, function)] if followed else []
         for prototype in prototypes:
             self.escape_method(function, prototype)
         if not prototypes:
@@ -239,7 +240,7 @@ class Interpreter(FlowOperations):
                 a.callable if isinstance(a, HeapObject) else type(a) is Known for a in target.elements
             ):
                 self.expect_constructors()
-        direct = self.strict or target.handed or not target.owners
+        direct = not target.owners or target.handed or self.strict or not self.lowered.classes
         methods = frozenset[HeapObject]() if direct else self._methods_of(target)
         for method in sorted(methods, key=lambda function: function.serial):
             self.escape_method(method, target)

@@ -53,6 +53,8 @@ class Instances(DecodedCalls):
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
+        if self.strict or "@@receivers" in self.patches.properties:
+            return
         self.methods.readers[self.reader] = None
         names = self.methods.properties
         if not names or all(isinstance(atom, HeapObject) or atom in _DATA for atom in owner):
