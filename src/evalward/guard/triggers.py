@@ -46,7 +46,7 @@ _MEMBERS = (
     "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
     "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
     "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
-    "sharedStorageWorklet nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
+    "sharedStorageWorklet _stdout _stderr nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
     "getAttributeNodeNS script SCRIPT scripts currentScript "
     "html parseHTML crashReporter chromium firefox webkit playwright _electron "
     "getApplicationMenu buildFromTemplate MenuItem"

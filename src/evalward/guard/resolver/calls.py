@@ -17,6 +17,7 @@ from evalward.guard.resolver.values import (
     HELD,
     HIDDEN,
     NEVER_CALLED,
+    NULL,
     U1,
     U2,
     V_U1,
@@ -75,6 +76,9 @@ _CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functio
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 _SCRIPT_ELEMENT = known("ScriptElement")
 _DRIVERS = ("playwright.", "electron.", "console.")
+_READING = frozenset(
+    f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")
+) | {"Object.getOwnPropertyDescriptors"}
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
 
@@ -165,8 +169,29 @@ class Calls(Entering):
                 result |= self.given_back()
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
                 self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+                self.judge_receiver(this)
                 result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def judge_receiver(self, this: Value) -> None:
+        """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
+        for atom in this:
+            if type(atom) is Known:
+                functional = self.catalogue.get(atom.path).callable
+            elif isinstance(atom, HeapObject):
+                functional = atom.callable or atom.kind == "proxy" or not self._is_instance(atom)
+            else:
+                continue
+            if functional:
+                self.expect_receivers()
+
+    def _is_instance(self, atom: HeapObject) -> bool:
+        """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
+        atom.readers[self.reader] = None
+        return all(
+            bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
+            for a in atom.prototype
+        )
 
     def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
@@ -293,6 +318,10 @@ class Calls(Entering):
                 self.report(member.label, 0, call.start, call.end, atom, "a script is given content")
         if atom.path in _KEY_CHECKS:
             self.key_checks[call.start, call.end] = len(call.args) - (atom.path == "Object.hasOwn")
+        if atom.path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
+            self.methods.readers[self.reader] = None
+            if self.methods.properties:
+                self.expect_receivers()
         if atom.path == "Reflect.deleteProperty":
             self.expect_deletions()
         if atom.path in _CHANGES_THIS or atom.path in _CHANGES_FIRST:

@@ -83,6 +83,9 @@ class Changes(State):
 
     def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:
         """Note that unmodelled code may call a function as a method of what inherits from a prototype."""
+        for name, value in prototype.properties.items():
+            if function in value:
+                self.put(self.methods, name, V_UNDEFINED)
         receiver = self.allocate("object", prototype.start, "receiver")
         receiver.escaped = True
         made = (
@@ -207,6 +210,10 @@ class Changes(State):
     def expect_calls(self) -> None:
         """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
         self.put(self.patches, "@@calls", V_UNDEFINED)
+
+    def expect_receivers(self) -> None:
+        """Note that methods may be called on what has none of them: something unknown is, that may be one."""
+        self.put(self.patches, "@@receivers", V_UNDEFINED)
 
     def expect_constructors(self) -> None:
         """Note that an object of the host may have got a ``constructor`` that the payload read somewhere else."""

@@ -59,6 +59,7 @@ _REVIVED = frozenset(
 _CALLEE = frozenset({"callee"})
 _EVENT = known("Event.prototype")
 _TARGETS = frozenset({"currentTarget", "target"})
+_DOUBTS = frozenset({"@@constructors", "@@receivers"})  # what a method is called on is anything
 _MAX_REVIVALS = 3
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -135,7 +136,8 @@ class Interpreter(FlowOperations):
 
     def _expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""
-        prototypes = [] if self.strict else [o for o in self.objects.values() if self._has(o, function)]
+        followed = self.lowered.classes and not self.strict
+        prototypes = [o for o in self.objects.values() if self._has(o, function)] if followed else []
         for prototype in prototypes:
             self.escape_method(function, prototype)
         if not prototypes:
@@ -185,6 +187,7 @@ class Interpreter(FlowOperations):
                 registers: tuple[int, ...] = instruction[4]
                 owner = objects_of(self.values[instruction[2]])
                 self.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+                self.judge_receiver(self.values[instruction[2]])
             case Op.CALL | Op.NEW:
                 registers = instruction[3]
             case _:
@@ -267,7 +270,7 @@ class Interpreter(FlowOperations):
                 a.callable if isinstance(a, HeapObject) else type(a) is Known for a in target.elements
             ):
                 self.expect_constructors()
-        direct = self.strict or target.handed or not target.owners
+        direct = not target.owners or target.handed or self.strict or not self.lowered.classes
         methods = frozenset[HeapObject]() if direct else self._methods_of(target)
         for method in sorted(methods, key=lambda function: function.serial):
             self.escape_method(method, target)
@@ -292,8 +295,10 @@ class Interpreter(FlowOperations):
         elif unit is not None and target.kind == "function":
             previous, self.unit = self.unit, unit
             self.patches.readers[target] = None
-            known = target.holders if "@@constructors" not in self.patches.properties else BOTTOM
-            self.enter(target, known or V_U1, [V_U1] * len(unit.parameters), V_U1)
+            doubtful = not _DOUBTS.isdisjoint(self.patches.properties)
+            self.enter(
+                target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
+            )
             self.unit = previous
             self.leak(self.values[unit.result], Flow.RETURN, target.start, target.start)
 

@@ -181,6 +181,7 @@ class Lowered:
     """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
 
     __slots__ = (
+        "classes",
         "closed",
         "constants",
         "counted",
@@ -199,6 +200,7 @@ class Lowered:
         self.supers: dict[
             int, Unit
         ] = {}  # registers that hold `super`, and the unit whose `this` goes with it
+        self.classes = False  # whether the text has a word for classes or prototypes
         self.closed: set[int] = set()  # keys that are written out: nothing can change them
         # Keys that name a property of what is read by them, and what that rests on (`lowering.enumeration`).
         self.listed: dict[int, int] = {}

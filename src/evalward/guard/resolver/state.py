@@ -117,6 +117,7 @@ class State:
         # Where the payload checks a key, and which argument that is, counted from the last one.
         self.key_checks: dict[tuple[int, int], int] = {}
         self.patches = HeapObject("object", -2)  # what the payload put in place of standard functions
+        self.methods = HeapObject("object", -3)  # the names of those that have escaped by their prototypes
         self.global_object = HeapObject("object", -1)
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()

@@ -48,6 +48,7 @@ class Builder:
         self.commented = any(mark in source for mark in _COMMENT_MARKS)
         self.compiled = may_be_compiled(source)
         self.lowered = Lowered()
+        self.lowered.classes = b"class" in source or b"prototype" in source
         top = Unit("", None, 0)
         top.strict = module
         self.lowered.units.append(top)

@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.operations.decoded import DecodedCalls
-from evalward.guard.resolver.values import BOTTOM, V_U1, Known, Value
+from evalward.guard.resolver.values import (
+    BOTTOM,
+    DATA,
+    PRIMITIVE_UNKNOWNS,
+    STRING_UNKNOWNS,
+    U1,
+    U2,
+    V_U1,
+    Known,
+    Value,
+)
 
 if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
+_DATA = PRIMITIVE_UNKNOWNS | {DATA, U2}  # has no methods of the payload's classes
 _DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
 
 
@@ -39,6 +50,19 @@ class Instances(DecodedCalls):
     def is_capability(self, atom: Atom) -> bool:
         """Whether a catalogued object's members are denied to a key that cannot be resolved."""
         return type(atom) is Known and self.catalogue.get(atom.path).unresolved == "dynamic-key"
+
+    def take_method(self, owner: Value, key: Value) -> None:
+        """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
+        if self.strict or "@@receivers" in self.patches.properties:
+            return
+        self.methods.readers[self.reader] = None
+        names = self.methods.properties
+        if not names or all(isinstance(atom, HeapObject) or atom in _DATA for atom in owner):
+            return
+        if any(type(atom) is str and atom in names for atom in key) or not key.isdisjoint(
+            STRING_UNKNOWNS | {U1, DATA}
+        ):
+            self.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""

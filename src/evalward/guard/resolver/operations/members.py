@@ -46,6 +46,8 @@ class Members(Instances):
 
     def op_get(self, instruction: Instruction) -> Value:
         owner, key = self.values[instruction[2]], instruction[3]
+        if self.lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
+            self.take_method(owner, of(key) if type(key) is str else self.values[key])
         super_unit = self.lowered.supers.get(instruction[2])
         if super_unit is not None and type(key) is str:
             this, result = self.read(super_unit.this), BOTTOM
@@ -155,6 +157,8 @@ class Members(Instances):
         _, _, owner_register, key, registers, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         owner = self.values[owner_register]
+        if self.lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
+            self.take_method(owner, of(key) if type(key) is str else self.values[key])
         if type(key) is int:
             self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
         twice = owner_register in self.constructors
