@@ -17,6 +17,7 @@ from evalward.guard.resolver.values import (
     ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
+    CHARACTER,
     DATA,
     DECODED,
     ELSEWHERE,
@@ -244,6 +245,8 @@ class Coercion(HeldTexts):
             if target.kind == "array":
                 held |= self.joined(target, ",", start, end)
                 held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
+            if any(type(atom) is str for atom in target.properties.get("message", BOTTOM)):
+                held |= of(CHARACTER)  # an error's text has its message in it
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":

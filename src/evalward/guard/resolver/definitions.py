@@ -17,6 +17,8 @@ from evalward.guard.resolver.values import (
 )
 from evalward.guard.resolver.writes import Writes
 
+_OF_FUNCTIONS = frozenset({"prototype", "name", "length"})
+
 
 class Definitions(Writes):
     """Definitions of properties."""
@@ -75,4 +77,9 @@ class Definitions(Writes):
                     self.put_accessor(atom, name, callables)
                 if setters:
                     self.put_accessor(atom, name, setters, setter=True)
-                self._set_on(atom, name, value, start, end)
+                kept = BOTTOM
+                if atom.kind == "function" and name in _OF_FUNCTIONS and UNDEFINED in value:
+                    kept = self.get(
+                        of(atom), name, start, end
+                    )  # a descriptor without a value leaves it alone
+                self._set_on(atom, name, join(value, kept), start, end)

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver import literals
-from evalward.guard.resolver.texts import character_of, part_of
+from evalward.guard.resolver.texts import character_of, part_of, unresolved_text
 from evalward.guard.resolver.values import (
     BOTTOM,
     CHARACTER,
@@ -197,9 +197,10 @@ def _normalize(run: Calls, call: Call) -> Value:
 
 
 def _concat(run: Calls, call: Call) -> Value:
+    pieces = [run.strings(value, call.start, call.end) for value in (call.this, *call.args)]
     if call.rest:
-        return V_STRING
-    return run.concatenated([run.strings(value, call.start, call.end) for value in (call.this, *call.args)])
+        return unresolved_text((*pieces, *[run.strings(call.rest, call.start, call.end)] * 2))
+    return run.concatenated(pieces)
 
 
 def _repeat(run: Calls, call: Call) -> Value:
