@@ -14,7 +14,7 @@ from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
@@ -42,7 +42,10 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_STORE = Op.STORE
 _RETURN = Op.RETURN
+# What only moves values is run in every round; the variables that it reads are not among its operands.
+_MOVES = frozenset({Op.LOAD, Op.STORE, Op.THIS})
 _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 4
@@ -59,27 +62,34 @@ class Inlining(Definitions):
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
         if unit.inlinable is None:
-            own = {*unit.parameters, *(i[1] for i in unit.code)}
-            plain = len(unit.code) <= _MAX_CODE and unit.rest < 0 and not unit.uses_arguments
-            plain = plain and not (unit.asynchronous or unit.generator or unit.constructor)
-            if plain:
-                stored = {i[2].register for i in unit.code if i[0] is Op.STORE}
-                declared = {
-                    i[2].register
-                    for i in unit.code
-                    if i[0] is Op.STORE and i[2].scope.unit is unit and i[2].owner is unit
-                }
-                plain = all(i[0] in _PURE for i in unit.code) and stored <= declared
-                own |= declared
-                unit.stores = bool(stored)
-            unit.inlinable = plain
-            unit.registers = sorted(own | {unit.result, unit.this})
+            unit.inlinable = self._is_plain(unit)
         return (
             unit.inlinable
             and self._inlining < _MAX_DEPTH
             and self._inlined < _MAX_RUNS
             and not (unit.function is not None and unit.function.escaped)
         )
+
+    @staticmethod
+    def _is_plain(unit: Unit) -> bool:
+        """Whether a unit's code makes no function and writes no variable but its own, which are noted."""
+        if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
+            return False
+        if unit.asynchronous or unit.generator:
+            return False
+        variables = {unit.result, unit.this, *unit.parameters}
+        for instruction in unit.code:
+            operation = instruction[0]
+            if operation is _STORE:
+                reference = instruction[2]
+                if reference.owner is not unit or reference.scope.unit is not unit:
+                    return False
+                variables.add(reference.register)
+                unit.stores = True
+            elif operation not in _PURE:
+                return False
+        unit.variables = frozenset(variables)
+        return True
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
@@ -116,17 +126,20 @@ class Inlining(Definitions):
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
         values = self.values
-        saved = [values[register] for register in unit.registers]
+        registers: Iterable[int] = unit.variables
+        if unit.executed:  # its other registers hold what the joined form made of them
+            registers = (*registers, *(instruction[1] for instruction in unit.code))
+        saved = [(register, values[register]) for register in registers]
         outer, current, reader = self.context, self.unit, self.reader
         growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
-        self.local = local.union(unit.registers)
+        self.local = local | unit.variables if local else unit.variables
         self.context, self.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
         self.active.append(unit)
         try:
             self.growth = {}
-            for register in unit.registers:
+            for register in unit.variables:
                 values[register] = BOTTOM
             for index, register in enumerate(unit.parameters):
                 values[register] = args[index] if index < len(args) else V_UNDEFINED
@@ -139,24 +152,55 @@ class Inlining(Definitions):
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
             self.reader = reader
             self.loaded, self.settled = loaded, settled
-            for register, value in zip(unit.registers, saved, strict=True):
+            for register, value in saved:
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
         values, operations = self.values, self.operations
+        began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
             self.loaded, self.settled, version = set(unit.parameters), True, self.version
             self.spend(len(unit.code))
-            for instruction in unit.code:
-                operation = instruction[0]
-                if operation is _RETURN:
-                    self.write(unit.result, values[instruction[2]])
-                else:
-                    values[instruction[1]] = operations[operation](instruction)
+            if began:
+                self._run_again(unit, began)
+            else:
+                for instruction in unit.code:
+                    began.append(self.version)
+                    operation = instruction[0]
+                    if operation is _RETURN:
+                        self.write(unit.result, values[instruction[2]])
+                    else:
+                        values[instruction[1]] = operations[operation](instruction)
+            if not unit.inlinable:
+                return None  # it has called itself
             if not unit.stores or (self.settled and version == self.version):
                 return values[unit.result] or V_UNDEFINED
         return None
+
+    def _run_again(self, unit: Unit, began: list[int]) -> None:
+        """Run those instructions once more whose operands have changed, or anything else since they were run.
+
+        One that was run at the present version has changed nothing, and would read what it read then.
+        """
+        values, operations, listed = self.values, self.operations, self.lowered.listed
+        users, changed = self.users_in(unit), bytearray(len(unit.code))
+        for index, instruction in enumerate(unit.code):
+            operation = instruction[0]
+            if operation is _RETURN:
+                self.write(unit.result, values[instruction[2]])
+            elif (
+                began[index] != self.version
+                or changed[index]
+                or operation in _MOVES
+                or instruction[3] in listed  # which reads a variable
+            ):
+                began[index] = self.version
+                made = operations[operation](instruction)
+                if made != values[instruction[1]]:
+                    values[instruction[1]] = made
+                    for user in users.get(instruction[1], ()):
+                        changed[user] = 1
 
 
 def _shape(value: Value) -> tuple[str, ...]:

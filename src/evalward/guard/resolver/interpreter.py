@@ -15,12 +15,14 @@ is reused stands for its call in that. So running everything once more, outcomes
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.calls import objects_of
 from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.judgement import Flow
 from evalward.guard.resolver.operations.flow import FlowOperations
+from evalward.guard.resolver.state import AnalysisLimitError
 from evalward.guard.resolver.values import (
     V_GLOBAL,
     V_U1,
@@ -177,13 +179,17 @@ class Interpreter(FlowOperations):
             users = self.users_in(unit)
         else:
             unit.executed = True
-            self.places.update((code[index][1], (unit, index)) for index in range(len(code)))
+            self.places.update(
+                zip([each[1] for each in code], zip(repeat(unit), range(len(code))), strict=False)
+            )
         index = dirty.find(1)
         while index >= 0:
             dirty[index] = 0
             instruction = code[index]
             self.reader = register = instruction[1]
-            self.spend()
+            self.steps += 1
+            if self.steps > self.budget:
+                raise AnalysisLimitError(self.budget)
             made = operations[instruction[0]](instruction)
             if not made and register in self.revived:
                 made = V_U1
