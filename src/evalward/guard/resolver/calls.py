@@ -97,36 +97,42 @@ class Calls(Entering):
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of a call."""
-        self.spend(1 + len(callee) + len(args))
+        self.steps += 1 + len(callee) + len(args)
+        if self.steps > self.budget:
+            self.spend(0)
         if self._depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
         self._depth += 1
+        result: Value = BOTTOM
         try:
-            return self._call_each(callee, this, args, start, end, rest)
+            for atom in in_order(callee):
+                if type(atom) is HeapObject:
+                    made = self._call_object(atom, this, args, rest, start, end)
+                elif type(atom) is Known:
+                    made = self.call_known(atom, Call(atom.path, this, args, rest, start, end))
+                else:
+                    made = self._call_other(atom, this, args, rest, start, end)
+                result = join(result, made)
         finally:
             self._depth -= 1
-
-    def _call_each(
-        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value
-    ) -> Value:
-        result: Value = BOTTOM
-        for atom in in_order(callee):
-            if isinstance(atom, HeapObject):
-                result = join(result, self._call_object(atom, this, args, rest, start, end))
-            elif type(atom) is Known:
-                result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
-            elif atom is HIDDEN:
-                self.call_hidden((*args, rest), start, end)
-            elif atom is HELD:
-                self.hold((*args, rest))
-                self._tell(args, start, end)
-                result |= self.given_back()
-            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-                self.leak(objects_of(this), Flow.ARGUMENT, start, end)
-                result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def _call_other(
+        self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Call what is neither the payload's own function nor one that the catalogue names."""
+        if atom is HIDDEN:
+            self.call_hidden((*args, rest), start, end)
+        elif atom is HELD:
+            self.hold((*args, rest))
+            self._tell(args, start, end)
+            return self.given_back()
+        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+            self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+            return self._call_unknown(atom, args, rest, start, end)
+        return BOTTOM
 
     def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""

@@ -60,8 +60,11 @@ class Properties(Catalogued):
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
-        self.spend(len(owner))
-        if len(owner) == 1:
+        count = len(owner)
+        self.steps += count
+        if self.steps > self.budget:
+            self.spend(0)
+        if count == 1:
             (atom,) = owner
             if type(atom) is HeapObject and name != "__proto__":
                 return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
@@ -77,6 +80,8 @@ class Properties(Catalogued):
 
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
+        if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
+            return self._get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self.report("__proto__", 0, start, end, atom, "`__proto__` is read")
             return self.prototype_of(atom)
@@ -84,8 +89,6 @@ class Properties(Catalogued):
             return self._get_from_object(atom, name, this, start, end)
         if name.startswith("@@#"):
             return BOTTOM  # private names are on the payload's own objects only
-        if type(atom) is Known:
-            return self._get_from_known(atom, name, start, end)
         if type(atom) is str:
             return self._get_from_string(atom, name, start, end)
         if type(atom) is Primitive:
@@ -185,16 +188,17 @@ class Properties(Catalogued):
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
-        own = target.properties.get(name)
-        if (
-            own is not None
-            and name != "name"
-            and name not in target.uncertain
-            and not (target.escaped or target.extensible or target.getters or target.kind == "proxy")
-        ):
-            self.steps += 1
-            target.readers[self.reader] = None
-            return own
+        if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
+            own = target.properties.get(name)
+            if own is not None:
+                if name != "name" and name not in target.uncertain:
+                    self.steps += 1
+                    target.readers[self.reader] = None
+                    return own
+            elif target.kind == "array" and not target.prototype and name != "length" and not is_index(name):
+                self.steps += 1
+                target.readers[self.reader] = None
+                return self.get_builtin("Array.prototype", name, start, end)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:

@@ -147,6 +147,7 @@ _ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER
 _numbers: dict[str, Primitive] = {}
 _by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
 _known: dict[tuple[str, str | None, bool], Known] = {}
+_pinned: dict[tuple[str, str | None, bool], Known] = {}  # those of them that stay
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
 _EXACT = 2**53  # below it, every whole number has its own digits
@@ -211,8 +212,15 @@ def known(path: str, label: str | None = None, *, by_constructor: bool = False) 
     if atom is None:
         if len(_known) >= _INTERN_CAP:
             _known.clear()
+            _known.update(_pinned)
         atom = _known.setdefault(key, Known(path, label, by_constructor=by_constructor))
     return atom
+
+
+def pinned(path: str, label: str | None) -> Known:
+    """Return the atom of an object that the catalogue itself lists: it is never made anew."""
+    atom = known(path, label)
+    return _pinned.setdefault((path, label, False), atom)
 
 
 def symbol(name: str) -> Primitive:

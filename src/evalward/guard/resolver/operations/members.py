@@ -121,7 +121,11 @@ class Members(DecodedCalls):
 
     def _arguments_of(self, registers: tuple[int, ...], start: int, end: int) -> tuple[list[Value], Value]:
         """Return the values of call arguments, and the join of those whose position is unknown."""
-        args: list[Value] = []
+        values = self.values
+        args = [values[register] for register in registers if register >= 0]
+        if len(args) == len(registers):
+            return args, BOTTOM
+        args = []
         rest: Value = BOTTOM
         for register in registers:
             if register >= 0:
@@ -153,8 +157,9 @@ class Members(DecodedCalls):
         result: Value = BOTTOM
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self.values[key])
         super_unit = self.lowered.supers.get(owner_register)
+        single = len(owner) == 1
         for atom in in_order(owner):
-            one = of(atom)
+            one = owner if single else of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
                 atom is DATA or (not self.strict and (atom is U1 or type(atom) is Host))

@@ -44,9 +44,11 @@ class Names(Constructions):
                     readers = self.readers[register] = Readers()
                 readers[self.reader] = None
             return self.values[register]
-        result = self.read(register) if register >= 0 else BOTTOM
+        if register < 0:
+            return self.load_global(reference, instruction[5], instruction[6])
+        result = self.read(register)
         name = reference.name
-        if reference.register >= 0 and name not in self.catalogue.globals and name not in self.bindings:
+        if name not in self.catalogue.globals and name not in self.bindings:
             return result if not reference.implicit else join(result, of(host(name)))
         return join(result, self.load_global(reference, instruction[5], instruction[6]))
 
@@ -68,11 +70,13 @@ class Names(Constructions):
         if member is None:
             inherited = self.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
-        made = self.materialize(member.result, start, member.label, name)
+        made = self.constant(member.result, member.label)
+        if made is None:
+            made = self.materialize(member.result, start, member.label, name)
         for atom in made:
             if type(atom) is Known and atom.label is not None:
                 self.origin(atom, None, f"`{atom.path}` is read here", start, end)
-        return join(made, stored)
+        return join(made, stored) if stored else made
 
     def global_value(self, name: str) -> Value:
         """Return what the payload itself put on the global object under a name."""
