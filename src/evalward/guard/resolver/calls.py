@@ -109,7 +109,12 @@ class Calls(Entering):
         try:
             for atom in in_order(callee):
                 if type(atom) is HeapObject:
-                    made = self._call_object(atom, this, args, rest, start, end)
+                    plain = atom.kind == "function" and atom.bound is None
+                    made = (
+                        self.enter(atom, this, args, rest)
+                        if plain
+                        else self._call_object(atom, this, args, rest, start, end)
+                    )
                 elif type(atom) is Known:
                     made = self.call_known(atom, Call(atom.path, this, args, rest, start, end))
                 else:
@@ -238,27 +243,29 @@ class Calls(Entering):
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
-        flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
+        path = atom.path
         if atom.label is not None:
-            self.use(of(atom), flow, call.start, call.end)
-        entry = self.catalogue.get(atom.path)
-        self.guarded = self.guarded or (atom.path in _KEY_CHECKS and self._checks_a_key(call))
-        if atom.path == "Reflect.deleteProperty":
+            self.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end)
+        if path in _KEY_CHECKS:
+            self.guarded = self.guarded or self._checks_a_key(call)
+        elif path == "Reflect.deleteProperty":
             self.expect_deletions()
-        native = natives.TRANSFER.get(atom.path)
-        wraps = call.constructing and atom.path in _WRAPPERS
+        native = natives.TRANSFER.get(path)
+        wraps = call.constructing and path in _WRAPPERS
         if native is not None and not wraps:
+            reader = self.reader
             for value in (call.this, *call.args, call.rest):
                 for given in value:
-                    if isinstance(given, HeapObject):
-                        given.readers[self.reader] = None
+                    if type(given) is HeapObject:
+                        given.readers[reader] = None
             made = native(self, call)
-            if call.constructing or atom.path == "Error":
+            if call.constructing or path == "Error":
                 self.keep_in(made, (*call.args, call.rest))
-            if atom.path not in _SPECIES:
+            if path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.
             return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
+        entry = self.catalogue.get(path)
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)

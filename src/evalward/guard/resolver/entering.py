@@ -38,13 +38,15 @@ class Entering(HostObjects):
         unit = target.unit
         if unit is None:
             return BOTTOM
-        self.spend(1 + len(unit.parameters))
-        if not rest and self.is_inlinable(unit):
+        count = len(unit.parameters)
+        self.steps += 1 + count
+        if self.steps > self.budget:
+            self.spend(0)
+        if not rest and unit.inlinable is not False and self.is_inlinable(unit):
             made = self.inline(unit, this, args)
             if made is not None:
                 unit.ran = True
                 return made
-        count = len(unit.parameters)
         if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
                 self.fed[register] = unit  # patterns read them without a name

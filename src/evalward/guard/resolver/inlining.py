@@ -6,7 +6,7 @@ fixpoint on registers that are put back afterwards. When it does not settle, the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from evalward.guard.resolver.definitions import Definitions
 from evalward.guard.resolver.heap import HeapObject, Outcome
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
+
+Shape: TypeAlias = "str | tuple[int, str]"
 
 _PURE = frozenset(
     {
@@ -93,13 +95,12 @@ class Inlining(Definitions):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        args = tuple(
-            args[: len(unit.parameters)]
-        )  # it does not look at the others: `arguments` is not inlined
-        key = (self.context, this if not unit.arrow else BOTTOM, args)
+        # It does not look at further ones: what asks for `arguments` is not inlined.
+        args = tuple(args[: len(unit.parameters)])
+        key = (self.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
-            context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
+            context = hash((self.context, unit.start, _shape(this), *map(_shape, args)))
             unit.contexts.add(context)
             if len(unit.contexts) > _MAX_CONTEXTS:
                 unit.inlinable = False
@@ -203,19 +204,19 @@ class Inlining(Definitions):
                         changed[user] = 1
 
 
-def _shape(value: Value) -> tuple[str, ...]:
+def _shape(value: Value) -> Shape | frozenset[Shape]:
     """Return what tells two arguments apart: constants by value, objects by where they were made."""
     if len(value) == 1:
         (atom,) = value
-        return (_atom_shape(atom),)
-    return tuple(sorted(map(_atom_shape, value)))
+        return _atom_shape(atom)
+    return frozenset(map(_atom_shape, value))
 
 
-def _atom_shape(atom: Atom) -> str:
+def _atom_shape(atom: Atom) -> Shape:
     if type(atom) is str:
         return atom
     if type(atom) is Primitive:
         return atom.text
     if type(atom) is HeapObject:
-        return f"{atom.start}:{atom.kind}"
+        return atom.start, atom.kind
     return atom.path if type(atom) is Known else repr(atom)

@@ -53,6 +53,7 @@ _REVIVED = frozenset(
         Op.REST,
     }
 )
+_HANDLERS = tuple(f"op_{op.name.lower()}" for op in Op)
 _MAX_REVIVALS = 3
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -82,9 +83,7 @@ class Interpreter(FlowOperations):
         self.parameter = parameter
         top = lowered.units[0]
         self.values[top.this] = V_UNDEFINED if module else V_GLOBAL
-        self.operations: list[Callable[[Instruction], Value]] = [
-            getattr(self, f"op_{op.name.lower()}") for op in Op
-        ]
+        self.operations: list[Callable[[Instruction], Value]] = [getattr(self, name) for name in _HANDLERS]
 
     def run(self) -> None:
         """Run to the fixpoint; functions that nothing calls are run last, as if the host called them."""

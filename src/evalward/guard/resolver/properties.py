@@ -66,8 +66,11 @@ class Properties(Catalogued):
             self.spend(0)
         if count == 1:
             (atom,) = owner
-            if type(atom) is HeapObject and name != "__proto__":
-                return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
+            if name != "__proto__":
+                if type(atom) is HeapObject:
+                    return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
+                if type(atom) is Known and name[:3] != "@@#":
+                    return self._get_from_known(atom, name, start, end) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED

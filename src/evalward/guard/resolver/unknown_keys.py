@@ -59,6 +59,10 @@ class UnknownKeys(Properties):
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
+        if closed and len(key) == 1:
+            (name,) = key
+            if type(name) is str:
+                return self.get(owner, name, start, end)
         resolved = self.key(key, start, end)
         result: Value = BOTTOM
         if resolved.unknown and not self._is_bare(owner):

@@ -22,6 +22,7 @@ from evalward.guard.resolver.values import (
     W0,
     Host,
     Known,
+    Primitive,
     Value,
     is_tainted,
     join,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
     from evalward.guard.resolver.values import Atom
 
+_DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
 _LEADING = frozenset({U0, U1, W0, BUILT})
 _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
@@ -151,15 +153,18 @@ class Members(DecodedCalls):
         _, _, owner_register, key, registers, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         owner = self.values[owner_register]
+        twice = owner_register in self.constructors
+        super_unit = self.lowered.supers.get(owner_register)
         if type(key) is int:
             self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
-        twice = owner_register in self.constructors
+        elif len(owner) == 1 and key != "constructor" and super_unit is None and not twice:
+            (atom,) = owner
+            if type(atom) in _DEFINITE:
+                return self.call(self.get(owner, key, start, end), owner, args, start, end, rest)
         result: Value = BOTTOM
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self.values[key])
-        super_unit = self.lowered.supers.get(owner_register)
-        single = len(owner) == 1
         for atom in in_order(owner):
-            one = owner if single else of(atom)
+            one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
                 atom is DATA or (not self.strict and (atom is U1 or type(atom) is Host))
