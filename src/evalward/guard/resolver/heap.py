@@ -102,6 +102,14 @@ class HeapObject:
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"
 
+    def release(self) -> None:
+        """Let go of all other objects."""
+        self.properties = self.getters = self.setters = {}
+        self.elements = self.prototype = BOTTOM
+        self.items = []
+        self.unit = self.home = self.bound = self.inside = self.whole = None
+        self.readers.clear()
+
     @property
     def callable(self) -> bool:
         """Whether the object is certainly a function."""

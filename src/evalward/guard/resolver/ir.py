@@ -158,6 +158,14 @@ class Unit:
     def __repr__(self) -> str:
         return f"<unit {self.name or 'anonymous'}@{self.start}>"
 
+    def release(self) -> None:
+        """Let go of the other units, and of all objects."""
+        self.code = []
+        self.outer = self.function = self.arguments = None
+        for outcome in self.outcomes.values():
+            outcome.readers.clear()
+        self.outcomes = {}
+
 
 class Lowered:
     """A lowered payload: its units (the top level first), register count, constants and references to resolve."""

@@ -136,10 +136,12 @@ def _findings(program: ParsedProgram, rules: Rules, target: Target, catalogue: C
         # What was found stands: values only grow. What else there is is not known.
         uses = [use for use in uses if use.rank <= _READ]
         unfinished = [Finding("analysis-limit")]
+    uses = sorted(uses, key=lambda use: (use.rank, use.start, use.construct))
+    interpreter.release()
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []
-    for use in sorted(uses, key=lambda use: (use.rank, use.start, use.construct)):
+    for use in uses:
         told[use.construct] += 1
         if (
             told[use.construct] <= _MAX_TOLD

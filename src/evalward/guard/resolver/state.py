@@ -113,6 +113,18 @@ class State:
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()
 
+    def release(self) -> None:
+        """Take the analysis apart when all is told, so that it is freed at once.
+
+        Its parts hold one another. What is left to the collector makes it run twice as often, and look through it: that
+        was a tenth of the whole.
+        """
+        for target in (*self.objects.values(), self.patches, self.global_object):
+            target.release()
+        for unit in self.lowered.units:
+            unit.release()
+        vars(self).clear()
+
     def _extra_register(self) -> int:
         self.values.append(BOTTOM)
         return len(self.values) - 1
