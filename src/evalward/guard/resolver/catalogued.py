@@ -165,7 +165,9 @@ class Catalogued(Operators):
         patches = self.patches
         patches.readers[self.reader] = None
         made = self._unlisted_builtin(atom, name, start, end)
-        return join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
+        return (
+            join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
+        )
 
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.state import State
 from evalward.guard.resolver.values import (
+    ACTIVE,
     BOTTOM,
+    MAX_HOSTS,
     MAX_OBJECTS,
     U1,
     V_UNDEFINED,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.values import Atom
 
+_COSTLY = 4  # atoms, from which on their number counts as steps
 MAX_GROWTH = 6
 MAX_OBJECT_GROWTH = 24
 MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
@@ -37,7 +40,8 @@ class Changes(State):
         old = self.values[register]
         if value <= old:
             return
-        self.spend(len(value) >> 2)
+        if len(value) >= _COSTLY:
+            self.spend(len(value) >> 2)
         if old:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count
@@ -62,8 +66,10 @@ class Changes(State):
             self.feed(unit, register)
 
     def bounded(self, value: Value, *, force: bool = False) -> Value:
-        """Return the value within the bounds on constants and objects; what is dropped becomes unknown."""
-        value = widened(value, force=force)
+        """Return a join within the bounds on constants and objects; what is dropped becomes unknown."""
+        # A join is within all bounds but these.
+        if force or len(value) > MAX_HOSTS or ACTIVE in value:
+            value = widened(value, force=force)
         if len(value) <= MAX_OBJECTS:
             return value
         kept: set[Atom] = {U1}

@@ -185,7 +185,7 @@ class Inlining(Definitions):
         One that was run at the present version has changed nothing, and would read what it read then.
         """
         values, operations, listed = self.values, self.operations, self.lowered.listed
-        users, changed = self.users_in(unit), bytearray(len(unit.code))
+        changed = bytearray(len(unit.code))
         for index, instruction in enumerate(unit.code):
             operation = instruction[0]
             if operation is _RETURN:
@@ -200,7 +200,7 @@ class Inlining(Definitions):
                 made = operations[operation](instruction)
                 if made != values[instruction[1]]:
                     values[instruction[1]] = made
-                    for user in users.get(instruction[1], ()):
+                    for user in self.users_in(unit).get(instruction[1], ()):
                         changed[user] = 1
 
 

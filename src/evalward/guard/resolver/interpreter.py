@@ -172,11 +172,8 @@ class Interpreter(FlowOperations):
         self.unit = unit
         unit.queued = False
         operations, values, code, dirty = self.operations, self.values, unit.code, unit.dirty
-        users: dict[int, list[int]] | None = None
-        self.rerunning = unit.executed
-        if unit.executed:
-            users = self.users_in(unit)
-        else:
+        self.rerunning = again = unit.executed
+        if not again:
             unit.executed = True
             self.places.update(
                 zip([each[1] for each in code], zip(repeat(unit), range(len(code))), strict=False)
@@ -193,11 +190,11 @@ class Interpreter(FlowOperations):
             if not made and register in self.revived:
                 made = V_U1
                 self._hand_over(instruction)
-            if users is None:
+            if not again:
                 values[register] = made
             elif made != values[register]:
                 values[register] = made
-                for user in users.get(register, ()):
+                for user in self.users_in(unit).get(register, ()):
                     dirty[user] = 1
             index = dirty.find(1, index + 1)
 

@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject, Outcome, Readers
-from evalward.guard.resolver.ir import operands
+from evalward.guard.resolver.ir import Op, operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
     from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
+
+
+_LOAD = Op.LOAD
 
 
 class AnalysisLimitError(Exception):
@@ -175,8 +178,13 @@ class State:
         if unit.users is None:
             users: dict[int, list[int]] = {}
             for index, instruction in enumerate(unit.code):
+                if instruction[0] is _LOAD:
+                    continue  # it reads a variable
                 for register in operands(instruction):
-                    users.setdefault(register, []).append(index)
+                    if register in users:
+                        users[register].append(index)
+                    else:
+                        users[register] = [index]
             unit.users = users
         return unit.users
 

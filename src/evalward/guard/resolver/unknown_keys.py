@@ -13,6 +13,7 @@ from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.texts import character_of
 from evalward.guard.resolver.values import (
+    ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
     BUILT,
@@ -59,12 +60,18 @@ class UnknownKeys(Properties):
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
-        if closed and len(key) == 1:
-            (name,) = key
-            if type(name) is str:
-                return self.get(owner, name, start, end)
+        result: Value
+        if len(key) == 1:
+            (only,) = key
+            if type(only) is str and (closed or is_index(only)):
+                return self.get(owner, only, start, end)
+            if only is ANY_NUMBER:
+                result = BOTTOM
+                for atom in owner:
+                    result = join(result, self.get_element(atom, start))
+                return result
         resolved = self.key(key, start, end)
-        result: Value = BOTTOM
+        result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
             if resolved.decoded:
                 result = of(SELECTED_PROTOTYPE)  # the payload hides the key: any write through it is meant

@@ -297,17 +297,13 @@ def join(left: Value, right: Value) -> Value:
 
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
-    strings: list[str] = []
+    strings = [atom for atom in value if type(atom) is str]
     numbers: list[Atom] = []
     hosts: list[Atom] = []
-    for atom in value:
-        kind = type(atom)
-        if type(atom) is str:
-            strings.append(atom)
-        elif kind is Host:
-            hosts.append(atom)
-        elif type(atom) is Primitive and atom.type == "number":
-            numbers.append(atom)
+    if force or len(value) > MAX_NUMBERS or ANY_NUMBER in value:
+        numbers = [atom for atom in value if type(atom) is Primitive and atom.type == "number"]
+    if len(value) > MAX_HOSTS or ANY_HOST in value:
+        hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):

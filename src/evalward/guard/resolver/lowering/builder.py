@@ -27,9 +27,7 @@ KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_
 
 def kinds(*names: str) -> frozenset[int]:
     """Return the numbers of named node kinds; a name may have several."""
-    return frozenset(
-        i for i, name in enumerate(KINDS) if name in names and LANGUAGE.node_kind_is_named(i)
-    )
+    return frozenset(i for i, name in enumerate(KINDS) if name in names and LANGUAGE.node_kind_is_named(i))
 
 
 _COMMENTS: Final = kinds("comment", "html_comment")
@@ -190,7 +188,7 @@ class Builder:
         return [child for child in node.named_children if child.kind_id not in _COMMENTS]
 
     def parts(self, node: Node) -> list[Node]:
-        """Return all children that are not comments, the tokens too: a place among them is found faster than a field."""
+        """Return all children but comments, the tokens too: a place among them is found faster than a field."""
         if not self.commented:
             return node.children
         return [child for child in node.children if child.kind_id not in _COMMENTS]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.lowering.builder import Work
 
+_STORE = Op.STORE
 _HOISTED = frozenset({"function_declaration", "generator_function_declaration"})
 _DECLARATIONS = _HOISTED | {
     "class_declaration",
@@ -49,16 +50,19 @@ class Statements(Functions):
                 self.unit.strict = True
             self.run(self._top_level(statements))
         top = self.scope
+        free = [reference for reference in self.lowered.references if not reference.resolve()]
         assigned = {
             instruction[2].name
             for unit in self.lowered.units
             for instruction in unit.code
-            if instruction[0] is Op.STORE and instruction[2].scope.find(instruction[2].name) is None
+            if instruction[0] is _STORE and instruction[2].owner is None
         }
         for name in sorted(assigned):
             self.lowered.global_registers[name] = self.register()
-        for reference in self.lowered.references:
-            reference.resolve(self.lowered.global_registers)
+        for reference in free if assigned else ():
+            register = self.lowered.global_registers.get(reference.name)
+            if register is not None:
+                reference.register, reference.implicit = register, True
         self.lowered.listed = certain_keys(self.lowered, self.listings)
         self.lowered.counters = {reference.register for reference in self.lowered.counted}
         if top.is_global:
