@@ -107,7 +107,7 @@ class Calls(Entering):
         self._depth += 1
         result: Value = BOTTOM
         try:
-            for atom in in_order(callee):
+            for atom in callee if len(callee) == 1 else in_order(callee):
                 if type(atom) is HeapObject:
                     plain = atom.kind == "function" and atom.bound is None
                     made = (

@@ -113,6 +113,8 @@ class Changes(State):
     def put(self, target: HeapObject, name: str, value: Value) -> None:
         """Join a value into a named property."""
         old = target.properties.get(name, BOTTOM)
+        if value <= old:
+            return
         new = self._grown(target, old, value)
         if new != old:
             target.properties[name] = new
@@ -121,6 +123,8 @@ class Changes(State):
 
     def put_element(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an unknown key, an index or an iteration finds."""
+        if value <= target.elements:
+            return
         new = self._grown(target, target.elements, value)
         if new != target.elements:
             target.holds(target.elements, new)
@@ -141,6 +145,8 @@ class Changes(State):
         """Join a value into the element at an index; the caller keeps the index within bounds."""
         while len(target.items) <= index:
             target.items.append(BOTTOM)
+        if value <= target.items[index]:
+            return
         new = self._grown(target, target.items[index], value)
         if new != target.items[index]:
             target.holds(target.items[index], new)

@@ -104,10 +104,10 @@ class Entering(HostObjects):
             self.put_prototype(made, self.get(of(target), "prototype", unit.start, unit.start))
             self.put_element(made, self.read(unit.yielded))
             self.put(made, "@@returned", self.read(unit.result))
-            return of(made)
+            return made.value
         result = self.read(unit.result)
         if unit.asynchronous:
             made = self.allocate("promise", unit.start, "async")
             self.put_element(made, self.awaited(result, unit.start, unit.start) or V_UNDEFINED)
-            return of(made)
+            return made.value
         return result or V_UNDEFINED

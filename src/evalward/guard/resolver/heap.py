@@ -51,7 +51,7 @@ class HeapObject:
     ``elements`` the join of every element or property that was written by an unknown key, or of a container's
     contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
     that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
-    what to run again when the object changes.
+    what to run again when the object changes. ``value`` holds the object and nothing else.
     """
 
     __slots__ = (
@@ -74,6 +74,7 @@ class HeapObject:
         "start",
         "uncertain",
         "unit",
+        "value",
         "whole",
     )
 
@@ -98,6 +99,7 @@ class HeapObject:
         self.readers = Readers()
         self.inside: Value | None = None  # what `contents` and `everything` give, once asked
         self.whole: Value | None = None
+        self.value: Value = frozenset((self,))
 
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"
@@ -105,7 +107,7 @@ class HeapObject:
     def release(self) -> None:
         """Let go of all other objects."""
         self.properties = self.getters = self.setters = {}
-        self.elements = self.prototype = BOTTOM
+        self.value = self.elements = self.prototype = BOTTOM
         self.items = []
         self.unit = self.home = self.bound = self.inside = self.whole = None
         self.readers.clear()

@@ -74,7 +74,7 @@ class HostObjects(Iteration):
         if kind == "collection":
             self.extend(made)  # its elements stand under their names, too
         self.put_element(made, self.materialize(inner, start))
-        return of(made)
+        return made.value
 
     def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
         if not member:
@@ -88,4 +88,4 @@ class HostObjects(Iteration):
         """Return an object that inherits from a built-in prototype."""
         made = self._made_by_host("object", start, path, of_member)
         made.prototype = of(known(path))
-        return of(made)
+        return made.value

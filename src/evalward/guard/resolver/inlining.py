@@ -44,6 +44,7 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_LOAD = Op.LOAD
 _STORE = Op.STORE
 _RETURN = Op.RETURN
 # What only moves values is run in every round; the variables that it reads are not among its operands.
@@ -158,7 +159,7 @@ class Inlining(Definitions):
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
-        values, operations = self.values, self.operations
+        values, operations, variables = self.values, self.operations, unit.variables
         began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
             self.loaded, self.settled, version = set(unit.parameters), True, self.version
@@ -167,9 +168,15 @@ class Inlining(Definitions):
                 self._run_again(unit, began)
             else:
                 for instruction in unit.code:
-                    began.append(self.version)
                     operation = instruction[0]
-                    if operation is _RETURN:
+                    if unit.stores:
+                        began.append(self.version)
+                    if operation is _LOAD and instruction[2].register in variables:
+                        # As the operation does, without a call: two instructions in five are this one.
+                        register = instruction[2].register
+                        self.loaded.add(register)
+                        values[instruction[1]] = values[register]
+                    elif operation is _RETURN:
                         self.write(unit.result, values[instruction[2]])
                     else:
                         values[instruction[1]] = operations[operation](instruction)

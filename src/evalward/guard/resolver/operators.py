@@ -65,7 +65,7 @@ def _is_exact_power(left: float, right: float) -> bool:
 def _by_zero(operator: str, left: float) -> Value:
     """Return a division by zero, whose sign depends on the zero's, which is not followed."""
     if operator == "%" or left == 0 or left != left:  # noqa: PLR0124 - NaN
-        return of(number(math.nan))
+        return number(math.nan).value
     return of(number(math.inf), number(-math.inf))
 
 
@@ -179,7 +179,7 @@ class Operators(Coercion):
         if type(one) is Primitive and type(other) is str:
             return self.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
-            return of(number(one.number + other.number))
+            return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
             return self.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
@@ -197,7 +197,7 @@ class Operators(Coercion):
                 if type(one) is not Primitive or type(other) is not Primitive:
                     return V_NUMBER
                 try:
-                    result = join(result, of(number(function(one.number, other.number))))
+                    result = join(result, number(function(one.number, other.number)).value)
                 except ZeroDivisionError:
                     result = join(result, _by_zero(operator, one.number))
                 except (ArithmeticError, ValueError):
@@ -226,7 +226,7 @@ class Operators(Coercion):
                     if type(atom) is not Primitive:
                         return join(V_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
-                    result = join(result, of(number(folded)))
+                    result = join(result, number(folded).value)
                 return result
 
     def _typeof(self, value: Value) -> Value:
@@ -254,4 +254,4 @@ class Operators(Coercion):
         if variable:
             self.numbers(value, start, end)
             return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
-        return self._arithmetic("-", value, of(number(-step)), start, end)
+        return self._arithmetic("-", value, number(-step).value, start, end)

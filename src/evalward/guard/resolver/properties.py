@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _MAX_TRAPS = 6
+_PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
 _COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
@@ -110,7 +111,7 @@ class Properties(Catalogued):
 
     def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
         if name == "length":
-            return of(number(len(atom))) if atom.isascii() else V_NUMBER
+            return number(len(atom)).value if atom.isascii() else V_NUMBER
         if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
@@ -198,10 +199,12 @@ class Properties(Catalogued):
                     self.steps += 1
                     target.readers[self.reader] = None
                     return own
-            elif target.kind == "array" and not target.prototype and name != "length" and not is_index(name):
+            elif not target.prototype and name != "name" and (kind := target.kind) in _PLAIN:
                 self.steps += 1
                 target.readers[self.reader] = None
-                return self.get_builtin("Array.prototype", name, start, end)
+                if kind == "array" and (name == "length" or is_index(name)):
+                    return self._own(target, name, this, start, end)[0]
+                return self.get_builtin(PROTOTYPES[kind], name, start, end)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
@@ -275,7 +278,7 @@ class Properties(Catalogued):
             return named | of(self.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
-                return (of(number(len(target.items))) if target.exact else V_NUMBER), True
+                return (number(len(target.items)).value if target.exact else V_NUMBER), True
             if is_index(name):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits

@@ -86,8 +86,9 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
+            and resolved.names
+            and any(type(atom) is HeapObject and atom.kind == "function" for atom in owner)
             and any(not is_index(name) and name not in _NOTHING for name in resolved.names)
-            and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.

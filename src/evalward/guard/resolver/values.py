@@ -44,15 +44,19 @@ class Unknown:
 
 
 class Primitive:
-    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives."""
+    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives.
 
-    __slots__ = ("number", "text", "truthy", "type")
+    ``value`` holds it and nothing else.
+    """
+
+    __slots__ = ("number", "text", "truthy", "type", "value")
 
     def __init__(self, type_: str, text: str, number: float, *, truthy: bool) -> None:
         self.type = type_
         self.text = text
         self.number = number
         self.truthy = truthy
+        self.value: Value = frozenset((self,))
 
     def __repr__(self) -> str:
         return self.text

@@ -39,6 +39,8 @@ class Builder:
 
     def __init__(self, source: bytes, *, module: bool, script: bool) -> None:
         self.source = source
+        self.ascii = source.decode() if source.isascii() else None  # where offsets are those of characters
+        self.may_list = b"keys" in source
         self.handlers = self.handlers_by_kind()
         self.commented = any(mark in source for mark in _COMMENT_MARKS)
         self.lowered = Lowered()
@@ -127,11 +129,13 @@ class Builder:
 
     def text(self, node: Node) -> str:
         """Return the source text of a node."""
+        if self.ascii is not None:
+            return self.ascii[node.start_byte : node.end_byte]
         return self.source[node.start_byte : node.end_byte].decode()
 
     def name(self, node: Node) -> str:
         """Return an identifier's name with its escapes decoded."""
-        text = self.source[node.start_byte : node.end_byte].decode()
+        text = self.text(node)
         if "\\" in text:
             text = literals.identifier(text)
         return f"@@{text}" if text[:1] == "#" else text  # no string key is a private name

@@ -166,7 +166,7 @@ class CallLowering(Builder):
             return (yield self._tagged(node, function, arguments))
         kind = function.kind_id
         if kind in MEMBERS:
-            called_back = callback_of(node, self.source)
+            called_back = callback_of(node, self.source) if self.may_list else None
             if called_back is not None:
                 subject, callback, position = called_back
                 listing = self.list_keys(subject, lister="Object", index=position)

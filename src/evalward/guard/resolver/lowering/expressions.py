@@ -56,7 +56,7 @@ class Expressions(CallLowering):
 
     def lower_number(self, node: Node) -> Work:
         value = literals.number(self.text(node))
-        return self.constant(of(ANY_BIGINT) if value is None else of(number(value)))
+        return self.constant(of(ANY_BIGINT) if value is None else number(value).value)
 
     def lower_true(self, _node: Node) -> Work:
         return self.constant(_TRUE)
@@ -73,7 +73,7 @@ class Expressions(CallLowering):
 
     def lower_identifier(self, node: Node) -> Work:
         start, end = node.start_byte, node.end_byte
-        text = self.source[start:end].decode()
+        text = self.ascii[start:end] if self.ascii is not None else self.source[start:end].decode()
         use = self.reference(self.name(node) if "\\" in text else text)
         index = (
             self.lowered.registers

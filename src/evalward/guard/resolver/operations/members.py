@@ -202,7 +202,7 @@ class Members(DecodedCalls):
             return BOTTOM
         made = self.allocate("promise", start, "of the host")
         self.put_element(made, join(given, V_U1))
-        return of(made)
+        return made.value
 
     def _iterate_unknown(
         self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
