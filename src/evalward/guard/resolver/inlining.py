@@ -51,7 +51,7 @@ _RETURN = Op.RETURN
 _MOVES = frozenset({Op.LOAD, Op.STORE, Op.THIS})
 _MAX_CODE = 64
 _MAX_DEPTH = 6
-_MAX_ROUNDS = 4
+_MAX_ROUNDS = 6
 _MAX_RUNS = 400  # in one analysis; past them, calls are joined
 _MAX_CONTEXTS = 16
 

@@ -53,10 +53,7 @@ _TELLING = frozenset({"__proto__", "@@species"})  # what an object literal does 
 
 def _holds_method(value: Value) -> bool:
     """Whether there is a function that may ask for ``super``."""
-    for atom in value:
-        if type(atom) is HeapObject and atom.unit is not None and atom.unit.method:
-            return True
-    return False
+    return any(type(atom) is HeapObject and atom.unit is not None and atom.unit.method for atom in value)
 
 
 class Makers(Members):
