@@ -94,6 +94,12 @@ def _plain_number(atom: Atom) -> float | None:
     return atom.number if type(atom) is Primitive and atom.type == "number" else None
 
 
+def _with_one_primitive(value: Value) -> list[Atom]:
+    """Return the atoms with one number, or the like, for all of them: put to an unknown text all give the same."""
+    primitives = [atom for atom in value if type(atom) is Primitive]
+    return [*primitives[:1], *(atom for atom in value if type(atom) is not Primitive)]
+
+
 def truthiness(atom: Atom) -> bool | None:
     """Return ToBoolean of an atom, None when it is not known."""
     if type(atom) is str:
@@ -154,9 +160,11 @@ class Operators(Coercion):
             (one,), (other,) = left, right
             return self._add_atoms(one, other)
         found: set[Atom] = set()  # joined once: one by one takes the square of the time
+        few_left, few_right = _with_one_primitive(left), _with_one_primitive(right)
         for one in left:
-            for other in right:
-                found |= self._add_atoms(one, other)
+            for other in few_right if one in STRING_UNKNOWNS else right:
+                if one in few_left or other not in STRING_UNKNOWNS:
+                    found |= self._add_atoms(one, other)
         return join(BOTTOM, frozenset(found))
 
     def _primitives(self, value: Value, start: int, end: int) -> Value:
@@ -191,18 +199,18 @@ class Operators(Coercion):
             return join(V_NUMBER, of(ANY_BIGINT))
         if function is None or len(ones) * len(others) > _MAX_PAIRS:
             return V_NUMBER
-        result: Value = BOTTOM
+        found: set[Atom] = set()
         for one in ones:
             for other in others:
                 if type(one) is not Primitive or type(other) is not Primitive:
                     return V_NUMBER
                 try:
-                    result = join(result, number(function(one.number, other.number)).value)
+                    found.add(number(function(one.number, other.number)))
                 except ZeroDivisionError:
-                    result = join(result, _by_zero(operator, one.number))
+                    found |= _by_zero(operator, one.number)
                 except (ArithmeticError, ValueError):
-                    result = join(result, V_NUMBER)
-        return result
+                    return V_NUMBER
+        return join(BOTTOM, frozenset(found))
 
     def unary(self, operator: str, value: Value, start: int, end: int) -> Value:
         """Return the value of a unary expression."""
