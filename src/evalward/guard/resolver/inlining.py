@@ -44,6 +44,7 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_CALL = Op.CALL
 _LOAD = Op.LOAD
 _STORE = Op.STORE
 _RETURN = Op.RETURN
@@ -73,17 +74,23 @@ class Inlining(Definitions):
             and not (unit.function is not None and unit.function.escaped)
         )
 
-    @staticmethod
-    def _is_plain(unit: Unit) -> bool:
-        """Whether a unit's code makes no function and writes no variable but its own, which are noted."""
+    def _is_plain(self, unit: Unit) -> bool:
+        """Whether code makes no function, calls not itself and writes no variable but its own, which are noted."""
         if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
             return False
         if unit.asynchronous or unit.generator:
             return False
         variables = {unit.result, unit.this, *unit.parameters}
+        own_names: set[int] = set()  # registers of reads of what holds the function
         for instruction in unit.code:
             operation = instruction[0]
-            if operation is _STORE:
+            if operation is _LOAD:
+                if unit.function in self.values[instruction[2].register]:
+                    own_names.add(instruction[1])
+            elif operation is _CALL:
+                if instruction[2] in own_names:
+                    return False
+            elif operation is _STORE:
                 reference = instruction[2]
                 if reference.owner is not unit or reference.scope.unit is not unit:
                     return False
