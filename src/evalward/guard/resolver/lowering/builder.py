@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-Work: TypeAlias = "int | Generator[Any, int, int]"
+Steps: TypeAlias = "Generator[Any, int, int]"
+Work: TypeAlias = "int | Steps"
 
 LANGUAGE: Final = Language(tree_sitter_javascript.language())
 KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_kind_count)]
