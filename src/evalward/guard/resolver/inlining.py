@@ -54,6 +54,7 @@ _MAX_CODE = 64
 _MAX_DEPTH = 6
 _MAX_ROUNDS = 6
 _MAX_RUNS = 400  # in one analysis; past them, calls are joined
+_MAX_RUNS_OF_ONE = 64  # function
 _MAX_CONTEXTS = 16
 
 
@@ -122,6 +123,9 @@ class Inlining(Definitions):
         if unit in self.active:
             unit.inlinable = False  # recursive
             return None
+        if unit.runs >= _MAX_RUNS_OF_ONE:
+            unit.inlinable = False
+            return None
         outcome.stands = True  # unless the call itself changes what it has read
         made = self._run_once(unit, this, args, outcome)
         if made is None or not unit.inlinable:
@@ -145,6 +149,7 @@ class Inlining(Definitions):
         self.context, self.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
+        unit.runs += 1
         self.active.append(unit)
         try:
             self.growth = {}

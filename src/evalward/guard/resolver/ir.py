@@ -107,6 +107,7 @@ class Unit:
         "ran",
         "rest",
         "result",
+        "runs",
         "sent",
         "start",
         "stores",
@@ -141,6 +142,7 @@ class Unit:
         self.inlinable: bool | None = None
         self.variables: frozenset[int] = frozenset()  # that an inlined call has for itself
         self.stores = False
+        self.runs = 0  # for one call each
         self.contexts: set[int] = set()
         self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
         self.outcomes: dict[
