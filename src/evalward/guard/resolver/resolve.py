@@ -69,8 +69,8 @@ def step_limit(limits: Limits, length: int) -> int:
 
     Most of that is there for a few lines that compilers made longer: a function on arrays takes 37,000 steps when its
     helpers for spread and destructuring stand before it, whatever its own length. No program of the corpus takes more
-    than 0.7 of the limit. A step costs 1 to 3.5 µs, whatever it does: what takes longer counts as several. A policy that allows more steps than
-    the default allows more in the same proportion (guard.md §6).
+    than 0.7 of the limit. A step costs 1 to 3.5 µs, whatever it does: what takes longer counts as several. A policy
+    that allows more steps than the default allows more in the same proportion (guard.md §6).
     """
     enough = _STEPS_AT_START + _STEPS_PER_BYTE * length
     default = Limits().steps
