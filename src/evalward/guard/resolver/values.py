@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import html
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from evalward.guard.resolver.digits import number_text
 from evalward.guard.resolver.spelling import begins_evaluation, begins_name, is_accumulated
 
 if TYPE_CHECKING:
@@ -154,37 +154,8 @@ _known: dict[tuple[str, str | None, bool], Known] = {}
 _pinned: dict[tuple[str, str | None, bool], Known] = {}  # those of them that stay
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
-_EXACT = 2**53  # below it, every whole number has its own digits
 _HOST_PATH_CAP = 4
 _HOST_NAME_CAP = 120
-
-
-def number_text(value: float) -> str:
-    """Return ``Number::toString`` (ECMA-262 §6.1.6.1.20) for radix 10."""
-    if value != value:  # noqa: PLR0124 - the definition of NaN
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == int(value) and abs(value) < _EXACT:
-        return str(int(value))
-    # Python's shortest digits that read back as the same number are the standard's as well.
-    sign, figures, exponent = Decimal(repr(value)).normalize().as_tuple()
-    digits = "".join(map(str, figures))
-    point = len(digits) + int(exponent)
-    text = _placed(digits, point)
-    return f"-{text}" if sign else text
-
-
-def _placed(digits: str, point: int) -> str:
-    """Return digits whose decimal point stands after the first ``point``, with the bounds of the standard."""
-    if len(digits) <= point <= 21:  # noqa: PLR2004
-        return digits.ljust(point, "0")
-    if 0 < point <= 21:  # noqa: PLR2004
-        return f"{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:  # noqa: PLR2004
-        return f"0.{'0' * -point}{digits}"
-    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{mantissa}e{point - 1:+d}"
 
 
 def number(value: float) -> Primitive:
