@@ -39,6 +39,9 @@ _READ_BYTES: Final = 64 * 1024
 # The front kills first. The alarm is for a worker whose front has died, or stopped, during a long job.
 _ALARM_FACTOR: Final = 2
 _UNFIT: Final = 70  # EX_SOFTWARE of sysexits.h
+_NEW_OBJECTS: Final = (
+    20_000  # some megabytes: few payloads make as many, and none waits for the collector then
+)
 _DESCRIPTORS: Final = 32
 _SELF_TEST: Final = ((b"document.title", True), (b"globalThis['ev' + 'al']('1')", False), (b"((", False))
 
@@ -56,6 +59,7 @@ def run(descriptor: int, aside: int, parent: int) -> int:
         return _UNFIT
     gc.collect()
     gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
     with socket.socket(fileno=descriptor) as front, socket.socket(fileno=aside) as quiet:
         greeting = json.dumps([RULESET, GRAMMAR]).encode()
         # From here on payloads are in memory, and nothing that ends this process may print them.

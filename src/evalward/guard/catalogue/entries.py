@@ -130,6 +130,9 @@ class Catalogue:
         self.globals: dict[str, Member] = {}
         self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
+        self.constants: dict[
+            tuple[str, str | None], Any
+        ] = {}  # what the resolver makes of a result and a label
         digest = hashlib.sha256()
         for name, text in sorted(documents.items()):
             digest.update(name.encode() + b"\0" + text.encode() + b"\0")

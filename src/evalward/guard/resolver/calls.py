@@ -81,6 +81,8 @@ _READING = frozenset(
 ) | {"Object.getOwnPropertyDescriptors"}
 _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
+_JUDGED = _KEY_CHECKS | _READING | _CHANGES_THIS | _CHANGES_FIRST | {"Reflect.deleteProperty"}
+
 
 def in_order(value: Value) -> Iterable[Atom]:
     """Return the atoms in an order that is the same in every run: what calls change depends on it."""
@@ -141,37 +143,48 @@ class Calls(Entering):
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of a call."""
-        self.spend(1 + len(callee) + len(args))
+        self.steps += 1 + len(callee) + len(args)
+        if self.steps > self.budget:
+            self.spend(0)
         if self._depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
         self._depth += 1
+        result: Value = BOTTOM
         try:
-            return self._call_each(callee, this, args, start, end, rest)
+            for atom in callee if len(callee) == 1 else in_order(callee):
+                if type(atom) is HeapObject:
+                    plain = atom.kind == "function" and atom.bound is None
+                    made = (
+                        self.enter(atom, this, args, rest)
+                        if plain
+                        else self._call_object(atom, this, args, rest, start, end)
+                    )
+                elif type(atom) is Known:
+                    made = self.call_known(atom, Call(atom.path, this, args, rest, start, end))
+                else:
+                    made = self._call_other(atom, this, args, rest, start, end)
+                result = join(result, made)
         finally:
             self._depth -= 1
-
-    def _call_each(
-        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value
-    ) -> Value:
-        result: Value = BOTTOM
-        for atom in in_order(callee):
-            if isinstance(atom, HeapObject):
-                result = join(result, self._call_object(atom, this, args, rest, start, end))
-            elif type(atom) is Known:
-                result = join(result, self.call_known(atom, Call(atom.path, this, args, rest, start, end)))
-            elif atom is HIDDEN:
-                self.call_hidden((*args, rest), start, end)
-            elif atom is HELD:
-                self.hold((*args, rest))
-                self._tell(args, start, end)
-                result |= self.given_back()
-            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-                self.leak(objects_of(this), Flow.ARGUMENT, start, end)
-                self.judge_receiver(this)
-                result = join(result, self._call_unknown(atom, args, rest, start, end))
         return result
+
+    def _call_other(
+        self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Call what is neither the payload's own function nor one that the catalogue names."""
+        if atom is HIDDEN:
+            self.call_hidden((*args, rest), start, end)
+        elif atom is HELD:
+            self.hold((*args, rest))
+            self._tell(args, start, end)
+            return self.given_back()
+        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+            self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+            self.judge_receiver(this)
+            return self._call_unknown(atom, args, rest, start, end)
+        return BOTTOM
 
     def judge_receiver(self, this: Value) -> None:
         """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
@@ -301,6 +314,19 @@ class Calls(Entering):
                 if method:
                     self.use(method, Flow.CALLBACK, start, end)
 
+    def _judge_known(self, path: str, call: Call) -> None:
+        """Note what a call of a built-in function says of the payload's keys, objects and prototypes."""
+        if path in _KEY_CHECKS:
+            self.key_checks[call.start, call.end] = len(call.args) - (path == "Object.hasOwn")
+        if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
+            self.methods.readers[self.reader] = None
+            if self.methods.properties:
+                self.expect_receivers()
+        if path == "Reflect.deleteProperty":
+            self.expect_deletions()
+        if path in _CHANGES_THIS or path in _CHANGES_FIRST:
+            self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.start, call.end)
+
     def _judge_change(self, changed: Value, start: int, end: int) -> None:
         for atom in changed:
             if type(atom) is Known and atom.path.endswith(".prototype"):
@@ -308,45 +334,38 @@ class Calls(Entering):
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
-        flow = Flow.CONSTRUCT if call.constructing else Flow.CALL
+        path = atom.path
         if atom.label is not None:
-            self.use(of(atom), flow, call.start, call.end)
-        entry = self.catalogue.get(atom.path)
+            self.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end)
         if _SCRIPT_ELEMENT in call.this:  # `document.body.append.call(script, …)`
-            member = self.catalogue.get("ScriptElement").members.get(atom.path.rpartition(".")[2])
+            member = self.catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
             if member is not None and member.label is not None and atom.label is None:
                 self.report(member.label, 0, call.start, call.end, atom, "a script is given content")
-        if atom.path in _KEY_CHECKS:
-            self.key_checks[call.start, call.end] = len(call.args) - (atom.path == "Object.hasOwn")
-        if atom.path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
-            self.methods.readers[self.reader] = None
-            if self.methods.properties:
-                self.expect_receivers()
-        if atom.path == "Reflect.deleteProperty":
-            self.expect_deletions()
-        if atom.path in _CHANGES_THIS or atom.path in _CHANGES_FIRST:
-            self._judge_change(call.this if atom.path in _CHANGES_THIS else call.arg(0), call.start, call.end)
-        native = natives.TRANSFER.get(atom.path)
-        wraps = call.constructing and atom.path in _WRAPPERS
+        if path in _JUDGED:
+            self._judge_known(path, call)
+        native = natives.TRANSFER.get(path)
+        wraps = call.constructing and path in _WRAPPERS
         if native is not None and not wraps:
+            reader = self.reader
             for value in (call.this, *call.args, call.rest):
                 converts = False
                 for given in value:
-                    if isinstance(given, HeapObject):
-                        given.readers[self.reader] = None
+                    if type(given) is HeapObject:
+                        given.readers[reader] = None
                         converts = converts or _may_convert(given)
                 if converts:
                     self.use_conversions(value, call.start, call.end)
             made = native(self, call)
-            if call.constructing or atom.path == "Error":
+            if call.constructing or path == "Error":
                 self.keep_in(made, (*call.args, call.rest))
-            if atom.path in _MAKES_ANOTHER:
+            if path in _MAKES_ANOTHER:
                 classes = frozenset(a for a in objects_of(call.this) if a.kind == "class")
                 return join(made, self.construct(classes, (), call.start, call.end)) if classes else made
-            if atom.path not in _SPECIES:
+            if path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.
             return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
+        entry = self.catalogue.get(path)
         if not entry.inert:
             for value in (*call.args, call.rest):
                 self.leak(value, Flow.ARGUMENT, call.start, call.end)

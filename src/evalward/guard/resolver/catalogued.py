@@ -113,6 +113,9 @@ class Catalogued(Operators):
             if member is not None:
                 if name == "constructor":
                     return self._constructor(member.result[1:], start, end)
+                constant = self.constant(member.result, member.label)
+                if constant is not None and member.label is None:
+                    return constant
                 made = self.materialize(member.result, start, member.label, f"{path}.{name}")
                 if member.label is not None:
                     for atom in made:
@@ -135,23 +138,24 @@ class Catalogued(Operators):
         return of(made)
 
     def _get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
-        entry = self.catalogue.get(atom.path)
-        member = (
-            entry.members.get(name)
-            if name != "constructor" or atom.path.endswith(("prototype", "Element", "electron.app"))
-            else None
-        )
+        member = self.catalogue.get(atom.path).members.get(name)
         if member is None:
             return self._unlisted(atom, name, start, end)
         if name == "constructor":
+            if not atom.path.endswith(("prototype", "Element", "electron.app")):
+                return self._unlisted(atom, name, start, end)
             return self._constructor(member.result[1:], start, end)
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
-        if atom.path == "Symbol" and member.result == "symbol":
+        if member.result == "symbol" and atom.path == "Symbol":
             return of(symbol(name))
-        made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
-        self.patches.readers[self.reader] = None
-        made = join(made, self.patches.properties.get(f"{atom.path}.{name}", BOTTOM))
+        patches = self.patches
+        patches.readers[self.reader] = None
+        made = self.constant(member.result, member.label)
+        if made is None:
+            made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
+        if patches.properties:
+            made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         if member.result == "text":
             made |= self.read(self.given)
         for child in made:
@@ -166,9 +170,12 @@ class Catalogued(Operators):
 
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
         """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
-        own = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-        self.patches.readers[self.reader] = None
-        return join(self._unlisted_builtin(atom, name, start, end), own)
+        patches = self.patches
+        patches.readers[self.reader] = None
+        made = self._unlisted_builtin(atom, name, start, end)
+        return (
+            join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
+        )
 
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
         entry = self.catalogue.get(atom.path)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.state import State
 from evalward.guard.resolver.values import (
+    ACTIVE,
     BOTTOM,
+    MAX_HOSTS,
     MAX_OBJECTS,
     U1,
     V_UNDEFINED,
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.values import Atom
 
+_COSTLY = 4  # atoms, from which on their number counts as steps
 MAX_GROWTH = 6
 MAX_OBJECT_GROWTH = 24
 MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
@@ -38,7 +41,8 @@ class Changes(State):
         old = self.values[register]
         if value <= old:
             return
-        self.spend(len(value) >> 2)
+        if len(value) >= _COSTLY:
+            self.spend(len(value) >> 2)
         if old:
             count = self.growth.get(register, 0) + 1
             self.growth[register] = count
@@ -63,8 +67,10 @@ class Changes(State):
             self.feed(unit, register)
 
     def bounded(self, value: Value, *, force: bool = False) -> Value:
-        """Return the value within the bounds on constants and objects; what is dropped becomes unknown."""
-        value = widened(value, force=force)
+        """Return a join within the bounds on constants and objects; what is dropped becomes unknown."""
+        # A join is within all bounds but these.
+        if force or len(value) > MAX_HOSTS or ACTIVE in value:
+            value = widened(value, force=force)
         if len(value) <= MAX_OBJECTS:
             return value
         kept: set[Atom] = {U1}
@@ -125,6 +131,8 @@ class Changes(State):
     def put(self, target: HeapObject, name: str, value: Value) -> None:
         """Join a value into a named property."""
         old = target.properties.get(name, BOTTOM)
+        if value <= old:
+            return
         new = self._grown(target, old, value)
         if new != old:
             target.properties[name] = new
@@ -139,6 +147,8 @@ class Changes(State):
 
     def put_element(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an unknown key, an index or an iteration finds."""
+        if value <= target.elements:
+            return
         new = self._grown(target, target.elements, value)
         if new != target.elements:
             target.holds(target.elements, new)
@@ -159,6 +169,8 @@ class Changes(State):
         """Join a value into the element at an index; the caller keeps the index within bounds."""
         while len(target.items) <= index:
             target.items.append(BOTTOM)
+        if value <= target.items[index]:
+            return
         new = self._grown(target, target.items[index], value)
         if new != target.items[index]:
             target.holds(target.items[index], new)

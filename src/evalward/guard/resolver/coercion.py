@@ -360,9 +360,9 @@ class Coercion(HeldTexts):
         result: Value = BOTTOM
         for atom in value:
             if type(atom) is Primitive:
-                result |= of(number(atom.number))
+                result |= number(atom.number).value
             elif type(atom) is str:
-                result |= of(number(literals.to_number(atom)))
+                result |= number(literals.to_number(atom)).value
             elif isinstance(atom, HeapObject):
                 inner = self.primitive(atom, start, end, hint="number")
                 result |= self.numbers(

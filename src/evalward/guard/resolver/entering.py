@@ -38,17 +38,19 @@ class Entering(CompiledHelpers):
         unit = target.unit
         if unit is None:
             return BOTTOM
-        self.spend(1 + len(unit.parameters))
+        count = len(unit.parameters)
+        self.steps += 1 + count
+        if self.steps > self.budget:
+            self.spend(0)
         if unit.helper and not rest:
             made = self.call_helper(unit, args)
             if made is not None:
                 return made
-        if not rest and self.is_inlinable(unit):
+        if not rest and unit.inlinable is not False and self.is_inlinable(unit):
             made = self.inline(unit, this, args)
             if made is not None:
                 unit.ran = True
                 return made
-        count = len(unit.parameters)
         if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
                 self.fed[register] = unit  # patterns read them without a name
@@ -106,10 +108,10 @@ class Entering(CompiledHelpers):
             self.put_prototype(made, self.get(of(target), "prototype", unit.start, unit.start))
             self.put_element(made, self.read(unit.yielded))
             self.put(made, "@@returned", self.read(unit.result))
-            return of(made)
+            return made.value
         result = self.read(unit.result)
         if unit.asynchronous:
             made = self.allocate("promise", unit.start, "async")
             self.put_element(made, self.awaited(result, unit.start, unit.start) or V_UNDEFINED)
-            return of(made)
+            return made.value
         return result or V_UNDEFINED

@@ -51,7 +51,7 @@ class HeapObject:
     ``elements`` the join of every element or property that was written by an unknown key, or of a container's
     contents. ``exact`` says that ``items`` are the elements, all of them and in this order. ``uncertain`` are names
     that may be absent when read. ``prototype`` is BOTTOM for the built-in prototype of the kind. ``readers`` are
-    what to run again when the object changes.
+    what to run again when the object changes. ``value`` holds the object and nothing else.
     """
 
     __slots__ = (
@@ -77,6 +77,7 @@ class HeapObject:
         "start",
         "uncertain",
         "unit",
+        "value",
         "whole",
     )
 
@@ -104,9 +105,18 @@ class HeapObject:
         self.readers = Readers()
         self.inside: Value | None = None  # what `contents` and `everything` give, once asked
         self.whole: Value | None = None
+        self.value: Value = frozenset((self,))
 
     def __repr__(self) -> str:
         return f"<{self.kind}@{self.start}>"
+
+    def release(self) -> None:
+        """Let go of all other objects."""
+        self.properties = self.getters = self.setters = {}
+        self.value = self.elements = self.prototype = BOTTOM
+        self.items = []
+        self.unit = self.home = self.bound = self.inside = self.whole = None
+        self.readers.clear()
 
     @property
     def callable(self) -> bool:

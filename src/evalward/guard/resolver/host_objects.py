@@ -19,6 +19,7 @@ from evalward.guard.resolver.values import (
     Value,
     known,
     of,
+    pinned,
 )
 
 if TYPE_CHECKING:
@@ -44,18 +45,27 @@ _RESULTS: dict[str, Value] = {
 class HostObjects(Iteration):
     """What a catalogue result stands for."""
 
+    def constant(self, result: str, label: str | None) -> Value | None:
+        """Return the value of a result that is the same wherever it is read, None for one that makes an object."""
+        value: Value | None = self.catalogue.constants.get((result, label))
+        if value is not None:
+            return value
+        value = _RESULTS.get(result)
+        if value is None and result.startswith("@"):
+            path = result[1:]
+            value = of(pinned(path, label if label is not None else self.catalogue.get(path).label))
+        if value is not None:
+            self.catalogue.constants[result, label] = value
+        return value
+
     def materialize(self, result: str, start: int, label: str | None = None, of_member: str = "") -> Value:
         """Return the value that a catalogue result stands for.
 
         ``of_member`` names the member that holds it: each read gives the same object, with what was put on it.
         """
-        value = _RESULTS.get(result)
+        value = self.constant(result, label)
         if value is not None:
             return value
-        if result.startswith("@"):
-            path = result[1:]
-            entry = self.catalogue.get(path)
-            return of(known(path, label if label is not None else entry.label))
         if result.startswith("new:"):
             return self.instance(result[4:], start, of_member)
         kind, _, inner = result.partition(":")
@@ -66,7 +76,7 @@ class HostObjects(Iteration):
             for name in ("item", "namedItem"):
                 self.put(made, name, of(known(f"{inner[1:]}.{name}")))
         self.put_element(made, self.materialize(inner, start))
-        return of(made)
+        return made.value
 
     def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
         if not member:
@@ -80,4 +90,4 @@ class HostObjects(Iteration):
         """Return an object that inherits from a built-in prototype."""
         made = self._made_by_host("object", start, path, of_member)
         made.prototype = of(known(path))
-        return of(made)
+        return made.value

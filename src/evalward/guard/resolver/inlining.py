@@ -6,7 +6,7 @@ fixpoint on registers that are put back afterwards. When it does not settle, the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from evalward.guard.resolver.definitions import Definitions
 from evalward.guard.resolver.heap import HeapObject, Outcome
@@ -14,10 +14,12 @@ from evalward.guard.resolver.ir import Op
 from evalward.guard.resolver.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from evalward.guard.resolver.ir import Unit
     from evalward.guard.resolver.values import Atom
+
+Shape: TypeAlias = "str | tuple[int, str]"
 
 _PURE = frozenset(
     {
@@ -42,11 +44,17 @@ _PURE = frozenset(
         Op.NEW,
     }
 )
+_CALL = Op.CALL
+_LOAD = Op.LOAD
+_STORE = Op.STORE
 _RETURN = Op.RETURN
+# What only moves values is run in every round; the variables that it reads are not among its operands.
+_MOVES = frozenset({Op.LOAD, Op.STORE, Op.THIS})
 _MAX_CODE = 64
 _MAX_DEPTH = 6
-_MAX_ROUNDS = 4
+_MAX_ROUNDS = 6
 _MAX_RUNS = 400  # in one analysis; past them, calls are joined
+_MAX_RUNS_OF_ONE = 64  # function
 _MAX_CONTEXTS = 16
 
 
@@ -59,21 +67,7 @@ class Inlining(Definitions):
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
         if unit.inlinable is None:
-            own = {*unit.parameters, *(i[1] for i in unit.code)}
-            plain = len(unit.code) <= _MAX_CODE and unit.rest < 0 and not unit.uses_arguments
-            plain = plain and not (unit.asynchronous or unit.generator or unit.constructor)
-            if plain:
-                stored = {i[2].register for i in unit.code if i[0] is Op.STORE}
-                declared = {
-                    i[2].register
-                    for i in unit.code
-                    if i[0] is Op.STORE and i[2].scope.unit is unit and i[2].owner is unit
-                }
-                plain = all(i[0] in _PURE for i in unit.code) and stored <= declared
-                own |= declared
-                unit.stores = bool(stored)
-            unit.inlinable = plain
-            unit.registers = sorted(own | {unit.result, unit.this})
+            unit.inlinable = self._is_plain(unit)
         return (
             unit.inlinable
             and self._inlining < _MAX_DEPTH
@@ -81,15 +75,41 @@ class Inlining(Definitions):
             and not (unit.function is not None and unit.function.escaped)
         )
 
+    def _is_plain(self, unit: Unit) -> bool:
+        """Whether code makes no function, calls not itself and writes no variable but its own, which are noted."""
+        if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
+            return False
+        if unit.asynchronous or unit.generator:
+            return False
+        variables = {unit.result, unit.this, *unit.parameters}
+        own_names: set[int] = set()  # registers of reads of what holds the function
+        for instruction in unit.code:
+            operation = instruction[0]
+            if operation is _LOAD:
+                if unit.function in self.values[instruction[2].register]:
+                    own_names.add(instruction[1])
+            elif operation is _CALL:
+                if instruction[2] in own_names:
+                    return False
+            elif operation is _STORE:
+                reference = instruction[2]
+                if reference.owner is not unit or reference.scope.unit is not unit:
+                    return False
+                variables.add(reference.register)
+                unit.stores = True
+            elif operation not in _PURE:
+                return False
+        unit.variables = frozenset(variables)
+        return True
+
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
-        args = tuple(
-            args[: len(unit.parameters)]
-        )  # it does not look at the others: `arguments` is not inlined
-        key = (self.context, this if not unit.arrow else BOTTOM, args)
+        # It does not look at further ones: what asks for `arguments` is not inlined.
+        args = tuple(args[: len(unit.parameters)])
+        key = (self.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
-            context = hash((self.context, unit.start, _shape(this), *(_shape(value) for value in args)))
+            context = hash((self.context, unit.start, _shape(this), *map(_shape, args)))
             unit.contexts.add(context)
             if len(unit.contexts) > _MAX_CONTEXTS:
                 unit.inlinable = False
@@ -102,6 +122,9 @@ class Inlining(Definitions):
             return None
         if unit in self.active:
             unit.inlinable = False  # recursive
+            return None
+        if unit.runs >= _MAX_RUNS_OF_ONE:
+            unit.inlinable = False
             return None
         outcome.stands = True  # unless the call itself changes what it has read
         made = self._run_once(unit, this, args, outcome)
@@ -116,17 +139,21 @@ class Inlining(Definitions):
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
         values = self.values
-        saved = [values[register] for register in unit.registers]
+        registers: Iterable[int] = unit.variables
+        if unit.executed:  # its other registers hold what the joined form made of them
+            registers = (*registers, *(instruction[1] for instruction in unit.code))
+        saved = [(register, values[register]) for register in registers]
         outer, current, reader = self.context, self.unit, self.reader
         growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
-        self.local = local.union(unit.registers)
+        self.local = local | unit.variables if local else unit.variables
         self.context, self.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
+        unit.runs += 1
         self.active.append(unit)
         try:
             self.growth = {}
-            for register in unit.registers:
+            for register in unit.variables:
                 values[register] = BOTTOM
             for index, register in enumerate(unit.parameters):
                 values[register] = args[index] if index < len(args) else V_UNDEFINED
@@ -139,39 +166,76 @@ class Inlining(Definitions):
             self.context, self.unit, self.growth, self.local = outer, current, growth, local
             self.reader = reader
             self.loaded, self.settled = loaded, settled
-            for register, value in zip(unit.registers, saved, strict=True):
+            for register, value in saved:
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
-        values, operations = self.values, self.operations
+        values, operations, variables = self.values, self.operations, unit.variables
+        began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
             self.loaded, self.settled, version = set(unit.parameters), True, self.version
             self.spend(len(unit.code))
-            for instruction in unit.code:
-                operation = instruction[0]
-                if operation is _RETURN:
-                    self.write(unit.result, values[instruction[2]])
-                else:
-                    values[instruction[1]] = operations[operation](instruction)
+            if began:
+                self._run_again(unit, began)
+            else:
+                for instruction in unit.code:
+                    operation = instruction[0]
+                    if unit.stores:
+                        began.append(self.version)
+                    if operation is _LOAD and instruction[2].register in variables:
+                        # As the operation does, without a call: two instructions in five are this one.
+                        register = instruction[2].register
+                        self.loaded.add(register)
+                        values[instruction[1]] = values[register]
+                    elif operation is _RETURN:
+                        self.write(unit.result, values[instruction[2]])
+                    else:
+                        values[instruction[1]] = operations[operation](instruction)
+            if not unit.inlinable:
+                return None  # it has called itself
             if not unit.stores or (self.settled and version == self.version):
                 return values[unit.result] or V_UNDEFINED
         return None
 
+    def _run_again(self, unit: Unit, began: list[int]) -> None:
+        """Run those instructions once more whose operands have changed, or anything else since they were run.
 
-def _shape(value: Value) -> tuple[str, ...]:
+        One that was run at the present version has changed nothing, and would read what it read then.
+        """
+        values, operations, listed = self.values, self.operations, self.lowered.listed
+        changed = bytearray(len(unit.code))
+        for index, instruction in enumerate(unit.code):
+            operation = instruction[0]
+            if operation is _RETURN:
+                self.write(unit.result, values[instruction[2]])
+            elif (
+                began[index] != self.version
+                or changed[index]
+                or operation in _MOVES
+                or instruction[3] in listed  # which reads a variable
+            ):
+                began[index] = self.version
+                made = operations[operation](instruction)
+                if made != values[instruction[1]]:
+                    values[instruction[1]] = made
+                    for user in self.users_in(unit).get(instruction[1], ()):
+                        changed[user] = 1
+
+
+def _shape(value: Value) -> Shape | frozenset[Shape]:
     """Return what tells two arguments apart: constants by value, objects by where they were made."""
     if len(value) == 1:
         (atom,) = value
-        return (_atom_shape(atom),)
-    return tuple(sorted(map(_atom_shape, value)))
+        return _atom_shape(atom)
+    return frozenset(map(_atom_shape, value))
 
 
-def _atom_shape(atom: Atom) -> str:
+def _atom_shape(atom: Atom) -> Shape:
     if type(atom) is str:
         return atom
     if type(atom) is Primitive:
         return atom.text
     if type(atom) is HeapObject:
-        return f"{atom.start}:{atom.kind}"
+        return atom.start, atom.kind
     return atom.path if type(atom) is Known else repr(atom)

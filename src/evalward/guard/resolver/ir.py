@@ -65,22 +65,19 @@ RUNS = "compiled.async"  # the path of what a function does that `_asyncToGenera
 Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
 
 
-def operands(instruction: Instruction) -> set[int]:
+def operands(instruction: Instruction) -> list[int]:
     """Return the registers that an instruction reads, and perhaps some small numbers that are no registers.
 
     Every number in it counts, wherever it stands and complemented or not (a spread operand), so that no operation has
     to say which of its fields are registers: one too many costs a run, one too few would hide a change.
     """
-    found: set[int] = set()
-    pending: tuple[Any, ...] = instruction[2:5]
-    while pending:
-        inner: tuple[Any, ...] = ()
-        for part in pending:
-            if type(part) is int:
-                found.add(part if part >= 0 else ~part)
-            elif type(part) is tuple:
-                inner += part
-        pending = inner
+    found: list[int] = []
+    parts: list[Any] = [instruction[2], instruction[3], instruction[4]]
+    for part in parts:  # which grows by what is inside
+        if type(part) is int:
+            found.append(part if part >= 0 else ~part)
+        elif type(part) is tuple:
+            parts += part
     return found
 
 
@@ -97,10 +94,8 @@ class Unit:
         "arrow",
         "asynchronous",
         "called",
-        "calls",
         "calls_helper",
         "code",
-        "constructor",
         "contexts",
         "dirty",
         "executed",
@@ -108,7 +103,6 @@ class Unit:
         "generator",
         "helper",
         "inlinable",
-        "instance",
         "method",
         "name",
         "new_target",
@@ -117,9 +111,9 @@ class Unit:
         "parameters",
         "queued",
         "ran",
-        "registers",
         "rest",
         "result",
+        "runs",
         "sent",
         "start",
         "stores",
@@ -128,6 +122,7 @@ class Unit:
         "unsettled",
         "users",
         "uses_arguments",
+        "variables",
         "yielded",
     )
 
@@ -148,26 +143,24 @@ class Unit:
         self.generator = False
         self.strict = False
         self.method = False
-        self.constructor = False
         self.helper = ""  # what it does, when it is the helper of a compiler (`lowering.compiled`)
         self.calls_helper = ""  # the name of the one that it calls
         self.called = -1  # and what holds that
         self.arguments: HeapObject | None = None
         self.uses_arguments = False
         self.inlinable: bool | None = None
-        self.registers: list[int] = []
+        self.variables: frozenset[int] = frozenset()  # that an inlined call has for itself
         self.stores = False
+        self.runs = 0  # for one call each
         self.contexts: set[int] = set()
         self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
         self.outcomes: dict[
             tuple[int, Value, tuple[Value, ...]], Outcome
         ] = {}  # of inlined calls, by what they got
         self.function: HeapObject | None = None
-        self.instance: HeapObject | None = None
         self.queued = False
         self.ran = False
         self.executed = False  # on its own registers, not only inlined
-        self.calls = 0
         self.dirty = bytearray()  # which instructions are to run (again), one byte each
         self.users: dict[int, list[int]] | None = (
             None  # by register, the instructions that have it as an operand
@@ -175,6 +168,14 @@ class Unit:
 
     def __repr__(self) -> str:
         return f"<unit {self.name or 'anonymous'}@{self.start}>"
+
+    def release(self) -> None:
+        """Let go of the other units, and of all objects."""
+        self.code = []
+        self.outer = self.function = self.arguments = None
+        for outcome in self.outcomes.values():
+            outcome.readers.clear()
+        self.outcomes = {}
 
 
 class Lowered:

@@ -65,7 +65,7 @@ def _is_exact_power(left: float, right: float) -> bool:
 def _by_zero(operator: str, left: float) -> Value:
     """Return a division by zero, whose sign depends on the zero's, which is not followed."""
     if operator == "%" or left == 0 or left != left:  # noqa: PLR0124 - NaN
-        return of(number(math.nan))
+        return number(math.nan).value
     return of(number(math.inf), number(-math.inf))
 
 
@@ -92,6 +92,12 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 
 def _plain_number(atom: Atom) -> float | None:
     return atom.number if type(atom) is Primitive and atom.type == "number" else None
+
+
+def _with_one_primitive(value: Value) -> list[Atom]:
+    """Return the atoms with one number, or the like, for all of them: put to an unknown text all give the same."""
+    primitives = [atom for atom in value if type(atom) is Primitive]
+    return [*primitives[:1], *(atom for atom in value if type(atom) is not Primitive)]
 
 
 def truthiness(atom: Atom) -> bool | None:
@@ -154,9 +160,11 @@ class Operators(Coercion):
             (one,), (other,) = left, right
             return self._add_atoms(one, other)
         found: set[Atom] = set()  # joined once: one by one takes the square of the time
+        few_left, few_right = _with_one_primitive(left), _with_one_primitive(right)
         for one in left:
-            for other in right:
-                found |= self._add_atoms(one, other)
+            for other in few_right if one in STRING_UNKNOWNS else right:
+                if one in few_left or other not in STRING_UNKNOWNS:
+                    found |= self._add_atoms(one, other)
         return join(BOTTOM, frozenset(found))
 
     def _primitives(self, value: Value, start: int, end: int) -> Value:
@@ -179,7 +187,7 @@ class Operators(Coercion):
         if type(one) is Primitive and type(other) is str:
             return self.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
-            return of(number(one.number + other.number))
+            return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
             return self.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
@@ -191,18 +199,18 @@ class Operators(Coercion):
             return join(V_NUMBER, of(ANY_BIGINT))
         if function is None or len(ones) * len(others) > _MAX_PAIRS:
             return V_NUMBER
-        result: Value = BOTTOM
+        found: set[Atom] = set()
         for one in ones:
             for other in others:
                 if type(one) is not Primitive or type(other) is not Primitive:
                     return V_NUMBER
                 try:
-                    result = join(result, of(number(function(one.number, other.number))))
+                    found.add(number(function(one.number, other.number)))
                 except ZeroDivisionError:
-                    result = join(result, _by_zero(operator, one.number))
+                    found |= _by_zero(operator, one.number)
                 except (ArithmeticError, ValueError):
-                    result = join(result, V_NUMBER)
-        return result
+                    return V_NUMBER
+        return join(BOTTOM, frozenset(found))
 
     def unary(self, operator: str, value: Value, start: int, end: int) -> Value:
         """Return the value of a unary expression."""
@@ -226,7 +234,7 @@ class Operators(Coercion):
                     if type(atom) is not Primitive:
                         return join(V_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
-                    result = join(result, of(number(folded)))
+                    result = join(result, number(folded).value)
                 return result
 
     def _typeof(self, value: Value) -> Value:
@@ -254,4 +262,4 @@ class Operators(Coercion):
         if variable:
             self.numbers(value, start, end)
             return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
-        return self._arithmetic("-", value, of(number(-step)), start, end)
+        return self._arithmetic("-", value, number(-step).value, start, end)

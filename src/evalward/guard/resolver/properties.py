@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.values import Atom
 
 _MAX_TRAPS = 6
+_PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
 _COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
@@ -82,11 +83,17 @@ class Properties(Catalogued):
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
         """Return a read by a known name."""
-        self.spend(len(owner))
-        if len(owner) == 1:
+        count = len(owner)
+        self.steps += count
+        if self.steps > self.budget:
+            self.spend(0)
+        if count == 1:
             (atom,) = owner
-            if type(atom) is HeapObject and name != "__proto__":
-                return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
+            if name != "__proto__":
+                if type(atom) is HeapObject:
+                    return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
+                if type(atom) is Known and name[:3] != "@@#":
+                    return self._get_from_known(atom, name, start, end) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
@@ -99,6 +106,8 @@ class Properties(Catalogued):
 
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
+        if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
+            return self._get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self.report("__proto__", 0, start, end, atom, "`__proto__` is read")
             return self.prototype_of(atom)
@@ -106,8 +115,6 @@ class Properties(Catalogued):
             return self._get_from_object(atom, name, this, start, end)
         if name.startswith("@@#"):
             return BOTTOM  # private names are on the payload's own objects only
-        if type(atom) is Known:
-            return self._get_from_known(atom, name, start, end)
         if type(atom) is str:
             return self._get_from_string(atom, name, start, end)
         if type(atom) is Primitive:
@@ -126,7 +133,7 @@ class Properties(Catalogued):
 
     def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
         if name == "length":
-            return of(number(len(atom))) if atom.isascii() else V_NUMBER
+            return number(len(atom)).value if atom.isascii() else V_NUMBER
         if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
@@ -213,16 +220,19 @@ class Properties(Catalogued):
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
-        own = target.properties.get(name)
-        if (
-            own is not None
-            and name != "name"
-            and name not in target.uncertain
-            and not (target.escaped or target.extensible or target.getters or target.kind == "proxy")
-        ):
-            self.steps += 1
-            target.readers[self.reader] = None
-            return own
+        if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
+            own = target.properties.get(name)
+            if own is not None:
+                if name != "name" and name not in target.uncertain:
+                    self.steps += 1
+                    target.readers[self.reader] = None
+                    return own
+            elif not target.prototype and name != "name" and (kind := target.kind) in _PLAIN:
+                self.steps += 1
+                target.readers[self.reader] = None
+                if kind == "array" and (name == "length" or is_index(name)):
+                    return self._own(target, name, this, start, end)[0]
+                return self.get_builtin(PROTOTYPES[kind], name, start, end)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
@@ -302,7 +312,7 @@ class Properties(Catalogued):
             return named | of(self.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
-                return (of(number(len(target.items))) if target.exact else V_NUMBER), True
+                return (number(len(target.items)).value if target.exact else V_NUMBER), True
             if is_index(name):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evalward.guard.resolver.ir import Unit
 
 
@@ -34,16 +32,6 @@ class Scope:
             scope = scope.outer
         return scope
 
-    def find(self, name: str) -> tuple[Scope, int] | None:
-        """Return the scope that binds the name and the binding's register, or None for a global."""
-        scope: Scope | None = self
-        while scope is not None:
-            register = scope.names.get(name)
-            if register is not None:
-                return scope, register
-            scope = scope.outer
-        return None
-
 
 class Reference:
     """A use of a name, resolved once every declaration has been seen (hoisting).
@@ -62,14 +50,15 @@ class Reference:
         self.owner: Unit | None = None  # the unit whose scope binds the name
         self.implicit = False  # assigned, but declared nowhere: a global that the payload makes
 
-    def resolve(self, globals_: Mapping[str, int]) -> None:
-        """Find the binding, among ``globals_`` last; call it when the whole payload has been lowered."""
-        found = self.scope.find(self.name)
-        if found is None:
-            register = globals_.get(self.name)
+    def resolve(self) -> bool:
+        """Find the binding and say whether there is one; call it when the whole payload has been lowered."""
+        name = self.name
+        scope: Scope | None = self.scope
+        while scope is not None:
+            register = scope.names.get(name)
             if register is not None:
-                self.register, self.implicit = register, True
-            return
-        scope, self.register = found
-        self.owner = scope.unit
-        self.is_global = self.name in scope.global_vars
+                self.register, self.owner = register, scope.unit
+                self.is_global = name in scope.global_vars
+                return True
+            scope = scope.outer
+        return False

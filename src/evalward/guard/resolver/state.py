@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.heap import HeapObject, Outcome, Readers
-from evalward.guard.resolver.ir import operands
+from evalward.guard.resolver.ir import Op, operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction, Lowered, Unit
     from evalward.guard.resolver.judgement import Flow
     from evalward.guard.resolver.values import Atom
+
+
+_LOAD = Op.LOAD
 
 
 class AnalysisLimitError(Exception):
@@ -55,6 +58,7 @@ class State:
         def materialize(
             self, result: str, start: int, label: str | None = None, of_member: str = ""
         ) -> Value: ...
+        def constant(self, result: str, label: str | None) -> Value | None: ...
         def instance_of(self, path: str, start: int) -> Value: ...
         def enter(
             self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM
@@ -122,6 +126,18 @@ class State:
         self.env_names: frozenset[str] = frozenset()
         self.process_reads: frozenset[str] = frozenset()
 
+    def release(self) -> None:
+        """Take the analysis apart when all is told, so that it is freed at once.
+
+        Its parts hold one another. What is left to the collector makes it run twice as often, and look through it: that
+        was a tenth of the whole.
+        """
+        for target in (*self.objects.values(), self.patches, self.global_object):
+            target.release()
+        for unit in self.lowered.units:
+            unit.release()
+        vars(self).clear()
+
     def _extra_register(self) -> int:
         self.values.append(BOTTOM)
         return len(self.values) - 1
@@ -172,8 +188,13 @@ class State:
         if unit.users is None:
             users: dict[int, list[int]] = {}
             for index, instruction in enumerate(unit.code):
+                if instruction[0] is _LOAD:
+                    continue  # it reads a variable
                 for register in operands(instruction):
-                    users.setdefault(register, []).append(index)
+                    if register in users:
+                        users[register].append(index)
+                    else:
+                        users[register] = [index]
             unit.users = users
         return unit.users
 

@@ -14,6 +14,7 @@ from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.properties import Properties
 from evalward.guard.resolver.texts import character_of
 from evalward.guard.resolver.values import (
+    ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
     BUILT,
@@ -59,8 +60,18 @@ class UnknownKeys(Properties):
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
+        result: Value
+        if len(key) == 1:
+            (only,) = key
+            if type(only) is str and (closed or is_index(only)):
+                return self.get(owner, only, start, end)
+            if only is ANY_NUMBER:
+                result = BOTTOM
+                for atom in owner:
+                    result = join(result, self.get_element(atom, start))
+                return result
         resolved = self.key(key, start, end)
-        result: Value = BOTTOM
+        result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
             checked = (start, end) in self.cleared
             if resolved.decoded or resolved.tainted:
@@ -84,8 +95,9 @@ class UnknownKeys(Properties):
             result = join(result, self.get(asked, name, start, end))
         if (
             not closed
+            and resolved.names
+            and any(type(atom) is HeapObject and atom.kind == "function" for atom in owner)
             and any(not is_index(name) and name not in _NOTHING for name in resolved.names)
-            and any(isinstance(atom, HeapObject) and atom.kind == "function" for atom in owner)
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.

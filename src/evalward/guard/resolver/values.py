@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import html
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias, Union
 
+from evalward.guard.resolver.digits import number_text
 from evalward.guard.resolver.spelling import are_letters, begins_evaluation, begins_name, is_accumulated
 
 if TYPE_CHECKING:
@@ -44,15 +44,19 @@ class Unknown:
 
 
 class Primitive:
-    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives."""
+    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives.
 
-    __slots__ = ("number", "text", "truthy", "type")
+    ``value`` holds it and nothing else.
+    """
+
+    __slots__ = ("number", "text", "truthy", "type", "value")
 
     def __init__(self, type_: str, text: str, number: float, *, truthy: bool) -> None:
         self.type = type_
         self.text = text
         self.number = number
         self.truthy = truthy
+        self.value: Value = frozenset((self,))
 
     def __repr__(self) -> str:
         return self.text
@@ -148,39 +152,11 @@ _ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER
 _numbers: dict[str, Primitive] = {}
 _by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
 _known: dict[tuple[str, str | None, bool], Known] = {}
+_pinned: dict[tuple[str, str | None, bool], Known] = {}  # those of them that stay
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
-_EXACT = 2**53  # below it, every whole number has its own digits
 _HOST_PATH_CAP = 4
 _HOST_NAME_CAP = 120
-
-
-def number_text(value: float) -> str:
-    """Return ``Number::toString`` (ECMA-262 §6.1.6.1.20) for radix 10."""
-    if value != value:  # noqa: PLR0124 - the definition of NaN
-        return "NaN"
-    if value in (float("inf"), float("-inf")):
-        return "Infinity" if value > 0 else "-Infinity"
-    if value == int(value) and abs(value) < _EXACT:
-        return str(int(value))
-    # Python's shortest digits that read back as the same number are the standard's as well.
-    sign, figures, exponent = Decimal(repr(value)).normalize().as_tuple()
-    digits = "".join(map(str, figures))
-    point = len(digits) + int(exponent)
-    text = _placed(digits, point)
-    return f"-{text}" if sign else text
-
-
-def _placed(digits: str, point: int) -> str:
-    """Return digits whose decimal point stands after the first ``point``, with the bounds of the standard."""
-    if len(digits) <= point <= 21:  # noqa: PLR2004
-        return digits.ljust(point, "0")
-    if 0 < point <= 21:  # noqa: PLR2004
-        return f"{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:  # noqa: PLR2004
-        return f"0.{'0' * -point}{digits}"
-    mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
-    return f"{mantissa}e{point - 1:+d}"
 
 
 def number(value: float) -> Primitive:
@@ -212,8 +188,15 @@ def known(path: str, label: str | None = None, *, by_constructor: bool = False) 
     if atom is None:
         if len(_known) >= _INTERN_CAP:
             _known.clear()
+            _known.update(_pinned)
         atom = _known.setdefault(key, Known(path, label, by_constructor=by_constructor))
     return atom
+
+
+def pinned(path: str, label: str | None) -> Known:
+    """Return the atom of an object that the catalogue itself lists: it is never made anew."""
+    atom = known(path, label)
+    return _pinned.setdefault((path, label, False), atom)
 
 
 def symbol(name: str) -> Primitive:
@@ -290,17 +273,13 @@ def join(left: Value, right: Value) -> Value:
 
 def widened(value: Value, *, force: bool = False) -> Value:
     """Replace the constants of a type by its unknown where that is present, they are too many, or always."""
-    strings: list[str] = []
+    strings = [atom for atom in value if type(atom) is str]
     numbers: list[Atom] = []
     hosts: list[Atom] = []
-    for atom in value:
-        kind = type(atom)
-        if type(atom) is str:
-            strings.append(atom)
-        elif kind is Host:
-            hosts.append(atom)
-        elif type(atom) is Primitive and atom.type == "number":
-            numbers.append(atom)
+    if force or len(value) > MAX_NUMBERS or ANY_NUMBER in value:
+        numbers = [atom for atom in value if type(atom) is Primitive and atom.type == "number"]
+    if len(value) > MAX_HOSTS or ANY_HOST in value:
+        hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):

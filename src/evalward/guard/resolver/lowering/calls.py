@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Op
-from evalward.guard.resolver.lowering.builder import Builder, Work
+from evalward.guard.resolver.lowering.builder import Builder, Work, kinds
 from evalward.guard.resolver.lowering.enumeration import callback_of
 from evalward.guard.resolver.values import (
     V_STRING,
@@ -21,26 +21,21 @@ if TYPE_CHECKING:
 
     from evalward.guard.resolver.ir import Unit
 
-_LITERAL_PARTS = frozenset(
-    {
-        "string",
-        "string_fragment",
-        "escape_sequence",
-        "number",
-        "binary_expression",
-        "parenthesized_expression",
-    }
-    | {
-        "template_string",
-        "template_substitution",
-        "comment",
-        "true",
-        "false",
-        "null",
-        "unary_expression",
-        "array",
-    }
+_LITERAL_PARTS = kinds(
+    *("string", "string_fragment", "escape_sequence", "number", "true", "false", "null", "comment"),
+    *("binary_expression", "unary_expression", "parenthesized_expression", "array"),
+    *("template_string", "template_substitution"),
 )
+_NAMED = kinds("function_expression", "arrow_function", "class", "generator_function")
+_SPREAD = kinds("spread_element")
+_SUBSCRIPT = kinds("subscript_expression")
+_PARENTHESES = kinds("parenthesized_expression")
+_IDENTIFIER = kinds("identifier")
+_STRING = kinds("string")
+_TEMPLATE = kinds("template_string")
+_OTHER_CALLS = kinds("identifier", "import", "super")
+_PROPERTY_NAMES = kinds("property_identifier", "private_property_identifier")
+MEMBERS = kinds("member_expression", "subscript_expression")
 
 
 class CallLowering(Builder):
@@ -73,25 +68,23 @@ class CallLowering(Builder):
         value = literals.template_chunk(self.source[start:end].decode())
         return self.constant(V_STRING if value is None else string(value))
 
-    def argument(self, node: Node) -> Generator[Any, int, int]:
+    def argument(self, node: Node) -> Work:
         """Return an element's register, or its complement when the element is spread."""
-        if node.type != "spread_element":
-            return (yield self.lower(node))
+        return self._spread(node) if node.kind_id in _SPREAD else self.lower(node)
+
+    def _spread(self, node: Node) -> Work:
         return ~(yield self.lower(self.children(node)[0]))
 
     def named(self, node: Node, name: str | int) -> Work:
         """Lower a value that takes its name from the place it is assigned to."""
-        if isinstance(name, str) and node.type in {
-            "function_expression",
-            "arrow_function",
-            "class",
-            "generator_function",
-        }:
+        if node.kind_id in _NAMED and isinstance(name, str):
             return self.named_function(node, name)
         return self.lower(node)
 
     def property_key(self, node: Node) -> Generator[Any, int, str | int]:
         """Return a property's name, or the register of a computed one."""
+        if node.kind_id in _PROPERTY_NAMES:
+            return self.name(node)
         match node.type:
             case "computed_property_name":
                 return (yield self.lower(self.children(node)[0]))
@@ -106,10 +99,15 @@ class CallLowering(Builder):
 
     def member(self, node: Node) -> Generator[Any, int, tuple[int, str | int]]:
         """Return the register of a member's object, and its name or its computed key's register."""
-        target = node.child_by_field_name("object")
-        assert target is not None  # noqa: S101 - the grammar requires it
-        index = node.child_by_field_name("index")
-        if index is not None and target.type == "identifier" and self.text(target) == "await":
+        parts = self.parts(node)
+        target = parts[0]
+        if node.kind_id not in _SUBSCRIPT:
+            register = self.lower(target)
+            if type(register) is not int:
+                register = yield register
+            return register, self.name(parts[-1])
+        index = parts[-2]
+        if target.kind_id in _IDENTIFIER and self.text(target) == "await":
             # `await [x]`: the tree reads the operator as a name, and the array as a subscript.
             elements: list[int] = []
             for child in self._sequence(index):
@@ -119,22 +117,18 @@ class CallLowering(Builder):
             self.awaiting.add(holder)
             return holder, "array"
         register = yield self.lower(target)
-        if index is not None:
-            if index.type == "string":
-                return register, (yield from self.property_key(index))
-            by_name = self.listing and index.type == target.type == "identifier"
-            subject = self.lowered.references[-1] if by_name else None
-            key = yield self.lower(index)
-            if self._is_closed(index):
-                self.lowered.closed.add(key)
-            if subject is not None:
-                name_use = self.lowered.references[-1]
-                for listing in self.listing:
-                    listing.reads.append((key, subject, name_use, self.unit))
-            return register, key
-        name = node.child_by_field_name("property")
-        assert name is not None  # noqa: S101 - the grammar requires it
-        return register, self.name(name)
+        if index.kind_id in _STRING:
+            return register, (yield from self.property_key(index))
+        by_name = self.listing and index.kind_id in _IDENTIFIER and target.kind_id in _IDENTIFIER
+        subject = self.lowered.references[-1] if by_name else None
+        key = yield self.lower(index)
+        if self._is_closed(index):
+            self.lowered.closed.add(key)
+        if subject is not None:
+            name_use = self.lowered.references[-1]
+            for listing in self.listing:
+                listing.reads.append((key, subject, name_use, self.unit))
+        return register, key
 
     def _sequence(self, node: Node) -> list[Node]:
         """Return the operands of a comma expression, however the tree nests them."""
@@ -154,39 +148,25 @@ class CallLowering(Builder):
         pending = [node]
         while pending:
             current = pending.pop()
-            if current.type not in _LITERAL_PARTS:
+            if current.kind_id not in _LITERAL_PARTS:
                 return False
             pending.extend(current.named_children)
         return True
 
     def unwrapped(self, node: Node) -> Node:
         """Return the expression inside any number of parentheses."""
-        while node.type == "parenthesized_expression":
+        while node.kind_id in _PARENTHESES:
             node = self.children(node)[0]
         return node
 
     def lower_call_expression(self, node: Node) -> Work:
-        function = node.child_by_field_name("function")
-        arguments = node.child_by_field_name("arguments")
-        assert function is not None  # noqa: S101 - the grammar requires both
-        assert arguments is not None  # noqa: S101
-        function = self.unwrapped(function)
-        if arguments.type == "template_string":
+        parts = self.parts(node)
+        function, arguments = self.unwrapped(parts[0]), parts[-1]
+        if arguments.kind_id in _TEMPLATE:
             return (yield self._tagged(node, function, arguments))
-        kind = function.type
-        if kind == "identifier" and self.text(function) == "await":
-            registers = yield from self.arguments(arguments)
-            value = registers[-1] if registers else self.undefined
-            self.awaiting.add(value)
-            return self.awaited(value, value, node)
-        if kind == "import":
-            registers = yield from self.arguments(arguments)
-            return self.emit(Op.IMPORT, node, registers)
-        if kind == "super":
-            registers = yield from self.arguments(arguments)
-            return self.emit(Op.SUPER_CALL, node, self.this_unit(), registers)
-        if kind in {"member_expression", "subscript_expression"}:
-            called_back = callback_of(node, self.source)
+        kind = function.kind_id
+        if kind in MEMBERS:
+            called_back = callback_of(node, self.source) if self.may_list else None
             if called_back is not None:
                 subject, callback, position = called_back
                 listing = self.list_keys(subject, lister="Object", index=position)
@@ -196,7 +176,18 @@ class CallLowering(Builder):
             if called_back is not None:
                 listing.last = len(self.unit.code)
             return self.awaited(self.emit(Op.CALL_METHOD, node, target, key, registers), target, node)
-        callee = yield self.lower(function)
+        if kind in _OTHER_CALLS and (kind not in _IDENTIFIER or self.text(function) == "await"):
+            registers = yield from self.arguments(arguments)
+            if function.type == "import":
+                return self.emit(Op.IMPORT, node, registers)
+            if function.type == "super":
+                return self.emit(Op.SUPER_CALL, node, self.this_unit(), registers)
+            value = registers[-1] if registers else self.undefined
+            self.awaiting.add(value)
+            return self.awaited(value, value, node)
+        callee = self.lower(function)
+        if type(callee) is not int:
+            callee = yield callee
         registers = yield from self.arguments(arguments)
         return self.awaited(self.emit(Op.CALL, node, callee, registers), callee, node)
 
@@ -204,11 +195,12 @@ class CallLowering(Builder):
         """Return the registers of call arguments, the complement for a spread one."""
         registers = []
         for child in self.children(node):
-            registers.append((yield self.argument(child)))  # noqa: PERF401  a comprehension cannot yield
+            register = self.argument(child)
+            registers.append(register if type(register) is int else (yield register))
         return tuple(registers)
 
     def _tagged(self, node: Node, function: Node, template: Node) -> Work:
-        if function.type in {"member_expression", "subscript_expression"}:
+        if function.kind_id in MEMBERS:
             callee: tuple[int, str | int | None] = yield from self.member(function)
         else:
             callee = ((yield self.lower(function)), None)

@@ -142,7 +142,7 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, int]:
 
     Each stands with what it rests on: ``BY_LOOP``, ``BY_OBJECT_KEYS``, or the variable that holds the lister.
     """
-    if not listings:
+    if not any(listing.reads for listing in listings):
         return {}
     stores: dict[int, list[tuple[Unit, int]]] = {}
     aliased: set[int] = set()

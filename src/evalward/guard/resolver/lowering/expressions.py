@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalward.guard.resolver import literals
 from evalward.guard.resolver.ir import Op
-from evalward.guard.resolver.lowering.calls import CallLowering
+from evalward.guard.resolver.lowering.builder import kinds
+from evalward.guard.resolver.lowering.calls import MEMBERS, CallLowering
 from evalward.guard.resolver.values import (
     ANY_BIGINT,
     FALSE,
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.lowering.builder import Work
 
 
+_SIMPLE = kinds("identifier", "this")  # what an object mostly is
+_MEMBER = kinds("member_expression")
+_IDENTIFIER = kinds("identifier")
+_PRIVATE = kinds("private_property_identifier")
+_PAIR = kinds("pair")
+_FALSE = of(FALSE)
+_TRUE = of(TRUE)
+_NULL = of(NULL)
+
+
 class Expressions(CallLowering):
     """Lowering of expressions."""
 
@@ -45,16 +56,16 @@ class Expressions(CallLowering):
 
     def lower_number(self, node: Node) -> Work:
         value = literals.number(self.text(node))
-        return self.constant(of(ANY_BIGINT) if value is None else of(number(value)))
+        return self.constant(of(ANY_BIGINT) if value is None else number(value).value)
 
     def lower_true(self, _node: Node) -> Work:
-        return self.constant(of(TRUE))
+        return self.constant(_TRUE)
 
     def lower_false(self, _node: Node) -> Work:
-        return self.constant(of(FALSE))
+        return self.constant(_FALSE)
 
     def lower_null(self, _node: Node) -> Work:
-        return self.constant(of(NULL))
+        return self.constant(_NULL)
 
     def lower_regex(self, node: Node) -> Work:
         pattern, _, flags = self.text(node)[1:].rpartition("/")
@@ -62,7 +73,7 @@ class Expressions(CallLowering):
 
     def lower_identifier(self, node: Node) -> Work:
         start, end = node.start_byte, node.end_byte
-        text = self.source[start:end].decode()
+        text = self.ascii[start:end] if self.ascii is not None else self.source[start:end].decode()
         use = self.reference(self.name(node) if "\\" in text else text)
         index = (
             self.lowered.registers
@@ -110,7 +121,7 @@ class Expressions(CallLowering):
         return register
 
     def lower_ternary_expression(self, node: Node) -> Work:
-        condition, consequence, alternative = self.children(node)
+        condition, _, consequence, _, alternative = self.parts(node)
         begin = len(self.unit.code)
         tested = yield self.lower(condition)
         passed = self.checked(condition, begin, holds=True)
@@ -137,22 +148,20 @@ class Expressions(CallLowering):
             if child.type in {"comment", "html_comment"}:
                 continue
             hole = False
-            elements.append((yield self.argument(child)))
+            element = self.argument(child)
+            elements.append(element if type(element) is int else (yield element))
         return self.emit(Op.ARRAY, node, tuple(elements), holes)
 
     def lower_object(self, node: Node) -> Work:
         entries: list[tuple[str, str | int, int]] = []
         for child in self.children(node):
+            if child.kind_id in _PAIR:
+                key_node, _, value_node = self.parts(child)
+                key = yield from self.property_key(key_node)
+                value = self.named(value_node, key)
+                entries.append(("init", key, value if type(value) is int else (yield value)))
+                continue
             match child.type:
-                case "pair":
-                    key_node, value_node = (
-                        child.child_by_field_name("key"),
-                        child.child_by_field_name("value"),
-                    )
-                    if key_node is None or value_node is None:
-                        continue
-                    key = yield from self.property_key(key_node)
-                    entries.append(("init", key, (yield self.named(value_node, key))))
                 case "spread_element":
                     entries.append(("spread", "", (yield self.lower(self.children(child)[0]))))
                 case "shorthand_property_identifier":
@@ -167,68 +176,67 @@ class Expressions(CallLowering):
     # Members and calls
 
     def lower_member_expression(self, node: Node) -> Work:
+        parts = self.parts(node)
+        if parts[0].kind_id not in _SIMPLE:
+            return self.lower_subscript_expression(node)
+        return self.emit(Op.GET, node, self.lower(parts[0]), self.name(parts[-1]))
+
+    def lower_subscript_expression(self, node: Node) -> Work:
         target, key = yield from self.member(node)
         register = self.emit(Op.GET, node, target, key)
         if key == "constructor" and self.known_instances:
             self.read_constructor(target)
         return self.awaited(register, target, node)
 
-    lower_subscript_expression = lower_member_expression
-
     # Operators
 
     def lower_binary_expression(self, node: Node) -> Work:
-        left_node, right_node = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
-        assert left_node is not None  # noqa: S101 - the grammar requires all three
-        assert right_node is not None  # noqa: S101
-        assert operator is not None  # noqa: S101
+        left_node, operator_node, right_node = self.parts(node)
         begin = len(self.unit.code)
-        left = (
-            self.undefined
-            if left_node.type == "private_property_identifier"
-            else (yield self.lower(left_node))
-        )
-        passed = (
-            self.checked(left_node, begin, holds=operator.type == "&&")
-            if self.checks and operator.type in {"&&", "||"}
-            else []
-        )
-        if operator.type == "&&":
-            right = yield self.lower_where(left_node, begin, right_node)
+        left = self.undefined if left_node.kind_id in _PRIVATE else self.lower(left_node)
+        if type(left) is not int:
+            left = yield left
+        operator = operator_node.type
+        if operator == "&&" or (operator == "||" and self.checks):
+            passed = self.checked(left_node, begin, holds=operator == "&&")
+            if operator == "&&":
+                right = yield self.lower_where(left_node, begin, right_node)
+            else:
+                right = yield self.lower(right_node)
+            self.end(passed)
         else:
-            right = yield self.lower(right_node)
-        self.end(passed)
-        if operator.type == "||" and self._asks_for_builtin(left_node):
+            right = self.lower(right_node)
+            if type(right) is not int:
+                right = yield right
+        if operator == "||" and self._asks_for_builtin(left_node):
             return self.emit(Op.JOIN, node, (left, right), left)
-        return self.emit(Op.BINARY, node, operator.type, left, right)
+        return self.emit(Op.BINARY, node, operator, left, right)
 
     def _asks_for_builtin(self, node: Node) -> bool:
         """Whether an expression asks for a function of the language, as in ``Object.assign || function …``."""
-        owner = node.child_by_field_name("object") if node.type == "member_expression" else None
-        return owner is not None and owner.type == "identifier" and self.text(owner) in NAMESPACES
+        owner = self.parts(node)[0] if node.kind_id in _MEMBER else None
+        return owner is not None and owner.kind_id in _IDENTIFIER and self.text(owner) in NAMESPACES
 
     def lower_unary_expression(self, node: Node) -> Work:
-        operator, argument = node.child_by_field_name("operator"), node.child_by_field_name("argument")
-        assert operator is not None  # noqa: S101 - the grammar requires both
-        assert argument is not None  # noqa: S101
-        if operator.type == "delete":
+        operator_node, argument = self.parts(node)
+        operator = operator_node.type
+        if operator == "delete":
             inner = self.unwrapped(argument)
-            if inner.type in {"member_expression", "subscript_expression"}:
+            if inner.kind_id in MEMBERS:
                 target, key = yield from self.member(inner)
                 return self.emit(Op.DELETE, node, target, key)
         register = yield self.lower(argument)
-        if operator.type == "typeof":
+        if operator == "typeof":
             self.ask_type(register)
-        return self.emit(Op.UNARY, node, operator.type, register)
+        return self.emit(Op.UNARY, node, operator, register)
 
     def lower_update_expression(self, node: Node) -> Work:
-        target = node.child_by_field_name("argument")
-        assert target is not None  # noqa: S101 - the grammar requires it
+        first, last = self.parts(node)
+        prefix = first.type in {"++", "--"}
+        operator, target = (first, last) if prefix else (last, first)
         inner = self.unwrapped(target)
-        prefix = node.children[0].type in {"++", "--"}
-        step = 1 if (node.children[0] if prefix else node.children[-1]).type == "++" else -1
-        if inner.type in {"member_expression", "subscript_expression"}:
+        step = 1 if operator.type == "++" else -1
+        if inner.kind_id in MEMBERS:
             owner, key = yield from self.member(inner)
             old = self.emit(Op.GET, inner, owner, key)
             new = self.emit(Op.UPDATE, node, old, step, False)
@@ -237,34 +245,28 @@ class Expressions(CallLowering):
             old = yield self.lower(inner)
             new = self.emit(Op.UPDATE, node, old, step, True)
             yield self.assign(inner, new, node)
-            if inner.type == "identifier":
+            if inner.kind_id in _IDENTIFIER:
                 self.lowered.counted.append(self.lowered.references[-1])
         return new if prefix else self.emit(Op.UNARY, node, "+", old)
 
     def lower_assignment_expression(self, node: Node) -> Work:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        assert left is not None  # noqa: S101 - the grammar requires both
-        assert right is not None  # noqa: S101
-        left = self.unwrapped(left)
-        if left.type in {"member_expression", "subscript_expression"}:
+        parts = self.parts(node)
+        left, right = self.unwrapped(parts[-3]), parts[-1]  # `using` may stand before them
+        if left.kind_id in MEMBERS:
             owner, key = yield from self.member(left)
             value = yield self.named(right, "")
             self.emit(Op.SET, node, owner, key, value)
             return value
-        value = yield self.named(right, self.name(left) if left.type == "identifier" else "")
+        value = yield self.named(right, self.name(left) if left.kind_id in _IDENTIFIER else "")
         yield self.assign(left, value, node)
         return value
 
     def lower_augmented_assignment_expression(self, node: Node) -> Work:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
-        assert left is not None  # noqa: S101 - the grammar requires all three
-        assert right is not None  # noqa: S101
-        assert operator is not None  # noqa: S101
+        left, operator, right = self.parts(node)
         left = self.unwrapped(left)
         owner: int | None = None
         key: str | int = ""
-        if left.type in {"member_expression", "subscript_expression"}:
+        if left.kind_id in MEMBERS:
             owner, key = yield from self.member(left)
             old = self.emit(Op.GET, left, owner, key)
         else:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from evalward.guard.resolver.lowering.builder import Work
+    from evalward.guard.resolver.lowering.builder import Steps, Work
 
 
 class Functions(Patterns):
@@ -22,7 +22,7 @@ class Functions(Patterns):
 
     if TYPE_CHECKING:  # the builder's other parts
 
-        def lower_statements(self, nodes: list[Node]) -> Work: ...
+        def lower_statements(self, nodes: list[Node]) -> Steps: ...
 
     def new_unit(self, name: str, node: Node) -> Unit:
         """Return a unit inside the current one."""
@@ -55,9 +55,11 @@ class Functions(Patterns):
     def named_function(self, node: Node, name: str) -> Work:
         """Lower a function or class expression; its own name binds inside a scope around it."""
         name_node = node.child_by_field_name("name")
-        if name_node is None:
-            return (yield self.class_(node, name) if node.type == "class" else self.function(node, name))
-        name = self.name(name_node)
+        if name_node is not None:
+            return self._self_named(node, self.name(name_node))
+        return self.class_(node, name) if node.type == "class" else self.function(node, name)
+
+    def _self_named(self, node: Node, name: str) -> Work:
         outer = self.scope
         self.scope = Scope(outer, self.unit)
         self.declare(name, "const")
@@ -94,12 +96,13 @@ class Functions(Patterns):
             listing.unit = unit
             self.listing.append(listing)
         self.scope = Scope(self.scope, unit, is_function=True)
-        yield self.bind_parameters(parameters)
+        yield from self.bind_parameters(parameters)
         if body is not None and body.type == "statement_block":
             self.scope = Scope(self.scope, unit, is_function=True)
-            yield self.lower_statements(self.children(body))
+            yield from self.lower_statements(self.children(body))
         elif body is not None:
-            register = yield self.lower(body)
+            work = self.lower(body)
+            register = work if type(work) is int else (yield work)
             self.emit(Op.RETURN, body, register)
         self.unit, self.scope = saved
         if listing is not None:
@@ -193,6 +196,6 @@ class Functions(Patterns):
         body = node.child_by_field_name("body")
         saved = self.unit, self.scope
         self.unit, self.scope = unit, Scope(self.scope, unit, is_function=True)
-        yield self.lower_statements(self.children(body) if body is not None else [])
+        yield from self.lower_statements(self.children(body) if body is not None else [])
         self.unit, self.scope = saved
         return self.undefined

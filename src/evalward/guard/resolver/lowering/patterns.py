@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Op
+from evalward.guard.resolver.lowering.builder import kinds
 from evalward.guard.resolver.lowering.expressions import Expressions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from evalward.guard.resolver.lowering.builder import Work
+    from evalward.guard.resolver.lowering.builder import Steps, Work
+
+
+_IDENTIFIER = kinds("identifier")
 
 
 class Patterns(Expressions):
@@ -22,13 +26,10 @@ class Patterns(Expressions):
 
     def bind(self, target: Node, register: int, node: Node, declare: str) -> Work:
         """Take a value apart as a pattern says; ``declare`` is the kind of declaration, empty for an assignment."""
+        if target.kind_id in _IDENTIFIER:
+            return self._bind_name(target, register, node, declare)
         match target.type:
-            case (
-                "identifier"
-                | "shorthand_property_identifier_pattern"
-                | "shorthand_property_identifier"
-                | "undefined"
-            ):
+            case "shorthand_property_identifier_pattern" | "shorthand_property_identifier" | "undefined":
                 return self._bind_name(target, register, node, declare)
             case "member_expression" | "subscript_expression":
                 return self._bind_member(target, register, node)
@@ -109,7 +110,7 @@ class Patterns(Expressions):
             yield self.bind(child, piece, child, declare)
         return register
 
-    def bind_parameters(self, nodes: list[Node]) -> Work:
+    def bind_parameters(self, nodes: list[Node]) -> Steps:
         """Bind a function's parameters from the registers that its arguments arrive in."""
         for node in nodes:
             register = self.register()
@@ -117,7 +118,7 @@ class Patterns(Expressions):
                 self.unit.rest = register
             else:
                 self.unit.parameters.append(register)
-            if node.type == "identifier":
+            if node.kind_id in _IDENTIFIER:
                 self.scope.names[self.name(node)] = register
                 continue
             yield self.bind(node, register, node, "parameter")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.resolver.ir import Lowered, Op
 from evalward.guard.resolver.lowering.allow_lists import exits, narrow
+from evalward.guard.resolver.lowering.builder import kinds
 from evalward.guard.resolver.lowering.compiled import bind_helpers
 from evalward.guard.resolver.lowering.enumeration import (
     Listing,
@@ -25,16 +26,17 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from evalward.guard.resolver.lowering.allow_lists import Narrowing
-    from evalward.guard.resolver.lowering.builder import Work
+    from evalward.guard.resolver.lowering.builder import Steps, Work
 
-_HOISTED = frozenset({"function_declaration", "generator_function_declaration"})
-_DECLARATIONS = _HOISTED | {
-    "class_declaration",
-    "lexical_declaration",
-    "variable_declaration",
-    "using_declaration",
+_STORE = Op.STORE
+_HOISTED = kinds("function_declaration", "generator_function_declaration")
+_DECLARATIONS = _HOISTED | kinds(
+    *("class_declaration", "lexical_declaration", "variable_declaration", "using_declaration"),
     "empty_statement",
-}
+)
+_DECLARATOR = kinds("variable_declarator")
+_IDENTIFIER = kinds("identifier")
+_IF = kinds("if_statement")
 
 
 class Statements(Functions):
@@ -53,16 +55,19 @@ class Statements(Functions):
                 self.unit.strict = True
             self.run(self._top_level(statements))
         top = self.scope
+        free = [reference for reference in self.lowered.references if not reference.resolve()]
         assigned = {
             instruction[2].name
             for unit in self.lowered.units
             for instruction in unit.code
-            if instruction[0] is Op.STORE and instruction[2].scope.find(instruction[2].name) is None
+            if instruction[0] is _STORE and instruction[2].owner is None
         }
         for name in sorted(assigned):
             self.lowered.global_registers[name] = self.register()
-        for reference in self.lowered.references:
-            reference.resolve(self.lowered.global_registers)
+        for reference in free if assigned else ():
+            register = self.lowered.global_registers.get(reference.name)
+            if register is not None:
+                reference.register, reference.implicit = register, True
         self.lowered.listed = certain_keys(self.lowered, self.listings)
         if self.compiled:
             bind_helpers(self.lowered)
@@ -76,7 +81,7 @@ class Statements(Functions):
 
     def _top_level(self, nodes: list[Node]) -> Work:
         self._completing = self._completions(nodes)
-        return (yield self.lower_statements(nodes))
+        return (yield from self.lower_statements(nodes))
 
     def _completions(self, nodes: list[Node]) -> set[int]:
         """Return the offsets of the expression statements that may give the script's completion value.
@@ -90,7 +95,7 @@ class Statements(Functions):
                 if node.type == "expression_statement":
                     offsets.add(node.start_byte)
                     break
-                if node.type in _DECLARATIONS:
+                if node.kind_id in _DECLARATIONS:
                     continue
                 pending.append(
                     [child for child in self.children(node) if not child.type.endswith("_expression")]
@@ -100,41 +105,46 @@ class Statements(Functions):
                 break
         return offsets
 
-    def lower_statements(self, nodes: list[Node], *, one_by_one: bool = True) -> Work:
+    def lower_statements(self, nodes: list[Node], *, one_by_one: bool = True) -> Steps:
         """Lower a statement list, its function declarations first (hoisting).
 
         ``one_by_one`` says that each statement is reached from the one before only.
         """
+        others = []
         for node in nodes:
-            if node.type in _HOISTED:
+            if node.kind_id in _HOISTED:
                 yield self.lower(node)
+            else:
+                others.append(node)
         passed: list[Narrowing] = []
-        for node in nodes:
-            if node.type not in _HOISTED:
-                begin = len(self.unit.code)
-                yield self.lower(node)
-                if (
-                    one_by_one
-                    and node.type == "if_statement"
-                    and node.child_by_field_name("alternative") is None
-                ):
-                    test = node.child_by_field_name("condition")
-                    if test is not None and exits(node.child_by_field_name("consequence")):
-                        passed += self.checked(test, begin, holds=False)
+        checks = self.checks and one_by_one
+        for node in others:
+            begin = len(self.unit.code)
+            work = self.lower(node)
+            if type(work) is not int:
+                yield work
+            if checks and node.kind_id in _IF and node.child_by_field_name("alternative") is None:
+                test = node.child_by_field_name("condition")
+                if test is not None and exits(node.child_by_field_name("consequence")):
+                    passed += self.checked(test, begin, holds=False)
         self.end(passed)
         return self.undefined
 
     def lower_statement_block(self, node: Node) -> Work:
         outer = self.scope
         self.scope = Scope(outer, self.unit)
-        yield self.lower_statements(self.children(node))
+        yield from self.lower_statements(self.children(node))
         self.scope = outer
         return self.undefined
 
     def lower_expression_statement(self, node: Node) -> Work:
-        register = yield self.lower(self.children(node)[0])
         if self.unit.outer is None and node.start_byte in self._completing:
-            self.emit(Op.COMPLETE, node, register)
+            return self._completed(node)
+        return self.lower(self.children(node)[0])
+
+    def _completed(self, node: Node) -> Work:
+        register = yield self.lower(self.children(node)[0])
+        self.emit(Op.COMPLETE, node, register)
         return self.undefined
 
     def lower_empty_statement(self, _node: Node) -> Work:
@@ -146,10 +156,12 @@ class Statements(Functions):
     lower_statement_identifier = lower_empty_statement
     lower_comment = lower_empty_statement
 
-    def _each(self, node: Node) -> Work:
+    def _each(self, node: Node) -> Steps:
         """Lower the children in order, for statements whose control flow does not matter."""
         for child in self.children(node):
-            yield self.lower(child)
+            work = self.lower(child)
+            if type(work) is not int:
+                yield work
         return self.undefined
 
     def lower_if_statement(self, node: Node) -> Work:
@@ -179,7 +191,7 @@ class Statements(Functions):
     def _scoped(self, node: Node) -> Work:
         outer = self.scope
         self.scope = Scope(outer, self.unit)
-        yield self._each(node)
+        yield from self._each(node)
         self.scope = outer
         return self.undefined
 
@@ -190,7 +202,7 @@ class Statements(Functions):
         outer = self.scope
         self.scope = Scope(outer, self.unit)
         statements = [part for case in self.children(node) for part in self.children(case)]
-        yield self.lower_statements(statements, one_by_one=False)
+        yield from self.lower_statements(statements, one_by_one=False)
         self.scope = outer
         return self.undefined
 
@@ -198,20 +210,22 @@ class Statements(Functions):
         first = node.children[0].type
         kind = first if first in {"let", "const", "var"} else "const"
         for child in self.children(node):
-            if child.type != "variable_declarator":
+            if child.kind_id not in _DECLARATOR:
                 continue
-            name, value = child.child_by_field_name("name"), child.child_by_field_name("value")
-            if name is None:
-                continue
-            if value is None:
+            name, *initializer = self.parts(child)
+            if not initializer:
                 register = self.declare(self.name(name), kind)
                 if kind == "var":
                     self.lowered.constants.setdefault(register, of(UNDEFINED))
                 else:
                     self.emit(Op.STORE, child, self.reference(self.name(name)), self.undefined)
                 continue
-            register = yield self.named(value, self.name(name) if name.type == "identifier" else "")
-            yield self.bind(name, register, child, kind)
+            simple = name.kind_id in _IDENTIFIER
+            work = self.named(initializer[-1], self.name(name) if simple else "")
+            register = work if type(work) is int else (yield work)
+            work = self.bind(name, register, child, kind)
+            if type(work) is not int:
+                yield work
             if node.type == "using_declaration":
                 self._dispose(child, register)
         return self.undefined
@@ -279,7 +293,7 @@ class Statements(Functions):
             register = self.emit(Op.CAUGHT, node)
             yield self.bind(parameter, register, parameter, "let")
         if body is not None:
-            yield self.lower_statements(self.children(body))
+            yield from self.lower_statements(self.children(body))
         self.scope = outer
         return self.undefined
 

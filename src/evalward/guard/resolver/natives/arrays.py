@@ -43,7 +43,7 @@ def make(run: Calls, call: Call, items: Sequence[Value] | None, elements: Value,
     else:
         for index, item in enumerate(items):
             run.put_item(array, index, item)
-    return of(array)
+    return array.value
 
 
 def elements(run: Calls, value: Value, call: Call) -> Value:
@@ -63,7 +63,7 @@ def each(
     this = call.arg(1)
     if items is not None and len(items) <= _MAX_UNROLLED:
         return [
-            run.call(function, this, (item, of(number(index)), call.this), call.start, call.end)
+            run.call(function, this, (item, number(index).value, call.this), call.start, call.end)
             for index, item in enumerate(items)
         ]
     return [run.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
@@ -189,7 +189,7 @@ def _reduce(run: Calls, call: Call) -> Value:
         first = 0 if has_initial else 1
         for position, item in enumerate(ordered, first):
             index = len(items) - 1 - position if call.path.endswith("Right") else position
-            args = (total, item, of(number(index)), call.this)
+            args = (total, item, number(index).value, call.this)
             total = run.call(function, V_UNDEFINED, args, call.start, call.end)
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
@@ -242,7 +242,7 @@ def _from(run: Calls, call: Call) -> Value:
         run.use(function, Flow.CALLBACK, call.start, call.end)
         if items is not None and len(items) <= _MAX_UNROLLED:
             items = [
-                run.call(function, call.arg(2), (item, of(number(i))), call.start, call.end)
+                run.call(function, call.arg(2), (item, number(i).value), call.start, call.end)
                 for i, item in enumerate(items)
             ]
         else:
@@ -288,7 +288,7 @@ def listed(run: Calls, call: Call, value: Value) -> Value:
     """Return an iterator over a value."""
     made = run.allocate("iterator", call.start, call.path)
     run.put_element(made, value)
-    return of(made)
+    return made.value
 
 
 _P = "Array.prototype."

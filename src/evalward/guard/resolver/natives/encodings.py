@@ -87,7 +87,7 @@ def _parse_float(run: Calls, call: Call) -> Value:
 
 
 def _number(run: Calls, call: Call) -> Value:
-    return run.numbers(call.arg(0), call.start, call.end) if call.args or call.rest else of(number(0))
+    return run.numbers(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
 
 
 def _number_to_string(run: Calls, call: Call) -> Value:

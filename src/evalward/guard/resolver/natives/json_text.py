@@ -108,7 +108,7 @@ def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:
     if isinstance(document, bool):
         return of(TRUE if document else FALSE)
     if isinstance(document, (int, float)):
-        return of(number(float(document)))
+        return number(float(document)).value
     if document is None:
         return of(NULL)
     if len(tag) > _MAX_JSON_NODES:

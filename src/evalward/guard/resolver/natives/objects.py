@@ -156,11 +156,11 @@ def _values(run: Calls, call: Call) -> Value:
             if made.items and len(made.items) != len(names):
                 run.inexact(made)
             for index, name in enumerate(names):
-                run.put_item(made, index, run.get(of(atom), name, call.start, call.end))
-            return of(made)
+                run.put_item(made, index, run.get(value, name, call.start, call.end))
+            return made.value
     run.inexact(made)
     run.put_element(made, contents(run, value, call))
-    return of(made)
+    return made.value
 
 
 def _entries(run: Calls, call: Call) -> Value:
@@ -182,16 +182,16 @@ def _entries(run: Calls, call: Call) -> Value:
             for index, name in enumerate(names):
                 pair = run.allocate("array", call.start, f"entry {name}")
                 run.put_item(pair, 0, of(name))
-                run.put_item(pair, 1, run.get(of(atom), name, call.start, call.end))
-                run.put_item(made, index, of(pair))
-            return of(made)
+                run.put_item(pair, 1, run.get(value, name, call.start, call.end))
+                run.put_item(made, index, pair.value)
+            return made.value
     run.inexact(made)
     pair = run.allocate("array", call.start, "entry")
     for atom in value:
         run.put_item(pair, 0, run.enumerable_keys(atom))
     run.put_item(pair, 1, contents(run, value, call) or V_UNDEFINED)
     run.put_element(made, of(pair))
-    return of(made)
+    return made.value
 
 
 def _from_entries(run: Calls, call: Call) -> Value:
@@ -203,7 +203,7 @@ def _from_entries(run: Calls, call: Call) -> Value:
         for pair in run.iterated(of(entries), None, call.start, call.end):
             key = run.get(of(pair), "0", call.start, call.end)
             _put_entry(run, made, key, run.get(of(pair), "1", call.start, call.end), call)
-    return of(made)
+    return made.value
 
 
 def _put_entry(run: Calls, target: HeapObject, key: Value, value: Value, call: Call) -> None:
@@ -226,7 +226,7 @@ def _group_by(run: Calls, call: Call) -> Value:
     names = run.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
     run.use_conversions(names, call.start, call.end)
     made.prototype = of(known("Object.prototype"))
-    return of(made)
+    return made.value
 
 
 def _map_group_by(run: Calls, call: Call) -> Value:
@@ -239,7 +239,7 @@ def _map_group_by(run: Calls, call: Call) -> Value:
     run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
     keys = run.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
     run.put(made, "@@keys", keys or V_UNDEFINED)
-    return of(made)
+    return made.value
 
 
 def _same(_run: Calls, call: Call) -> Value:

@@ -138,7 +138,7 @@ def _get_own_property_descriptors(run: Calls, call: Call) -> Value:
             for name in [*entry.members, *(sink for sink in entry.sinks if sink not in entry.members)]:
                 run.put(made, name, _descriptor(run, call, of(atom), of(name), f"descriptor {name}"))
         run.put_element(made, _descriptor(run, call, of(atom), V_STRING, "descriptor any"))
-    return of(made)
+    return made.value
 
 
 def _get_prototype_of(run: Calls, call: Call) -> Value:
@@ -162,11 +162,14 @@ def _set_prototype_of(run: Calls, call: Call) -> Value:
 def _create(run: Calls, call: Call) -> Value:
     made = run.allocate("object", call.start, "create")
     run.put_prototype(made, call.arg(0))
-    if any(isinstance(atom, HeapObject) and atom.callable for atom in call.arg(0)) or U1 in call.arg(0):
+    above = call.arg(0)
+    if above != NULL.value and (
+        U1 in above or any(isinstance(atom, HeapObject) and atom.callable for atom in above)
+    ):
         made.kind = "prototype"
     if len(call.args) > 1:
         define_all(run, of(made), call.args[1], call)
-    return of(made)
+    return made.value
 
 
 def define_all(run: Calls, target: Value, descriptors: Value, call: Call) -> None:
@@ -230,7 +233,7 @@ def _own_keys(run: Calls, call: Call) -> Value:
         run.inexact(made)
     for index, name in enumerate(names):
         run.put_item(made, index, of(name))
-    return of(made)
+    return made.value
 
 
 def _lookup(run: Calls, call: Call) -> Value:
@@ -247,7 +250,7 @@ def _own_symbols(run: Calls, call: Call) -> Value:
     made = run.allocate("array", call.start, "symbols")
     run.inexact(made)
     run.put_element(made, of(ANY_SYMBOL))
-    return of(made)
+    return made.value
 
 
 TRANSFER: dict[str, Transfer] = {

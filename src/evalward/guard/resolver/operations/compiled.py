@@ -106,7 +106,7 @@ class CompiledHelpers(HostObjects):
             made = self.call(of(function), this, args, start, start, rest)
             promise = self.allocate("promise", start, "compiled")
             for atom in made:
-                if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain(atom):
+                if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain_call(atom):
                     return None
                 sent = self.awaited(self.read(atom.unit.yielded), start, start)
                 self.resume(atom, join(sent, V_UNDEFINED))
@@ -115,7 +115,7 @@ class CompiledHelpers(HostObjects):
             promises.add(promise)
         return frozenset(promises)
 
-    def _is_plain(self, atom: HeapObject) -> bool:
+    def _is_plain_call(self, atom: HeapObject) -> bool:
         """Whether an object is a generator whose methods are those of the language."""
         return (
             atom.kind == "generator"

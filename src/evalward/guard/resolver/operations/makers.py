@@ -48,6 +48,14 @@ _SYMBOL_NAMES = """
 _SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
 
 
+_TELLING = frozenset({"__proto__", "@@species"})  # what an object literal does not only hold
+
+
+def _holds_method(value: Value) -> bool:
+    """Whether there is a function that may ask for ``super``."""
+    return any(type(atom) is HeapObject and atom.unit is not None and atom.unit.method for atom in value)
+
+
 class Makers(Members):
     """Instructions that make objects."""
 
@@ -75,18 +83,20 @@ class Makers(Members):
                 index += 1
         if array.exact and len(array.items) != index:
             self.inexact(array)
-        return of(array)
+        return array.value
 
     def op_object(self, instruction: Instruction) -> Value:
         target = self.allocate("object", instruction[5])
         start, end = instruction[5], instruction[6]
         for kind, key, register in instruction[2]:
             value = self.values[register]
-            if kind == "spread":
+            if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
+                self.put(target, key, value)
+            elif kind == "spread":
                 self.copy_properties(target, value, start, end)
             else:
                 self._define_member(target, kind, key, value, start, end)
-        return of(target)
+        return target.value
 
     def _define_member(
         self, target: HeapObject, kind: str, key: str | int, value: Value, start: int, end: int
@@ -128,11 +138,13 @@ class Makers(Members):
             if isinstance(atom, HeapObject):
                 atom.readers[self.reader] = None
                 self.spend(len(atom.properties) >> 1)
+                listed = target.kind in {"array", "arguments"}
                 for name, value in list(atom.properties.items()):
-                    if target.kind in {"array", "arguments"} and (name == "length" or is_index(name)):
+                    if listed and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
-                    elif not name.startswith("@@") or name.startswith("@@ ") or name in _SYMBOLS:
-                        target.uncertain.add(name) if name not in target.properties else None
+                    elif name[:2] != "@@" or name[:3] == "@@ " or name in _SYMBOLS:
+                        if name not in target.properties:
+                            target.uncertain.add(name)
                         self.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
                     if name not in target.properties:
@@ -177,7 +189,7 @@ class Makers(Members):
         if unit.function is None:
             unit.function = self.allocate("function", unit.start)
             unit.function.unit = unit
-        return of(unit.function)
+        return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
         _, _, (name, parent, constructor, _), members, (instance, static), start, end = instruction
@@ -218,7 +230,7 @@ class Makers(Members):
                 self.enqueue(unit)  # computed keys are registers of this unit
         if static.code:
             self.enter(static.function, of(target), ())
-        return of(target)
+        return target.value
 
     def enumerable_keys(self, atom: Atom) -> Value:
         """Return the keys that ``for … in`` and ``Object.keys`` may give."""

@@ -22,6 +22,7 @@ from evalward.guard.resolver.values import (
     W0,
     Host,
     Known,
+    Primitive,
     Value,
     is_tainted,
     join,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.ir import Instruction
     from evalward.guard.resolver.values import Atom
 
+_DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
 _LEADING = frozenset({U0, U1, W0, BUILT})
 _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
@@ -131,7 +133,11 @@ class Members(Instances):
 
     def _arguments_of(self, registers: tuple[int, ...], start: int, end: int) -> tuple[list[Value], Value]:
         """Return the values of call arguments, and the join of those whose position is unknown."""
-        args: list[Value] = []
+        values = self.values
+        args = [values[register] for register in registers if register >= 0]
+        if len(args) == len(registers):
+            return args, BOTTOM
+        args = []
         rest: Value = BOTTOM
         for register in registers:
             if register >= 0:
@@ -159,12 +165,16 @@ class Members(Instances):
         owner = self.values[owner_register]
         if self.lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
             self.take_method(owner, of(key) if type(key) is str else self.values[key])
+        twice = owner_register in self.constructors
+        super_unit = self.lowered.supers.get(owner_register)
         if type(key) is int:
             self._judge_dynamic_call(owner, self.values[key], (*args, rest), start, end)
-        twice = owner_register in self.constructors
+        elif len(owner) == 1 and key != "constructor" and super_unit is None and not twice:
+            (atom,) = owner
+            if type(atom) in _DEFINITE:
+                return self.call(self.get(owner, key, start, end), owner, args, start, end, rest)
         result: Value = BOTTOM
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self.values[key])
-        super_unit = self.lowered.supers.get(owner_register)
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self.read(super_unit.this)
@@ -204,7 +214,7 @@ class Members(Instances):
             return BOTTOM
         made = self.allocate("promise", start, "of the host")
         self.put_element(made, join(given, V_U1))
-        return of(made)
+        return made.value
 
     def _iterate_unknown(
         self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int

@@ -53,11 +53,12 @@ class Names(Constructions):
                     readers = self.readers[register] = Readers()
                 readers[self.reader] = None
             return self.values[register]
-        result = self.read(register) if register >= 0 else BOTTOM
+        if register < 0:
+            return self.load_global(reference, instruction[5], instruction[6])
+        result = self.read(register)
         name = reference.name
         if (
-            reference.register >= 0
-            and name != "arguments"
+            name != "arguments"
             and name not in self.catalogue.globals
             and name not in self.bindings
             and not (reference.is_global and name in self.modules and not self._is_stored(reference))
@@ -132,11 +133,13 @@ class Names(Constructions):
         if member is None:
             inherited = self.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
-        made = self.materialize(member.result, start, member.label, name)
+        made = self.constant(member.result, member.label)
+        if made is None:
+            made = self.materialize(member.result, start, member.label, name)
         for atom in made:
             if type(atom) is Known and atom.label is not None:
                 self.origin(atom, None, f"`{atom.path}` is read here", start, end)
-        return join(made, stored)
+        return join(made, stored) if stored else made
 
     def global_value(self, name: str) -> Value:
         """Return what the payload itself put on the global object under a name."""
