@@ -42,6 +42,8 @@ class Entering(CompiledHelpers):
         self.steps += 1 + count
         if self.steps > self.budget:
             self.spend(0)
+        if unit.uses_this and not this <= unit.receivers:
+            unit.receivers |= this
         if unit.helper and not rest:
             made = self.call_helper(unit, args)
             if made is not None:

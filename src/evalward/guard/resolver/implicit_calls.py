@@ -56,9 +56,14 @@ def call_implicitly(run: Interpreter) -> bool:
     run.reader = Outcome(0)  # nobody goes on with what these calls give
     for owner, function in found:
         unit = function.unit
-        had_run = unit is None or unit.ran
+        if unit is None or (unit.ran and (not unit.uses_this or owner in unit.receivers)):
+            continue  # it did what it does on that
+        if unit.executed:
+            run.write(unit.this, of(owner))  # what it is given is known, and stays so
+            continue
+        had_run = unit.ran
         run.call(of(function), of(owner), (), owner.start, owner.start)
-        if unit is not None and unit.parameters:
+        if unit.parameters:
             unit.ran = had_run  # what it does with arguments is still to be seen
     run.reader = asked
     return bool(found)

@@ -111,6 +111,7 @@ class Unit:
         "parameters",
         "queued",
         "ran",
+        "receivers",
         "rest",
         "result",
         "runs",
@@ -122,6 +123,7 @@ class Unit:
         "unsettled",
         "users",
         "uses_arguments",
+        "uses_this",
         "variables",
         "yielded",
     )
@@ -148,6 +150,8 @@ class Unit:
         self.called = -1  # and what holds that
         self.arguments: HeapObject | None = None
         self.uses_arguments = False
+        self.uses_this = False
+        self.receivers: Value = frozenset()  # what it has been called on, if it uses that
         self.inlinable: bool | None = None
         self.variables: frozenset[int] = frozenset()  # that an inlined call has for itself
         self.stores = False

@@ -94,10 +94,11 @@ class Expressions(CallLowering):
         return register
 
     def this_unit(self) -> Unit:
-        """Return the unit whose ``this`` an expression here sees."""
+        """Return the unit whose ``this`` an expression here sees, and note that it is seen."""
         unit = self.unit
         while unit.arrow and unit.outer is not None:
             unit = unit.outer
+        unit.uses_this = True
         return unit
 
     def lower_meta_property(self, node: Node) -> Work:

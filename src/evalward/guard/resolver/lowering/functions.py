@@ -187,6 +187,7 @@ class Functions(Patterns):
         saved = self.unit, self.scope
         self.unit, self.scope = unit, Scope(self.scope, unit, is_function=True)
         value = self.undefined if value_node is None else (yield self.named(value_node, key))
+        unit.uses_this = True
         this = self.emit(Op.THIS, node, unit)
         self.emit(Op.SET, node, this, key, value)
         self.unit, self.scope = saved
