@@ -199,6 +199,8 @@ class Catalogued(Operators):
                 return self.module_named(name, start, end)
             if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
                 return BOTTOM
+        if name == "prototype" and entry.instance:
+            return of(known(entry.instance))
         if atom.path == "console" and name in _CONSOLE_STREAMS:
             return of(known("process.stdout", "process.stdout"))
         inherited = BOTTOM

@@ -34,6 +34,7 @@ _ACTIVE = SPELLING | {ACTIVE}
 _AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
 _ACTIVE_CONTENT = "the page's content holds script"
 _ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
+_HANDLES = ("evaluateHandle", "waitForFunction")
 _TEXTUAL = STRING_UNKNOWNS | {DATA}
 
 
@@ -87,11 +88,14 @@ def _evaluate(run: Calls, call: Call) -> Value:
             result = run.call(of(atom), V_UNDEFINED, _given(run, call, position), call.start, call.end)
             given = join(given, run.awaited(result, call.start, call.end))
             atom.readers[run.reader] = None
-            if not _AS_TEXT.isdisjoint(atom.properties) or not _AS_TEXT.isdisjoint(atom.getters):
+            if _says_its_text(run, atom):
                 note = "the function says itself what text of it is evaluated"
                 run.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+        elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
+            note = "a proxy says itself what text of it is evaluated"
+            run.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif isinstance(atom, HeapObject) and is_turned_into_text(atom, run) and _is_page(call.this):
             run.strings(of(atom), call.start, call.end)  # what is no function is turned into text
             run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
@@ -99,11 +103,34 @@ def _evaluate(run: Calls, call: Call) -> Value:
     for value in (*call.args[position + 1 :], call.rest):
         run.leak(value, Flow.ARGUMENT, call.start, call.end)
     made = run.allocate("promise", call.start, "evaluated")
-    if call.path in _ELECTRON_HANDLES:
+    if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(run, given)):
         run.put_element(made, _handle(run, call, given))
     else:
         run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
     return of(made)
+
+
+def _says_its_text(run: Calls, function: HeapObject) -> bool:
+    """Whether a function, or what it inherits from, has a conversion of its own: a driver asks for its text."""
+    pending, seen = [function], {function}
+    while pending:
+        each = pending.pop()
+        each.readers[run.reader] = None
+        if not _AS_TEXT.isdisjoint(each.properties) or not _AS_TEXT.isdisjoint(each.getters):
+            return True
+        above = [parent for parent in each.prototype if isinstance(parent, HeapObject) and parent not in seen]
+        seen.update(above)
+        pending.extend(above)
+    return False
+
+
+def _holds_code(run: Calls, given: Value) -> bool:
+    """Whether a page's function gives its driver a handle on more than data and elements."""
+    return any(
+        isinstance(atom, HeapObject)
+        or (type(atom) is Known and (atom.label is not None or run.catalogue.get(atom.path).callable))
+        for atom in given
+    )
 
 
 def _handle(run: Calls, call: Call, held: Value) -> Value:
