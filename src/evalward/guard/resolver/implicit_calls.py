@@ -42,7 +42,10 @@ _MAX_CHAIN = 16
 
 
 def call_implicitly(run: Interpreter) -> bool:
-    """Run what converts, reads or steps each object, on that object; return whether there was anything to run."""
+    """Run what converts, reads or steps each object, on that object, once; return whether there was anything to run.
+
+    What that makes may be objects of this kind again: it is called until there are no more.
+    """
     holders = {target for target in run.objects.values() if any(True for _ in _methods(target))}
     found = [
         (owner, function)
@@ -51,7 +54,9 @@ def call_implicitly(run: Interpreter) -> bool:
         for holder in _chain(owner)
         if holder in holders
         for function in _methods(holder)
+        if (owner, function) not in run.implicit
     ]
+    run.implicit.update(found)
     asked = run.reader
     run.reader = Outcome(0)  # nobody goes on with what these calls give
     for owner, function in found:

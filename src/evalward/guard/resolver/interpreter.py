@@ -102,8 +102,7 @@ class Interpreter(FlowOperations):
         top.ran = True
         self.enqueue(top)
         self.drain()
-        if call_implicitly(self):
-            self.drain()
+        self._call_implicitly()
         waiting = self.lowered.units
         while waiting:
             # The last one first: it calls those before it, which then are called by nobody else.
@@ -113,7 +112,9 @@ class Interpreter(FlowOperations):
             self._expect_call(functions[-1])
             self.drain()
             waiting = [unit for unit in waiting if not unit.ran and unit.function is not functions[-1]]
+        self._call_implicitly()
         self._revive()
+        self._call_implicitly()
         if self.clicked and self._says("quit"):
             for start, end in self.clicked:
                 self.report("electron-lifecycle", 0, start, end, None, "a menu item may have the role `quit`")
@@ -123,6 +124,10 @@ class Interpreter(FlowOperations):
             for start, end in self.polluted:
                 note = "written through what a key from outside selects"
                 self.report("prototype-tampering", 0, start, end, None, note)
+
+    def _call_implicitly(self) -> None:
+        while call_implicitly(self):
+            self.drain()
 
     def _says(self, word: str) -> bool:
         """Whether any text or pattern of the payload holds a word, in whatever case."""

@@ -106,6 +106,9 @@ class State:
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()
+        self.implicit: set[tuple[HeapObject, HeapObject]] = (
+            set()
+        )  # objects, and which of their methods ran on them
         self._initialising: set[tuple[HeapObject, Value, tuple[Value, ...]]] = (
             set()
         )  # `super(…)` that is running
