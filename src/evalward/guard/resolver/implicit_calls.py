@@ -42,9 +42,9 @@ _MAX_CHAIN = 16
 
 
 def call_implicitly(run: Interpreter) -> bool:
-    """Run what converts, reads or steps each object, on that object, once; return whether there was anything to run.
+    """Run what converts, reads or steps each object, on that object; return whether there was anything to run.
 
-    What that makes may be objects of this kind again: it is called until there are no more.
+    What that makes or changes may call for another round: it is called until a round changes nothing.
     """
     holders = {target for target in run.objects.values() if any(True for _ in _methods(target))}
     found = [
@@ -54,15 +54,17 @@ def call_implicitly(run: Interpreter) -> bool:
         for holder in _chain(owner)
         if holder in holders
         for function in _methods(holder)
-        if (owner, function) not in run.implicit
     ]
-    run.implicit.update(found)
     asked = run.reader
     run.reader = Outcome(0)  # nobody goes on with what these calls give
     for owner, function in found:
         unit = function.unit
-        if unit is None or (unit.ran and (not unit.uses_this or owner in unit.receivers)):
-            continue  # it did what it does on that
+        if unit is None:
+            continue
+        if (owner, function) not in run.implicit:
+            if unit.ran and (not unit.uses_this or owner in unit.receivers):
+                continue  # it did what it does on that
+            run.implicit.add((owner, function))
         if unit.executed:
             run.write(unit.this, of(owner))  # what it is given is known, and stays so
             continue
@@ -71,7 +73,7 @@ def call_implicitly(run: Interpreter) -> bool:
         if unit.parameters:
             unit.ran = had_run  # what it does with arguments is still to be seen
     run.reader = asked
-    return bool(found)
+    return bool(run.implicit)
 
 
 def _chain(owner: HeapObject) -> Iterator[HeapObject]:

@@ -126,7 +126,11 @@ class Interpreter(FlowOperations):
                 self.report("prototype-tampering", 0, start, end, None, note)
 
     def _call_implicitly(self) -> None:
-        while call_implicitly(self):
+        version = -1
+        while version != self.version:
+            version = self.version
+            if not call_implicitly(self):
+                return
             self.drain()
 
     def _says(self, word: str) -> bool:
