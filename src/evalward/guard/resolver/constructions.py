@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.resolver.calls import Call, Calls, in_order
+from evalward.guard.resolver.calls import Call, in_order
 from evalward.guard.resolver.entering import MAX_DEPTH
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.judgement import Flow
+from evalward.guard.resolver.known_calls import KnownCalls
 from evalward.guard.resolver.state import AnalysisLimitError
 from evalward.guard.resolver.values import (
     BOTTOM,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
 
 
-class Constructions(Calls):
+class Constructions(KnownCalls):
     """Constructions of payload classes and built-in ones."""
 
     def instance_of(self, path: str, start: int) -> Value:

@@ -17,6 +17,7 @@ from evalward.guard.resolver.natives import (
     driver,
     electron,
     encodings,
+    events,
     functions,
     json_text,
     objects,
@@ -26,6 +27,7 @@ from evalward.guard.resolver.natives import (
     reflection,
     strings,
     timers,
+    urls,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ TRANSFER: dict[str, Transfer] = {
     **collections.TRANSFER,
     **timers.TRANSFER,
     **document.TRANSFER,
+    **events.TRANSFER,
+    **urls.TRANSFER,
     **driver.TRANSFER,
     **electron.TRANSFER,
 }
