@@ -47,6 +47,8 @@ def call_implicitly(run: Interpreter) -> bool:
     What that makes or changes may call for another round: it is called until a round changes nothing.
     """
     holders = {target for target in run.objects.values() if any(True for _ in _methods(target))}
+    if not holders:
+        return False
     found = [
         (owner, function)
         for owner in list(run.objects.values())

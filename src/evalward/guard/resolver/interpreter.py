@@ -77,6 +77,7 @@ class Interpreter(FlowOperations):
     """
 
     _nested = 0
+    _called_at = (-1, 0)  # the state in which implicit calls changed nothing, or in which they are being made
 
     def __init__(
         self,
@@ -126,9 +127,8 @@ class Interpreter(FlowOperations):
                 self.report("prototype-tampering", 0, start, end, None, note)
 
     def _call_implicitly(self) -> None:
-        version = -1
-        while version != self.version:
-            version = self.version
+        while self._called_at != (self.version, len(self.objects)):
+            self._called_at = self.version, len(self.objects)
             if not call_implicitly(self):
                 return
             self.drain()

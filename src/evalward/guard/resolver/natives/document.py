@@ -170,7 +170,9 @@ def _toggle_attribute(run: Calls, call: Call) -> Value:
 
 
 def _exec_command(run: Calls, call: Call) -> Value:
-    run.sink("html", call.arg(2), call.start, call.end)
+    commands = run.strings(call.arg(0), call.start, call.end)
+    if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
+        run.sink("html", call.arg(2), call.start, call.end)  # the others take text, or nothing
     return V_BOOLEAN
 
 
