@@ -11,9 +11,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from evalward.guard.sinks import Frame, asked_sink, sinks
 from evalward.guard.target import Profile, Shape, Target, parse_target
+from evalward.policy.fields import BindingName, BindingValue  # noqa: TC001 - Pydantic reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +57,8 @@ class Case(BaseModel):
     ``expect`` is one verdict for every profile, or one per profile; a profile that such a mapping leaves out
     is not judged by this case. ``construct`` is the label, or the acceptable labels, that a block must name
     (:attr:`constructs`; empty when the case does not say). ``reaches`` is the capability that the payload
-    really gets hold of when it runs, ``twin`` the id of the benign case that looks most like it.
+    really gets hold of when it runs, ``twin`` the id of the benign case that looks most like it. ``sink`` names what
+    runs it, and with that its target.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,6 +67,7 @@ class Case(BaseModel):
     code: str
     target: Annotated[Target, BeforeValidator(_as_target, json_schema_input_type=Target | Literal["page"])]
     shape: Shape | None = None
+    sink: str | None = None
     expect: Expectation | dict[Profile, Expectation]
     constructs: Annotated[
         tuple[str, ...], BeforeValidator(_as_labels, json_schema_input_type=str | tuple[str, ...])
@@ -64,7 +76,16 @@ class Case(BaseModel):
     twin: str | None = None
     source: str | None = None
     technique: str | None = None
-    bindings: dict[str, str] = Field(default_factory=dict)
+    bindings: dict[BindingName, BindingValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        """Take the target from the sink, and refuse what contradicts it."""
+        if not isinstance(data, dict) or not isinstance(data.get("sink"), str):
+            return data
+        given = {name: data.get(name) for name in ("target", "shape", "bindings")}
+        return {**data, "target": asked_sink(data["sink"], **given).target}
 
     @field_validator("id")
     @classmethod
@@ -79,6 +100,22 @@ class Case(BaseModel):
         if value == {}:
             raise ValueError(f"must name at least one profile; allowed: {', '.join(Profile)}")
         return value
+
+    @property
+    def run_text(self) -> str:
+        """The text that is run: what the sink, if one is named, makes of the code before it hands it on."""
+        return self.code if self.sink is None else sinks()[self.sink].read(self.code)
+
+    @property
+    def run_shape(self) -> Shape | None:
+        """The shape in which an engine runs the code as its sink does: that of the reading that the sink takes."""
+        if self.sink is None:
+            return self.shape
+        sink = sinks()[self.sink]
+        reading = sink.readings_of(sink.read(self.code))[0]
+        if reading.frame is Frame.EXPRESSION:
+            return Shape.FUNCTION if reading.called else Shape.EXPRESSION
+        return Shape.ASYNC_BODY if reading.frame is Frame.BODY else Shape.SCRIPT
 
     @property
     def payload(self) -> bytes:
@@ -182,7 +219,9 @@ def _complaint(error: Any) -> str:
         return f"{field}: unknown field; allowed: {_FIELDS}"
     if field in _ALLOWED:
         return f"{field}: not a value of this field; allowed: {_ALLOWED[field]}"
-    return f"{field}: {error['msg'].removeprefix('Value error, ')}"
+    allowed = error.get("ctx", {}).get("allowed")
+    said = error["msg"].removeprefix("Value error, ")
+    return f"{field}: {said}" + (f"; allowed: {allowed}" if allowed else "")
 
 
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

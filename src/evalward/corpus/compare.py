@@ -54,7 +54,7 @@ def answer(case: Case, policy: Policy) -> Answer:
     """Return what ``policy`` says to ``case`` today, with its enforcement and its exceptions."""
     try:
         verdict = judge_under(
-            policy, case.payload, target=case.target, shape=case.shape, bindings=case.bindings
+            policy, case.payload, target=case.target, shape=case.shape, bindings=case.bindings, sink=case.sink
         )
     except CodedError as refusal:  # a binding that this policy does not take
         return Answer(refusal.code)

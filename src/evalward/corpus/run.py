@@ -97,7 +97,7 @@ def run_cases(
         rules = rules_for(case)
         expected = case.expected(rules.profile)
         if expected is not None:
-            verdict = judge(case.payload, target=case.target, shape=case.shape, rules=rules)
+            verdict = judge(case.payload, target=case.target, shape=case.shape, rules=rules, sink=case.sink)
             lists[_list_for(case, expected, verdict)].append(Outcome(case, verdict))
         judged(case)
     return Report(profile, **{name: tuple(outcomes) for name, outcomes in lists.items()})

@@ -86,6 +86,8 @@ def _runnable(program: Program) -> tuple[str, Target, Shape | None]:
 
 def _arrives(run: EngineRun, road: Road) -> bool:
     """Whether ``run`` got there; a builder must also have run what it built: its text reads the telltale."""
+    if road.data:
+        return any(hit.capability == road.reaches and hit.op == "read" for hit in run.hits)
     if not any(hit.capability == road.reaches and hit.op in _USES for hit in run.hits):
         return False
     return not road.builder or road.lazy or any(hit.path == TELLTALE_PATH for hit in run.hits)

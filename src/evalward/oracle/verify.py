@@ -189,7 +189,7 @@ def _verify_escape(case: Case, oracles: Oracles) -> Proof:
 
 
 def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
-    return oracles.runs(case.code, case.target, case.shape, bindings=case.bindings, data=data)
+    return oracles.runs(case.run_text, case.target, case.run_shape, bindings=case.bindings, data=data)
 
 
 def _depends_on_data(case: Case) -> bool:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 AXES: Final = ("gadget", "road", "carrier", "stage", "use", "setting")
 """The axes in the order in which a plan holds their values."""
 
+_NOT_DATA: Final = frozenset({"object", "builder"})  # denied data is text, and builds nothing
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -37,6 +39,7 @@ class Road(Value):
     """A road: ``keys`` are spelled by gadgets, ``holder`` is read from, ``text`` reads the callable out of it.
 
     ``builder``: the callable makes a function from text; else it does its harm when called with ``argument``.
+    ``data``: what is read is denied data, and to learn anything of it does the harm.
     ``reaches`` is the oracle's name of the capability, None on a benign road. ``lazy``: what a builder makes
     does not run its body when called.
     """
@@ -44,6 +47,7 @@ class Road(Value):
     keys: tuple[str, ...] = ()
     holder: str = ""
     builder: bool = False
+    data: bool = False
     reaches: str | None = None
     argument: str | None = None
     lazy: bool = False
@@ -97,9 +101,7 @@ def load_axes(*, benign: bool = False) -> Axes:
             Stage("stage", name, **_common(row), carries=frozenset(row["carries"]))
             for name, row in _rows("stages")
         ),
-        use=tuple(
-            Use("use", name, **_common(row), gives=row.get("gives", False)) for name, row in _rows("uses")
-        ),
+        use=tuple(_use(name, row) for name, row in _rows("uses")),
         setting=tuple(
             Setting("setting", name, **_common(row), shape=Shape(row["shape"]) if "shape" in row else None)
             for name, row in _rows("settings")
@@ -109,20 +111,32 @@ def load_axes(*, benign: bool = False) -> Axes:
 
 def _road(name: str, row: Mapping[str, Any]) -> Road:
     builder = row["kind"] == "builder"
+    data = row["kind"] == "data"
     harmful = "reaches" in row or builder
+    unfit = {"callable", *_NOT_DATA} if data else {"data"}
     return Road(
         "road",
         name,
         text=row["reach"],
         needs=frozenset(row.get("needs", ())),
-        lacks=frozenset(row.get("lacks", ())),
+        lacks=frozenset(row.get("lacks", ())) | unfit,
         keys=tuple(row["keys"]),
         holder=row["holder"],
         builder=builder,
+        data=data,
         reaches=row.get("reaches", "codegen") if harmful else None,
         argument=row.get("argument"),
         lazy=row.get("lazy", False),
     )
+
+
+def _use(name: str, row: Mapping[str, Any]) -> Use:
+    common = _common(row)
+    if "data" in common["needs"]:
+        common["lacks"] |= _NOT_DATA
+    else:
+        common["needs"] |= {"callable"}
+    return Use("use", name, **common, gives=row.get("gives", False))
 
 
 def _common(row: Mapping[str, Any]) -> dict[str, Any]:

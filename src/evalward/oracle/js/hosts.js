@@ -41,19 +41,29 @@ function recorder(capability, path, depth = 0) {
   return mark(value, capability);
 }
 
+/** Whether a name of the environment is one that everybody may read. */
+function isListed(key) {
+  return typeof key === 'symbol' || key in objectPrototype || config.envNames.includes(key) || apply(slice, key, [0, 9]) === 'ELECTRON_';
+}
+
 function environment() {
+  // Whether a variable is there is part of what it says.
+  const asked = (key) => { if (!isListed(key)) hit('process', 'read', 'process.env.' + key); };
   return mark(new RealProxy(create(objectPrototype), {
     __proto__: null,
     get(target, key) {
       if (typeof key === 'symbol' || key in objectPrototype) return target[key];
-      if (config.envNames.includes(key) || apply(slice, key, [0, 9]) === 'ELECTRON_') return 'test';
-      hit('process', 'read', 'process.env.' + key);
-      return 'secret';
+      asked(key);
+      return isListed(key) ? 'test' : 'secret';
     },
     set(_, key) { hit('process', 'set', 'process.env.' + printable(key)); return true; },
     deleteProperty(_, key) { hit('process', 'set', 'process.env.' + printable(key)); return true; },
     ownKeys() { hit('process', 'read', 'process.env (all)'); return ['SECRET']; },
-    getOwnPropertyDescriptor() { return { value: 'secret', configurable: true, enumerable: true, writable: true }; },
+    has(target, key) { asked(key); return key in target || typeof key !== 'symbol'; },
+    getOwnPropertyDescriptor(_, key) {
+      asked(key);
+      return { value: isListed(key) ? 'test' : 'secret', configurable: true, enumerable: true, writable: true };
+    },
   }), 'process');
 }
 
