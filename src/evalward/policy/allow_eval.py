@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.guard.target import TARGET_ALIASES, Target, parse_target
+from evalward.similar import did_you_mean
 
 ALL_TARGETS = "all"
 
@@ -23,9 +24,11 @@ def parse_allow_eval(value: str) -> frozenset[Target]:
         return frozenset(parse_target(name) for name in names)
     except ValueError:
         allowed = [*Target, *TARGET_ALIASES, ALL_TARGETS]
+        meant = next(filter(None, (did_you_mean(name, allowed) for name in names if name not in allowed)), "")
         raise CodedError(
             Code.CONFIG_INVALID,
             f"--allow-eval takes targets separated by commas, or {ALL_TARGETS} alone; the targets are "
-            + ", ".join(allowed[:-1]),
-            repair=Repair(field="allow_eval", allowed=allowed),
+            + ", ".join(allowed[:-1])
+            + meant,
+            repair=Repair(field="/allow_eval", allowed=allowed),
         ) from None

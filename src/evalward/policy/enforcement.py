@@ -15,13 +15,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, m
 from evalward.errors import Code, canonical_json
 from evalward.guard.labels import UNSWITCHABLE_LABELS, is_known_label
 from evalward.guard.rules import Enforcement
+from evalward.guard.verdict import KEYWORD_PREFIX
 from evalward.policy.fields import PlainText, Sha256, TargetName, ToolName, problem
 
 if TYPE_CHECKING:
     from evalward.guard.target import Target
     from evalward.guard.verdict import Verdict
 
-KEYWORD_PREFIX = "keyword:"
 # Admission, encoding and the target's opt-in are never shadowed, nor what does not parse: nobody knows what it is.
 _SHADOWED = frozenset({Code.EVAL_BLOCKED_CONSTRUCT, Code.EVAL_BLOCKED_KEYWORD, Code.EVAL_ANALYSIS_LIMIT})
 _ID_DIGITS = 16
@@ -86,8 +86,9 @@ Exempted = Annotated[StrictStr, Field(min_length=1, max_length=128), BeforeValid
 class PolicyException(BaseModel):
     """One vetted payload that may pass until the day ``expires`` (UTC, that day included).
 
-    ``constructs`` are the labels that it may reach, or ``keyword:<id>`` for a word of the blocklist; what else it
-    reaches still denies it. A payload that does not parse is never let through.
+    ``constructs`` are the labels that it may reach, and ``keyword:<id>`` for a word of the blocklist; what else it
+    reaches still denies it. A construct brings the built-in keyword that is its own text (``eval()`` brings
+    ``keyword:eval(``): who permits the use permits the word. A payload that does not parse is never let through.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -153,6 +154,7 @@ def settled(verdict: Verdict, *, enforcement: Enforcement, exception: PolicyExce
         limit=None,
         message="",
         findings=(),
-        shadow=(*verdict.findings, *verdict.shadow),
+        findings_total=0,
+        shadow=(*(each for each in verdict.findings if each.keyword is None), *verdict.shadow),
         withheld=verdict,
     )

@@ -7,9 +7,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, LiteralString, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
+from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
 from evalward.guard.labels import CONSTRUCT_LABELS, is_known_label
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.target import TARGET_ALIASES, Target, parse_target
@@ -36,7 +45,6 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-BINDING_VALUE = re.compile(r"[a-z][A-Za-z0-9]*([.-][A-Za-z0-9]+){0,4}")
 
 # A binding says what a *name* holds, so one of these would declare a capability away.
 RESERVED_BINDINGS = frozenset(
@@ -81,6 +89,17 @@ def _label(text: str) -> str:
 def _binding_name(text: str) -> str:
     if text in RESERVED_BINDINGS:
         raise problem("binding", "this name is the realm's own and cannot be bound", "any other name")
+    return text
+
+
+def _binding_kind(text: str) -> str:
+    if text not in BINDING_KINDS:
+        meant = similar_kinds(text)
+        raise problem(
+            "binding",
+            "not a kind of binding" + (f"; did you mean {meant[0]}?" if meant else ""),
+            ", ".join(BindingKind),
+        )
     return text
 
 
@@ -162,7 +181,9 @@ Label = Annotated[StrictStr, AfterValidator(_label)]
 BindingName = Annotated[
     StrictStr, _matching(BINDING_NAME, "an ASCII identifier"), AfterValidator(_binding_name)
 ]
-BindingValue = Annotated[StrictStr, _matching(BINDING_VALUE, "the name of a binding's type")]
+BindingValue = Annotated[
+    StrictStr, AfterValidator(_binding_kind), WithJsonSchema({"type": "string", "enum": [*BindingKind]})
+]
 Bindings = Annotated[
     Mapping[BindingName, BindingValue],
     BeforeValidator(

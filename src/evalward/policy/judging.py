@@ -42,12 +42,13 @@ def judge_under(  # noqa: PLR0913 - the payload, its frame, and who judges
     target: Target,
     shape: Shape | None,
     bindings: Mapping[str, str] | None = None,
+    sink: str | None = None,
     judge: Judge = judge,
 ) -> Verdict:
     """Return the verdict that ``policy`` gives on ``code`` today; ``judge`` is the guard, or what remembers it."""
     today = utc_day()
     exception = exception_of(policy, code, target, tool=None, today=today)
     rules = policy.rules_for(target, bindings=bindings, exception=exception)
-    verdict = judge(code, target=target, shape=shape, rules=rules)
+    verdict = judge(code, target=target, shape=shape, rules=rules, sink=sink)
     enforcement = policy.enforcement_for(target, tool=None, today=today)
     return settled(verdict, enforcement=enforcement, exception=exception)

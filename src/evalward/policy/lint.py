@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.rules import Action, BlocklistMode, Enforcement
 from evalward.guard.target import Profile, Target
-from evalward.policy.load import Issue
+from evalward.policy.issues import Issue
 from evalward.policy.suggest import TO_FILL_IN
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from evalward.errors import canonical_json
 from evalward.guard.labels import RULESET_NUMBER, UNSWITCHABLE_LABELS
 from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Enforcement, Keyword, Limits, Rules
 from evalward.guard.target import Profile, Target
+from evalward.guard.verdict import KEYWORD_PREFIX
 from evalward.policy.enforcement import (
-    KEYWORD_PREFIX,
     EnforcementField,
     EnforcementPolicy,
     PolicyException,
     ToolPolicy,
 )
+from evalward.policy.field_values import FieldsPolicy
 from evalward.policy.fields import (
     AS_DICT,
     FROZEN,
@@ -142,6 +143,7 @@ class Policy(_Section):
     env_names: EnvNames = frozenset()
     enforcement: EnforcementField = Field(default_factory=EnforcementPolicy)
     tools: Tools = Field(default_factory=dict)
+    fields: FieldsPolicy = Field(default_factory=FieldsPolicy)
     exceptions: tuple[PolicyException, ...] = ()
 
     _rules: Callable[[Request], Rules] = PrivateAttr()
@@ -269,6 +271,7 @@ class Policy(_Section):
             "env_names": sorted(self.env_names),
             "enforcement": self.enforcement.model_dump(mode="json"),
             "tools": {name: tool.model_dump(mode="json") for name, tool in sorted(self.tools.items())},
+            "fields": self.fields.effective(),
             "exceptions": [each.model_dump(mode="json") for each in self.exceptions],
         }
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalward.errors import Code, CodedError, Repair
+from evalward.errors import Code, CodedError, Range, Repair, pointer
+from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
+from evalward.guard.blocklist import TEXT_OF
 from evalward.guard.labels import RULESET_NUMBER, audited_under
 from evalward.guard.rules import Action, BlocklistMode, Limits, Rules
 from evalward.guard.target import Profile, Target
-from evalward.policy.enforcement import KEYWORD_PREFIX
-from evalward.policy.fields import BINDING_NAME, BINDING_VALUE, RESERVED_BINDINGS
+from evalward.guard.verdict import KEYWORD_PREFIX
+from evalward.policy.fields import BINDING_NAME, RESERVED_BINDINGS
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from evalward.policy.model import Policy
 
@@ -37,8 +39,8 @@ class OverrideRefusedError(CodedError):
 class BindingInvalidError(CodedError):
     """A request declared a binding whose name or value is malformed (INVALID_INPUT)."""
 
-    def __init__(self, message: str, repair: Repair) -> None:
-        super().__init__(Code.INVALID_INPUT, message, repair=repair)
+    def __init__(self, message: str, repair: Repair, similar_refs: Sequence[str] = ()) -> None:
+        super().__init__(Code.INVALID_INPUT, message, repair=repair, similar_refs=similar_refs)
 
 
 class Request(NamedTuple):
@@ -66,7 +68,10 @@ def compile_rules(policy: Policy, request: Request) -> Rules:
         allowed=section.allowed,
         profile=profile,
         keywords=tuple(
-            word for word in policy.blocklist.keywords() if KEYWORD_PREFIX + word.id not in request.exempt
+            word
+            for word in policy.blocklist.keywords()
+            if KEYWORD_PREFIX + word.id not in request.exempt
+            and TEXT_OF.get(word.id, frozenset()).isdisjoint(request.exempt)
         ),
         blocklist_mode=mode,
         limits=_limits(policy.limits.compiled(), request.limits),
@@ -101,7 +106,7 @@ def _profile(own: Profile, wish: Profile | None) -> Profile:
         allowed = [name for name, rank in _STRICTNESS.items() if rank >= _STRICTNESS[own]]
         raise OverrideRefusedError(
             f"The policy requires profile {own}; a request may not loosen it to {wish}.",
-            Repair(field="profile", allowed=allowed),
+            Repair(field="/profile", allowed=allowed),
         )
     return wish
 
@@ -115,7 +120,13 @@ def _limits(own: Limits, wish: Limits | None) -> Limits:
         if not 1 <= asked <= highest:
             raise OverrideRefusedError(
                 f"The policy limits {name} to {highest}; a request may only lower it.",
-                Repair(field=f"limits.{name}", range=(1, highest), limit=name, actual=asked),
+                Repair(
+                    field=pointer("limits", name),
+                    range=Range(1, highest),
+                    limit=name,
+                    limit_value=highest,
+                    actual=asked,
+                ),
             )
     return wish
 
@@ -124,19 +135,20 @@ def _bindings(own: Mapping[str, str], wish: frozenset[tuple[str, str]]) -> Mappi
     if len(wish) > _MAX_BINDINGS:
         raise BindingInvalidError(
             f"A request may declare {_MAX_BINDINGS} bindings.",
-            Repair(field="bindings", limit="bindings", allowed=_MAX_BINDINGS, actual=len(wish)),
+            Repair.passed("bindings", _MAX_BINDINGS, field="/bindings", actual=len(wish)),
         )
     for name, value in sorted(wish):
-        _check(name, BINDING_NAME, "bindings")
-        _check(value, BINDING_VALUE, f"bindings.{name}")
+        _check(name, BINDING_NAME, pointer("bindings"))
+        _check_kind(name, value)
         if name in RESERVED_BINDINGS:
             raise OverrideRefusedError(
-                f"{name} is the realm's own name and cannot be bound.", Repair(field=f"bindings.{name}")
+                f"{name} is the realm's own name and cannot be bound.",
+                Repair(field=pointer("bindings", name)),
             )
         if own.get(name, value) != value:
             raise OverrideRefusedError(
                 f"The policy binds {name} to {own[name]}; a request may not rebind it.",
-                Repair(field=f"bindings.{name}", allowed=[own[name]]),
+                Repair(field=pointer("bindings", name), allowed=[own[name]]),
             )
     return MappingProxyType({**own, **dict(wish)})
 
@@ -145,5 +157,14 @@ def _check(text: str, pattern: re.Pattern[str], field: str) -> None:
     if pattern.fullmatch(text) is None:
         raise BindingInvalidError(
             f"{field} holds a malformed name; it must match {pattern.pattern}.",
-            Repair(field=field, allowed=[pattern.pattern]),
+            Repair(field=field, pattern=pattern.pattern),
+        )
+
+
+def _check_kind(name: str, kind: str) -> None:
+    if kind not in BINDING_KINDS:
+        raise BindingInvalidError(
+            f"bindings.{name} names no kind of binding.",
+            Repair(field=pointer("bindings", name), allowed=[*BindingKind]),
+            similar_kinds(kind),
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalward.guard.labels import UNSWITCHABLE_LABELS
-from evalward.policy.enforcement import KEYWORD_PREFIX
+from evalward.guard.verdict import KEYWORD_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,17 +37,34 @@ class Draft:
         return {**entry, "reason": TO_FILL_IN, "owner": TO_FILL_IN, "expires": expires}
 
 
-def drafts(records: Iterable[Mapping[str, Any]], *, least: int = 1) -> list[Draft]:
-    """Return a draft for each payload denied at least ``least`` times for constructs or keywords, commonest first.
+class Suggestion(NamedTuple):
+    """The drafts, and the payloads that the log knows only by a keyed hash that ``known`` does not explain.
 
-    What no exception can let through (another denial in the log, a construct that hides code) is left out, and so
-    is a payload that the log knows by a keyed hash only.
+    ``unnamed`` holds those hashes by the algorithm that a record names, such as ``hmac-sha256:<key id>``.
+    """
+
+    drafts: list[Draft]
+    unnamed: dict[str, set[str]]
+
+
+def suggestion(
+    records: Iterable[Mapping[str, Any]], *, least: int = 1, known: Mapping[str, str] | None = None
+) -> Suggestion:
+    """Draft an exception for each payload denied at least ``least`` times for constructs or keywords, commonest first.
+
+    What no exception can let through (another denial in the log, a construct that hides code) is left out. ``known``
+    are the SHA-256 of payloads by their keyed hashes: an exception names its payload by the SHA-256 only.
     """
     found: dict[str, Draft] = {}
+    unnamed: dict[str, set[str]] = {}
     for record in records:
         labels = _labels(record)
-        digest = record.get("code_hash", "") if record.get("hash_alg", _PLAIN) == _PLAIN else ""
-        if not labels or len(digest) != _SHA256_DIGITS or record.get("target") is None:
+        named, algorithm = record.get("code_hash", ""), record.get("hash_alg", _PLAIN)
+        if not labels or len(named) != _SHA256_DIGITS or record.get("target") is None:
+            continue
+        digest = named if algorithm == _PLAIN else (known or {}).get(named)
+        if digest is None:
+            unnamed.setdefault(algorithm, set()).add(named)
             continue
         draft = found.setdefault(digest, Draft(digest))
         draft.count += 1
@@ -58,7 +75,7 @@ def drafts(records: Iterable[Mapping[str, Any]], *, least: int = 1) -> list[Draf
     fitting = [
         each for each in found.values() if each.count >= least and not each.constructs & UNSWITCHABLE_LABELS
     ]
-    return sorted(fitting, key=lambda each: (-each.count, each.sha256))
+    return Suggestion(sorted(fitting, key=lambda each: (-each.count, each.sha256)), unnamed)
 
 
 def _labels(record: Mapping[str, Any]) -> set[str]:
@@ -67,4 +84,4 @@ def _labels(record: Mapping[str, Any]) -> set[str]:
     labels = {record["construct"]} if record.get("construct") else set()
     if record.get("keyword"):
         labels.add(KEYWORD_PREFIX + record["keyword"])
-    return labels | set(record.get("shadow", ()))
+    return labels | set(record.get("shadow", ())) | set(record.get("findings", ()))

@@ -23,7 +23,11 @@ _DEFAULT: Final = Policy.default()
 
 def weakened_by(policy: Policy, *, today: date) -> tuple[str, ...]:
     """Return the name of every control that ``policy`` weakens on ``today`` (UTC), each once."""
-    return tuple(dict.fromkeys((*_targets(policy, today), *_constructs(policy), *_everywhere(policy, today))))
+    return tuple(
+        dict.fromkeys(
+            (*_targets(policy, today), *_constructs(policy), *_everywhere(policy, today), *_fields(policy))
+        )
+    )
 
 
 def _targets(policy: Policy, today: date) -> Iterator[str]:
@@ -64,3 +68,12 @@ def _everywhere(policy: Policy, today: date) -> Iterator[str]:
         size = getattr(policy.limits, name)
         if size > getattr(_DEFAULT.limits, name):
             yield f"limit-{name.replace('_', '-')}={size}"
+
+
+def _fields(policy: Policy) -> Iterator[str]:
+    if policy.fields.url_schemes - _DEFAULT.fields.url_schemes:
+        yield "url-schemes"
+    if policy.fields.launch:
+        yield "launch-values"
+    if policy.fields.paths:
+        yield "paths"

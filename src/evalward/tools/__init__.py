@@ -1,16 +1,18 @@
 """Tools and what they evaluate: the manifest that routes a call, and what is made from it (contract.md §4)."""
 
 from evalward.tools.arguments import read_arguments
+from evalward.tools.kinds import FieldKind
 from evalward.tools.load import ManifestError, load_manifest, parse_manifest
 from evalward.tools.manifest import Manifest, OperationType, Tool, When
-from evalward.tools.route import Route, SourceField, route
+from evalward.tools.route import CallField, Route, route
 
 __all__ = [
+    "CallField",
+    "FieldKind",
     "Manifest",
     "ManifestError",
     "OperationType",
     "Route",
-    "SourceField",
     "Tool",
     "When",
     "load_manifest",

@@ -8,20 +8,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from jsonschema import ValidationError
-from jsonschema.validators import extend, validator_for
 from referencing import Registry
 
-from evalward.errors import Code, CodedError, Repair, canonical_json
+from evalward.errors import Code, CodedError, Range, Repair
+from evalward.tools.keywords import MAX_STEPS, TooManyStepsError, counted_validator, first_error, lacking
 from evalward.tools.pointer import pointer_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+
+    from jsonschema import ValidationError
 
     from evalward.tools.manifest import Tool
-
-_LOWER = {"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
-_UPPER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
 
 
 class CommandValidator:
@@ -30,14 +28,18 @@ class CommandValidator:
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
         schema = dict(tool.input_schema or {"type": "object"})
-        kind = validator_for(schema)
-        # The library's own check compares every element with every other.
-        linear = extend(kind, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]  # in its stubs
-        self._validator = linear(schema, registry=Registry())
+        self._validator = counted_validator(schema)(schema, registry=Registry())
 
     def check(self, arguments: Mapping[str, Any]) -> None:
         """Raise CodedError for the first thing that is wrong: MISSING_FIELD, or INVALID_INPUT."""
-        error = next(iter(self._validator.iter_errors(arguments)), None)
+        try:
+            error = first_error(self._validator, arguments)
+        except TooManyStepsError:
+            raise CodedError(
+                Code.INVALID_INPUT,
+                f"Checking the arguments of {self._tool.name} takes too many steps of its input schema.",
+                repair=Repair.passed("schema_steps", MAX_STEPS, field=""),
+            ) from None
         if error is not None:
             raise self._refusal(error)
 
@@ -45,18 +47,23 @@ class CommandValidator:
         path = pointer_of(error.absolute_path)
         keyword, wanted = str(error.validator), cast("Any", error.validator_value)
         if keyword == "required" and isinstance(error.instance, dict):
-            lacking = [name for name in wanted if name not in error.instance]
+            declared = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+            missing = lacking(wanted, error.instance, declared)
             return CodedError(
                 Code.MISSING_FIELD,
-                f"The call of {self._tool.name} lacks {', '.join(lacking)}.",
-                repair=Repair(field=pointer_of([*error.absolute_path, lacking[0]]), required=lacking),
+                f"The call of {self._tool.name} lacks {', '.join(missing)}.",
+                repair=Repair.missing(*(pointer_of([*error.absolute_path, name]) for name in missing)),
             )
-        bounds = _range(keyword, wanted)
         return CodedError(
             Code.INVALID_INPUT,
             f"The field {path or '/'} of {self._tool.name} does not satisfy {keyword} of its input schema.",
+            details={"schema_keyword": keyword},
             repair=Repair(
-                field=path or "/", allowed=None if bounds else _allowed(keyword, error), range=bounds
+                field=_unknown(keyword, error) or path,
+                allowed=_allowed(keyword, error),
+                range=_range(keyword, wanted),
+                pattern=wanted if keyword == "pattern" else None,
+                types=_types(wanted) if keyword == "type" else None,
             ),
         )
 
@@ -67,28 +74,32 @@ def _allowed(keyword: str, error: ValidationError) -> list[str] | None:
         return [_shown(value) for value in wanted]
     if keyword == "const":
         return [_shown(wanted)]
-    if keyword == "type":
-        return [wanted] if isinstance(wanted, str) else [*wanted]
     if keyword == "additionalProperties" and isinstance(error.schema, dict):
         return [*error.schema.get("properties", {})]
-    if keyword in _LOWER | _UPPER:
-        return [f"{'at least' if keyword in _LOWER else 'at most'} {wanted} ({keyword})"]
-    return [str(wanted)] if keyword in {"pattern", "multipleOf", "format"} else None
-
-
-def _range(keyword: str, wanted: object) -> tuple[int, int] | None:
-    """Return an inclusive range where both of its ends are known."""
-    if keyword in _UPPER and keyword.startswith("max") and keyword != "maximum" and isinstance(wanted, int):
-        return 0, wanted
     return None
+
+
+def _unknown(keyword: str, error: ValidationError) -> str | None:
+    """Return where the first member stands that the schema does not know, if that is what is wrong."""
+    schema, value = error.schema, cast("Any", error.instance)
+    if keyword != "additionalProperties" or not isinstance(schema, dict) or "patternProperties" in schema:
+        return None
+    unknown = [name for name in value if name not in schema.get("properties", {})]
+    return pointer_of([*error.absolute_path, *unknown[:1]])
+
+
+def _range(keyword: str, wanted: Any) -> Range | None:
+    """Return what ``keyword`` says of a number, a length or a count; None for an exclusive bound of a real number."""
+    if keyword in {"minimum", "minLength", "minItems", "minProperties"}:
+        return Range(minimum=wanted)
+    if keyword in {"maximum", "maxLength", "maxItems", "maxProperties"}:
+        return Range(maximum=wanted)
+    return None
+
+
+def _types(wanted: Any) -> list[str]:
+    return [wanted] if isinstance(wanted, str) else [*wanted]
 
 
 def _shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _unique_items(_: object, wanted: object, instance: object, __: object) -> Iterator[ValidationError]:
-    if not wanted or not isinstance(instance, list):
-        return
-    if len({canonical_json(item) for item in instance}) < len(instance):
-        yield ValidationError("has non-unique elements")

@@ -5,23 +5,44 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from evalward.errors import Code
+from evalward.guard.target import Target
+from evalward.tools.kinds import FieldKind
+from evalward.tools.shown import shown_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from evalward.guard.target import Target
+    from evalward.policy.field_values import FieldsPolicy
     from evalward.tools.manifest import Manifest, Tool
 
 MAX_TOKENS: Final = 60
 """Tokens of a description, by the same estimate as an envelope's (ceil of characters / 4)."""
-_CHARACTERS = MAX_TOKENS * 4
+MAX_TOKENS_OF_RUNS: Final = 80
+"""The same of a tool that runs code in the sandbox: a run can fail in seven more ways."""
+_WORDS = 40
 _EVAL = (
     Code.EVAL_BLOCKED_KEYWORD,
     Code.EVAL_BLOCKED_CONSTRUCT,
     Code.EVAL_SYNTAX_ERROR,
+    Code.EVAL_BAD_ENCODING,
     Code.EVAL_ANALYSIS_LIMIT,
-    Code.EVAL_PAYLOAD_TOO_LARGE,
 )
+_RUNS = (
+    Code.EVAL_RUNTIME_ERROR,
+    Code.EVAL_FUEL_EXHAUSTED,
+    Code.EVAL_TIMEOUT,
+    Code.EVAL_MEMORY_LIMIT,
+    Code.EVAL_STACK_LIMIT,
+    Code.EVAL_RESULT_TOO_LARGE,
+    Code.EVAL_UNSETTLED,
+)
+_OF_KINDS = {
+    FieldKind.URL: Code.TOOL_URL_DENIED,
+    FieldKind.LAUNCH: Code.TOOL_VALUE_DENIED,
+    FieldKind.PATH: Code.TOOL_VALUE_DENIED,
+    FieldKind.TYPED: Code.TOOL_VALUE_DENIED,
+}
+_CODE_KINDS = frozenset({FieldKind.SOURCE, FieldKind.MARKUP, FieldKind.URL})
 _VALUES = {
     "main": "the main process",
     "renderer": "the page",
@@ -31,34 +52,62 @@ _VALUES = {
 
 
 def codes_of(tool: Tool) -> tuple[Code, ...]:
-    """Return the codes of domain failures that a call of ``tool`` can meet, the likeliest first."""
-    codes = [*(_EVAL if tool.is_eval else ()), Code.INVALID_INPUT]
-    if not tool.is_eval or tool.when is not None:
-        codes.append(Code.MISSING_FIELD)
+    """Return the codes of domain failures that a call of ``tool`` can meet, the likeliest first.
+
+    EVAL_TARGET_DENIED is one where code is judged in a tool that is shown whatever its target: an eval tool of a
+    denied target is not.
+    """
+    kinds = {rule.kind for rule in tool.fields.values()}
+    has_code = tool.is_eval or bool(kinds & _CODE_KINDS)
+    codes = [*(_EVAL if has_code else ()), Code.EVAL_PAYLOAD_TOO_LARGE]
+    codes += [code for kind, code in _OF_KINDS.items() if kind in kinds]
+    if not tool.is_eval and has_code:
+        codes.append(Code.EVAL_TARGET_DENIED)
+    if tool.target is Target.SANDBOX:
+        codes += _RUNS
     if tool.forbidden:
         codes.append(Code.TOOL_FIELD_FORBIDDEN)
-    return tuple(codes)
+    codes.append(Code.INVALID_INPUT)
+    if not tool.is_eval or tool.when is not None:
+        codes.append(Code.MISSING_FIELD)
+    codes.append(Code.STRICT_CONSTANT_OVERRIDE)
+    if has_code or kinds - {FieldKind.DATA}:
+        codes.append(Code.BATCH_TOO_LARGE)
+    return tuple(dict.fromkeys(codes))
 
 
 def description(tool: Tool) -> str:
-    """Return the description of ``tool`` in at most ``MAX_TOKENS`` tokens, its codes included."""
-    errors = f"Errors: {', '.join(codes_of(tool))}."
+    """Return the description of ``tool`` in at most ``MAX_TOKENS`` tokens, its codes included.
+
+    Where they leave too little room, codes of one family share its name: ``EVAL_{SYNTAX_ERROR,BAD_ENCODING}``.
+    """
+    characters = 4 * (MAX_TOKENS_OF_RUNS if tool.target is Target.SANDBOX else MAX_TOKENS)
+    codes = codes_of(tool)
+    errors = f"Errors: {', '.join(codes)}."
+    if len(errors) + _WORDS > characters:
+        errors = f"Errors: {_grouped(codes)}."
     words = " ".join((tool.description or _default(tool)).split())
     if words[-1:] not in {".", "!", "?", "…"}:
         words += "."
-    room = _CHARACTERS - len(errors) - 1
+    room = characters - len(errors) - 1
     if len(words) > room:
         words = words[: room - 1].rpartition(" ")[0].rstrip(",;:.(") + "…"
     return f"{words} {errors}"
 
 
-def tools_list(manifest: Manifest, allowed: Collection[Target]) -> list[dict[str, Any]]:
-    """Return the entries of ``tools/list``; the eval tools of a target that is not ``allowed`` are absent."""
+def tools_list(
+    manifest: Manifest, allowed: Collection[Target], fields: FieldsPolicy | None = None
+) -> list[dict[str, Any]]:
+    """Return the entries of ``tools/list``; the eval tools of a target that is not ``allowed`` are absent.
+
+    So are fields that no call may have: forbidden ones, and under the policy's ``fields`` those that can only be
+    refused.
+    """
     return [
         {
             "name": tool.name,
             "description": description(tool),
-            "inputSchema": dict(tool.input_schema or {"type": "object"}),
+            "inputSchema": shown_schema(tool, allowed, fields),
         }
         for tool in visible(manifest, allowed)
     ]
@@ -67,6 +116,17 @@ def tools_list(manifest: Manifest, allowed: Collection[Target]) -> list[dict[str
 def visible(manifest: Manifest, allowed: Collection[Target]) -> Sequence[Tool]:
     """Return the tools that may be shown under a policy that allows eval in ``allowed``."""
     return [tool for tool in manifest.tools if not tool.is_eval or tool.target in allowed]
+
+
+def _grouped(codes: Iterable[Code]) -> str:
+    families: dict[str, list[str]] = {}
+    for code in codes:
+        family, _, rest = code.partition("_")
+        families.setdefault(family, []).append(rest)
+    return ", ".join(
+        f"{family}_{rests[0]}" if len(rests) == 1 else f"{family}_{{{','.join(rests)}}}"
+        for family, rests in families.items()
+    )
 
 
 def _default(tool: Tool) -> str:

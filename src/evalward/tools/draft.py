@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from evalward.guard.target import Target
+from evalward.tools.kinds import FieldKind
+from evalward.tools.likely import likely_kind
 from evalward.tools.manifest import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
 from evalward.tools.names import folded
+from evalward.tools.patterns import PatternError, compiled
 from evalward.tools.schema import root_place, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evalward.tools.manifest import Manifest
+
 _EVAL_NAME = re.compile(
     r"eval|javascript|(run|exec\w*|inject)_?(js|script|code|function)|(^|_)js($|_)", re.IGNORECASE
 )
 _EVAL_TEXT = re.compile(r"javascript|\bjs\b|code snippet", re.IGNORECASE)
-_SCRIPT_NAME = re.compile(r"(?<!de)script", re.IGNORECASE)
+_FIELD_NAME = re.compile(r"[^~/\x00-\x1f*]{1,128}")
 _KINDS = (
     (re.compile(r"screenshot|screencast|pdf|video", re.IGNORECASE), OperationType.SCREENSHOT),
     (re.compile(r"console|_logs?\b|diagnostic", re.IGNORECASE), OperationType.LOGS),
@@ -60,15 +65,43 @@ def scripts_in(input_schema: Mapping[str, Any]) -> list[str]:
         for steps, place in walk(root_place(input_schema))
         if place.takes_text()
         and folded(steps[-1]) not in known
-        and re.search(r"script|javascript", steps[-1], re.IGNORECASE)
+        and likely_kind("", steps[-1], place) is FieldKind.SOURCE
     ]
+
+
+def kinds_in(tool: str, input_schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return the fields that seem to carry URLs, markup, launch values or paths, by name, with their kinds."""
+    found: dict[str, str] = {}
+    for steps, place in walk(root_place(input_schema)):
+        kind = likely_kind(tool, steps[-1], place)
+        if kind not in {None, FieldKind.SOURCE} and _FIELD_NAME.fullmatch(steps[-1]):
+            found.setdefault(steps[-1], str(kind))
+    return found
 
 
 def draft_manifest(tools: Sequence[Mapping[str, Any]], *, server: str) -> str:
     """Return a manifest as YAML for the ``tools`` of a ``tools/list`` result of the MCP."""
     head = yaml.safe_dump({"api_version": "evalward/v1", "server": server}, sort_keys=False)
-    blocks = "".join(_block(tool) for tool in tools)
-    return f"{_NOTE}{head}tools:\n{blocks}"
+    page_tools = "# Tools that a page registers have names that it chose; denied unless action is command.\n"
+    page_tools += "page_tools: {prefixes: [webmcp_], action: deny}\n"
+    kept = [tool for tool in tools if not str(tool["name"]).startswith("webmcp_")]
+    return f"{_NOTE}{head}{page_tools}tools:\n{draft_tools(kept)}"
+
+
+def draft_tools(tools: Sequence[Mapping[str, Any]]) -> str:
+    """Return the entries of ``tools`` as they stand below ``tools:`` in a manifest."""
+    return "".join(_block(tool) for tool in tools)
+
+
+def manifest_yaml(manifest: Manifest) -> str:
+    """Return ``manifest`` as YAML, as it was declared."""
+    return yaml.dump(
+        manifest.model_dump(mode="json", exclude_unset=True),
+        Dumper=_PlainDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=110,
+    )
 
 
 def _block(tool: Mapping[str, Any]) -> str:
@@ -82,10 +115,12 @@ def _entry(tool: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     name, schema = str(tool["name"]), tool.get("inputSchema") or {"type": "object"}
     words = str(tool.get("description") or "")
     entry: dict[str, Any] = {"name": name}
-    notes = []
+    notes: list[str] = []
+    schema = _with_patterns_of_ours(schema, notes)
+    kinds = kinds_in(name, schema)
     if looks_like_eval(name, words, schema):
         notes.append(
-            "review: evaluates? target, shape and bindings are guesses; say what the sink really does"
+            "review: evaluates? target is a guess; name a sink instead (`evalward sinks`), or add shape, bindings"
         )
         found = list(dict.fromkeys(steps[-1] for steps, _ in _sources(schema))) or scripts_in(schema)
         entry |= {"operation_type": "eval", "target": _target(name, words).value, "source_fields": found}
@@ -102,10 +137,45 @@ def _entry(tool: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
                 f"review: {', '.join(hidden)} may be evaluated; forbidden until the tool is declared as eval"
             )
             entry["forbidden_fields"] = hidden
+    taken = {*entry.get("source_fields", ()), *entry.get("forbidden_fields", ())}
+    if "forbidden_fields" not in entry and entry["operation_type"] == "eval":
+        taken |= {*FORBIDDEN_FIELDS}
+    kinds = {field: kind for field, kind in kinds.items() if field not in taken}
+    if kinds:
+        notes.append(
+            "review: the kinds of fields are guessed by their names; data is what need not be judged"
+        )
+        entry["fields"] = kinds
     if words:
         entry["description"] = words[:400]
     entry["input_schema"] = schema
     return entry, notes
+
+
+def _with_patterns_of_ours(schema: Any, notes: list[str]) -> Any:
+    """Return ``schema`` without patterns that a manifest may not have."""
+    if isinstance(schema, list):
+        return [_with_patterns_of_ours(item, notes) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {key: _with_patterns_of_ours(value, notes) for key, value in schema.items()}
+    keyed = found.get("patternProperties")
+    refused = [text for text in (keyed if isinstance(keyed, dict) else ()) if not _is_ours(text)]
+    for text in refused:
+        del found["patternProperties"][text]
+    if isinstance(found.get("pattern"), str) and not _is_ours(found["pattern"]):
+        refused.append(found.pop("pattern"))
+    if refused:
+        notes.append("review: a pattern is left out, since RE2 does not take it")
+    return found
+
+
+def _is_ours(pattern: str) -> bool:
+    try:
+        compiled(pattern)
+    except PatternError:
+        return False
+    return True
 
 
 def _sources(schema: Mapping[str, Any]) -> list[tuple[tuple[str, ...], Any]]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from evalward.errors import Code, CodedError
 from evalward.guard.target import Shape, Target
 from evalward.policy.documents import DocumentError, read_regular_file, read_yaml
-from evalward.policy.load import FileRefusedError, Issue
+from evalward.policy.issues import Issue, words_of
+from evalward.policy.load import FileRefusedError
+from evalward.policy.places import Places
 from evalward.tools.arguments import read_arguments
-from evalward.tools.manifest import Manifest, OperationType, Tool
+from evalward.tools.manifest import Manifest, OperationType
 
 if TYPE_CHECKING:
     import os
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 
     from pydantic_core import ErrorDetails
 
+    from evalward.policy.issues import Lines
+
+READY: Final = "ready:"
+"""What the name of a ready manifest begins with where a file could stand: ``ready:chrome-devtools-mcp/slim``."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
 _MAX_NESTING = 64
 _ALLOWED = {
@@ -32,6 +39,9 @@ _ALLOWED = {
 }
 
 
+_PLACES: Final = {".yaml": Places.of_yaml, ".yml": Places.of_yaml, ".json": Places.of_json}
+
+
 class ManifestError(FileRefusedError):
     """A manifest that cannot route, with every reason (CONFIG_INVALID)."""
 
@@ -40,13 +50,20 @@ class ManifestError(FileRefusedError):
 
 
 def load_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Return the manifest in the YAML or JSON file at ``path``; raise ManifestError."""
+    """Return the manifest in the YAML or JSON file at ``path``, or a ready one; raise ManifestError.
+
+    ``ready:NAME`` is a ready manifest (``evalward.tools.ready``).
+    """
     file = Path(path)
+    if str(path).startswith(READY):
+        from evalward.tools.ready import load_ready  # noqa: PLC0415 - it loads its files from here
+
+        return load_ready(str(path).removeprefix(READY))
     suffix = file.suffix.lower()
-    if suffix not in {".yaml", ".yml", ".json"}:
-        raise ManifestError(str(file), [Issue("", "unknown kind of file", ".yaml, .yml, .json")])
+    if suffix not in _PLACES:
+        raise ManifestError(str(file), [Issue("", "unknown kind of file", ", ".join(_PLACES))])
     try:
-        document = _document(file, suffix)
+        document, text = _document(file, suffix)
     except OSError as error:
         raise ManifestError(str(file), [Issue("", error.strerror or "cannot be read")]) from None
     except UnicodeDecodeError as error:
@@ -55,49 +72,47 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
         raise ManifestError(str(file), [Issue("", str(error))]) from None
     except CodedError as error:
         raise ManifestError(str(file), [Issue("", error.message, "one JSON object")]) from None
-    return parse_manifest(document, source=str(file))
+    # Looked for once, and only when something is wrong.
+    places = cache(lambda: _PLACES[suffix](text))
+    return parse_manifest(document, source=str(file), lines=lambda path: places().line_of(path))
 
 
-def parse_manifest(document: object, *, source: str) -> Manifest:
-    """Return the manifest that plain data describes; ``source`` names it in the ManifestError."""
+def parse_manifest(document: object, *, source: str, lines: Lines | None = None) -> Manifest:
+    """Return the manifest that plain data describes; ``source`` names it in the ManifestError, ``lines`` its lines."""
     if not isinstance(document, dict):
         raise ManifestError(source, [Issue("", "no manifest in it", "a mapping with api_version and tools")])
     try:
         return Manifest.model_validate(document)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        raise ManifestError(source, [_issue(item, document) for item in found]) from None
+        found = [_issue(item, document, lines) for item in error.errors(include_url=False)]
+        raise ManifestError(source, sorted(found, key=lambda issue: issue.line or 0)) from None
 
 
-def _document(file: Path, suffix: str) -> object:
+def _document(file: Path, suffix: str) -> tuple[object, str]:
     data = read_regular_file(file, MAX_FILE_BYTES)
     if not data.strip():
         raise DocumentError("empty")
-    return (
-        read_arguments(data)
-        if suffix == ".json"
-        else read_yaml(data.decode("utf-8"), max_nesting=_MAX_NESTING)
-    )
+    if suffix == ".json":
+        return read_arguments(data, any_integer=True), data.decode("utf-8")
+    return read_yaml(text := data.decode("utf-8"), max_nesting=_MAX_NESTING), text
 
 
-def _issue(error: ErrorDetails, document: dict[Any, Any]) -> Issue:
-    loc = [step for step in error["loc"] if step != "[key]"]
-    context = error.get("ctx", {})
+def _issue(error: ErrorDetails, document: dict[Any, Any], lines: Lines | None) -> Issue:
+    path = [step for step in error["loc"] if step != "[key]"]
+    if (about := error.get("ctx", {}).get("field")) is not None:
+        path += str(about).split(".", 1)
+    problem, allowed = words_of(error, path, Manifest)
+    if error["type"] == "missing":
+        problem = "missing"
+    name = str(path[-1]) if path else ""
+    line = lines(path) if lines else None
     tool = ""
-    if len(loc) > 1 and loc[0] == "tools" and isinstance(loc[1], int):
-        tool = _tool_at(document, loc[1])
-        loc = loc[2:]
-    if "field" in context:
-        loc.append(context["field"])
-    field = ".".join(map(str, loc))
-    name = str(loc[-1]) if loc else ""
-    allowed = context.get("allowed") or _ALLOWED.get(name) or context.get("expected") or ""
-    message = error["msg"]
-    if error["type"] == "extra_forbidden":
-        message, allowed = "unknown field", ", ".join((Tool if tool else Manifest).model_fields)
-    elif error["type"] == "missing":
-        message = "missing"
-    return Issue(f"tool {tool}: {field}" if tool else field, message, str(allowed))
+    if len(path) > 1 and path[0] == "tools" and isinstance(path[1], int):
+        tool = _tool_at(document, path[1])
+        path = path[2:]
+    field = ".".join(map(str, path))
+    named = f"tool {tool}: {field}" if tool else field
+    return Issue(named.removesuffix(": "), problem, allowed or _ALLOWED.get(name, ""), line)
 
 
 def _tool_at(document: dict[Any, Any], index: int) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
@@ -17,19 +17,24 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, mo
 from pydantic_core import PydanticCustomError
 
 from evalward.errors import canonical_json
-from evalward.guard.target import Shape  # noqa: TC001 - Pydantic reads the annotations
+from evalward.guard.sinks import UnknownSink, asked_sink
+from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
+from evalward.tools.field_search import last_step
+from evalward.tools.kinds import MAX_RULES, FieldKind, Rule
 from evalward.tools.names import folded
-from evalward.tools.pointer import ANY, steps_of
+from evalward.tools.pointer import steps_of
 from evalward.tools.schema import Place, at, root_place, walk
 from evalward.tools.schema_check import check_input_schema
+from evalward.tools.variant import EVERY_TOOL, Variant
 
 SOURCE_FIELDS = ("body", "code", "script", "source", "expression", "javascript", "function", "pageFunction")
 """Names under which tools are known to take source text: the default of ``source_fields``."""
 FORBIDDEN_FIELDS = ("filename", "sourcePath")
 """The default of ``forbidden_fields`` of an eval tool: code that arrives by path cannot be judged."""
 MAX_TOOLS = 512
-_EVAL_ONLY = ("target", "shape", "bindings", "source_fields", "when")
+_EVAL_ONLY = ("target", "shape", "sink", "bindings", "source_fields", "when")
+_TEXTS = frozenset({FieldKind.SOURCE})
 _FIELD = re.compile(r"(/([^~/\x00-\x1f]|~[01])+)+|[^~/\x00-\x1f*]{1,128}")
 _FIELDS_MEAN = "a field's name (at any depth), or a JSON Pointer such as /steps/*/code (one place)"
 
@@ -52,6 +57,13 @@ def _field(text: str) -> str:
     return text
 
 
+def _sink(text: str) -> str:
+    try:
+        return asked_sink(text).id
+    except UnknownSink as refusal:
+        raise problem("sink", "unknown sink", allowed_of(refusal)) from None
+
+
 FieldPath = Annotated[StrictStr, AfterValidator(_field)]
 InputSchema = Annotated[Mapping[str, Any], FROZEN, AS_DICT, AfterValidator(check_input_schema)]
 
@@ -72,7 +84,11 @@ class Tool(_Part):
 
     ``source_fields`` and ``forbidden_fields`` are names, which hold at every depth of the arguments, or JSON Pointers,
     in which ``*`` is any element; left out, the defaults of this module that ``input_schema`` declares hold.
-    ``shape`` left out means that a payload must be safe in each that it could have.
+    ``fields`` say what kind of thing a field carries, in every tool; a pointer comes before a name. In a tool of
+    another operation type a source field needs its own ``target``.
+    ``sink`` names what the tool does with the text (``guard.sinks``), and with it target, readings and bindings.
+    Without one ``target`` says where it runs; ``shape`` left out means that a payload must be safe in each that it
+    could have.
     """
 
     name: ToolName
@@ -80,25 +96,50 @@ class Tool(_Part):
     description: Annotated[StrictStr, Field(max_length=4096)] = ""
     target: TargetName | None = None
     shape: Shape | None = None
+    sink: Annotated[StrictStr, AfterValidator(_sink)] | None = None
     bindings: Bindings = Field(default_factory=dict)
     source_fields: Annotated[tuple[FieldPath, ...], Field(min_length=1, max_length=64)] | None = None
     forbidden_fields: Annotated[tuple[FieldPath, ...], Field(max_length=64)] | None = None
+    fields: Annotated[Mapping[FieldPath, Rule], Field(max_length=MAX_RULES), FROZEN, AS_DICT] = Field(
+        default_factory=dict
+    )
     when: When | None = None
     input_schema: InputSchema | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        """Take the target from the sink, and refuse what contradicts it."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("sink"), str):
+            return data
+        bindings = data.get("bindings")
+        try:
+            sink = asked_sink(data["sink"], bindings=bindings if isinstance(bindings, Mapping) else None)
+            if data.get("shape") is not None:
+                asked_sink(data["sink"], shape=str(data["shape"]))
+            if data.get("target") not in {None, sink.target, *_aliases_of(sink.target)}:
+                raise at_field("target", f"the sink {sink.id} has another target", sink.target)
+        except UnknownSink as refusal:
+            field = refusal.repair.field if refusal.repair and refusal.repair.field else "sink"
+            dotted = field.removeprefix("/").replace("/", ".")
+            raise at_field(dotted, refusal.message, allowed_of(refusal)) from None
+        return {**data, "target": sink.target}
+
     @model_validator(mode="after")
     def _check(self) -> Self:
+        self._check_kinds(self.place)
         if self.operation_type is not OperationType.EVAL:
             return self._check_other()
         if self.target is None:
-            raise at_field("target", "an eval tool needs a target", "main, renderer, node, sandbox, page")
+            raise at_field(
+                "target", "an eval tool needs a sink or a target", "main, renderer, node, sandbox, page"
+            )
         start = self.place
         for text in self.source_fields or ():
-            _check_source(text, start)
+            _check_declared("source_fields", text, start, of_text=True)
         if not self.sources:
             names = ", ".join(SOURCE_FIELDS)
             raise at_field("source_fields", "the eval tool has no source field in its input_schema", names)
-        self._check_lookalikes(start)
         self._check_when(start)
         return self
 
@@ -133,15 +174,28 @@ class Tool(_Part):
                 raise at_field(name, "only an eval tool has it", "operation_type: eval")
         return self
 
+    def _check_kinds(self, start: Place) -> None:
+        for text, rule in self.fields.items():
+            _check_declared(f"fields.{text}", text, start, of_text=rule.kind in _TEXTS)
+            if rule.kind is FieldKind.SOURCE and rule.realm is None and not self.is_eval:
+                raise at_field(
+                    f"fields.{text}", "a source field needs a sink or a target", ", ".join([*Target, "page"])
+                )
+            if text in (self.source_fields or ()):
+                raise at_field(f"fields.{text}", "source_fields name it already", "one of both")
+        self._check_lookalikes(start)
+
     def _check_lookalikes(self, start: Place) -> None:
-        names = {last_step(text): folded(last_step(text)) for text in self.sources}
+        judged = [text for text, rule in self.fields.items() if rule.kind is not FieldKind.DATA]
+        judged += self.sources if self.is_eval else ()
+        names = {last_step(text): folded(last_step(text)) for text in judged}
         for steps, _ in walk(start):
             name = steps[-1]
             meant = [each for each, fold in names.items() if fold == folded(name) and each != name]
-            if meant and name not in names:
+            if meant and name not in names and name not in self.fields:
                 raise at_field(
                     "input_schema",
-                    f"{name!a} can be taken for the source field {meant[0]}",
+                    f"{name!a} can be taken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
                     "one spelling of it",
                 )
 
@@ -157,11 +211,27 @@ class Tool(_Part):
             raise at_field("when.equals", f"the input_schema does not list {self.when.equals!a}", allowed)
 
 
+class PageTools(_Part):
+    """Tools that a page registers while the server runs, by the beginning of their names.
+
+    Their names and texts are the page's, so that they are denied unless ``action`` says that they are commands: all
+    of their arguments are data for the page's own code then.
+    """
+
+    prefixes: Annotated[tuple[ToolName, ...], Field(min_length=1, max_length=16)]
+    action: Literal["deny", "command"] = "deny"
+
+
 class Manifest(_Part):
-    """Every tool of one MCP server. ``digest`` identifies what was declared, however it was spelled."""
+    """Every tool of one MCP server. ``digest`` identifies what was declared, however it was spelled.
+
+    ``server`` is the name that the server gives itself, ``variants`` what it lists under which flags.
+    """
 
     api_version: Literal["evalward/v1"]
     server: Annotated[StrictStr, Field(max_length=256)] = ""
+    variants: tuple[Variant, ...] = ()
+    page_tools: PageTools | None = None
     tools: tuple[Tool, ...]
 
     @model_validator(mode="after")
@@ -173,14 +243,44 @@ class Manifest(_Part):
             if tool.name in seen:
                 raise problem("repeated", f"tool {tool.name}: name: given twice", "each tool once")
             seen.add(tool.name)
+        for variant in self.variants:
+            unknown = {*(variant.tools or ()), *variant.without, *variant.required} - seen - {EVERY_TOOL}
+            if unknown:
+                raise problem("variant", f"variant {variant.name}: no tool {min(unknown)}", "a tool's name")
         return self
 
     def __iter__(self) -> Iterator[Tool]:  # type: ignore[override]  # a manifest is its tools
         return iter(self.tools)
 
     def tool(self, name: str) -> Tool | None:
-        """Return the tool called exactly ``name``."""
-        return self._by_name.get(name)
+        """Return the tool called exactly ``name``, or one that a page registered where those are commands."""
+        tool = self._by_name.get(name)
+        if (
+            tool is None
+            and self.is_page_tool(name)
+            and self.page_tools
+            and self.page_tools.action == "command"
+        ):
+            return Tool(name=name, operation_type=OperationType.COMMAND)
+        return tool
+
+    def is_page_tool(self, name: str) -> bool:
+        """Say whether ``name`` is one that pages register."""
+        return self.page_tools is not None and name.startswith(self.page_tools.prefixes)
+
+    def variant(self, name: str) -> Manifest:
+        """Return the manifest of what the server lists in the variant called ``name``; raise KeyError."""
+        chosen = {each.name: each for each in self.variants}[name]
+        tools = [
+            tool.model_copy(update={"input_schema": chosen.schema_of(tool.name, tool.input_schema or {})})
+            for tool in self.tools
+            if chosen.tools is None or tool.name in chosen.tools
+        ]
+        # Read again, so that nothing is kept that was worked out from the other schemas.
+        declared = [tool.model_dump(mode="json", exclude_unset=True) for tool in tools]
+        return Manifest.model_validate(
+            {**self.model_dump(mode="json", exclude={"tools", "variants"}), "tools": declared}
+        )
 
     @cached_property
     def _by_name(self) -> Mapping[str, Tool]:
@@ -191,15 +291,28 @@ class Manifest(_Part):
         """Lower-case hex SHA-256 of the canonical JSON of the tools with every default filled in."""
         declared = [
             {
-                **tool.model_dump(mode="json"),
+                # Left out where there are none, as in manifests of before there were kinds.
+                **tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"}),
                 "source_fields": tool.sources,
                 "forbidden_fields": tool.forbidden,
             }
             for tool in self.tools
         ]
-        return hashlib.sha256(
-            canonical_json({"api_version": self.api_version, "tools": declared})
-        ).hexdigest()
+        whole: dict[str, Any] = {"api_version": self.api_version, "tools": declared}
+        if self.page_tools is not None:
+            whole["page_tools"] = self.page_tools.model_dump(mode="json")
+        return hashlib.sha256(canonical_json(whole)).hexdigest()
+
+
+def allowed_of(refusal: UnknownSink) -> str:
+    """Return what a refusal says is allowed, the closest names first."""
+    listed = refusal.repair.allowed if refusal.repair is not None else None
+    names = [*listed] if isinstance(listed, Sequence) else []
+    return ", ".join(dict.fromkeys([*refusal.similar_refs, *names])) or "leave it out"
+
+
+def _aliases_of(target: Target) -> set[str]:
+    return {name for name, meant in TARGET_ALIASES.items() if meant is target}
 
 
 def at_field(field: str, message: str, allowed: str) -> PydanticCustomError:
@@ -207,13 +320,7 @@ def at_field(field: str, message: str, allowed: str) -> PydanticCustomError:
     return PydanticCustomError("tool", "{problem}", {"problem": message, "allowed": allowed, "field": field})
 
 
-def last_step(text: str) -> str:
-    """Return the name that a field's path ends in, or that precedes its last ``*``."""
-    named = [step for step in steps_of(text) if step != ANY] if text.startswith("/") else [text]
-    return named[-1] if named else ""
-
-
-def _check_source(text: str, start: Place) -> None:
+def _check_declared(field: str, text: str, start: Place, *, of_text: bool) -> None:
     if text.startswith("/"):
         found = at(steps_of(text), start)
         places = [] if found is None else [found]
@@ -222,8 +329,6 @@ def _check_source(text: str, start: Place) -> None:
         if not places and not start.declares:
             return
     if not places:
-        raise at_field(
-            "source_fields", f"the input_schema lacks {text!a}", ", ".join(start.names) or "no field"
-        )
-    if not any(place.takes_text() for place in places):
-        raise at_field("source_fields", f"{text!a} is no text in the input_schema", "a field of type string")
+        raise at_field(field, f"the input_schema lacks {text!a}", ", ".join(start.names) or "no field")
+    if of_text and not any(place.takes_text() for place in places):
+        raise at_field(field, f"{text!a} is no text in the input_schema", "a field of type string")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.errors import pointer
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,7 +20,7 @@ def steps_of(pointer: str) -> tuple[str, ...]:
 
 def pointer_of(steps: Iterable[str | int]) -> str:
     """Return ``steps`` as a JSON Pointer; the whole document is the empty text."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    return pointer(*steps)
 
 
 def fits(pattern: tuple[str, ...], steps: tuple[str | int, ...]) -> bool:

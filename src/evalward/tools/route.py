@@ -7,43 +7,82 @@ field that is no text, a field of an eval call that the schema does not declare.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
-from evalward.tools.manifest import last_step
+from evalward.tools.field_search import FieldRules
+from evalward.tools.kinds import FieldKind
+from evalward.tools.manifest import OperationType
 from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, fits, pointer_of, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.tools.kinds import FieldRule
     from evalward.tools.manifest import Tool, When
     from evalward.tools.schema import Place
 
 MAX_SOURCES: Final = 64
-"""Source fields that one call may hold."""
+"""Fields to judge that one call may hold."""
 _LOGGABLE = re.compile(r"[A-Za-z0-9_$.*-]{1,64}")
 _LOGGED_LENGTH = 128
+_NO_OBJECTS: Final = frozenset({FieldKind.URL, FieldKind.MARKUP, FieldKind.PATH})
+# What ends or escapes a literal of ECMA-262, or the script element that it stands in.
+_WITHIN_LITERAL = r"^[^\"'`\\<\r\n\u2028\u2029\0]*$"
+_ENDS_LITERAL = re.compile(r"[\"'`\\<\r\n\u2028\u2029\0]|\$\{")
+# For a server that escapes quotes, unless each of them looks as if it were escaped already.
+_WITHOUT_ESCAPED_QUOTE = r"^(?:[^\\]|\\+[^\\\"'`])*\\*$"
+_ESCAPED_QUOTE = re.compile(r"\\[\"'`]")
 _ROUTING_NAMES: Final = frozenset({folded("operation_type")})
 
 
-class SourceField(NamedTuple):
-    """A source field of a call. ``logged`` is its path without any name that only the caller knows."""
+class CallField(NamedTuple):
+    """A field of a call that has to be judged.
+
+    ``path`` is its JSON Pointer, ``code`` the UTF-8 of its text, or of the JSON of a number or boolean.
+    ``logged`` is the path without any name that only the caller knows, ``names`` the members that lead to the value
+    from the field that ``rule`` is about.
+    """
 
     path: str
     code: bytes
     logged: str
+    rule: FieldRule
+    names: tuple[str, ...] = ()
+    is_text: bool = True
+
+    @property
+    def kind(self) -> FieldKind:
+        """What the field carries."""
+        return self.rule.kind
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a call goes: to the guard with its ``sources`` (at least one), or to the command validator with none."""
+    """Where a call goes: to the guard, with at least one source field, or to the command validator.
+
+    ``fields`` are all that must be judged, those of a command too, in the order of the arguments.
+    """
 
     tool: Tool
     is_eval: bool
-    sources: tuple[SourceField, ...] = ()
+    fields: tuple[CallField, ...] = ()
+
+    @property
+    def sources(self) -> tuple[CallField, ...]:
+        """The fields that are code."""
+        return tuple(each for each in self.fields if each.kind is FieldKind.SOURCE)
+
+    @property
+    def operation_type(self) -> OperationType:
+        """What this call does: a tool that evaluates in some of its operations is a command in the others."""
+        if self.tool.is_eval and not self.is_eval:
+            return OperationType.COMMAND
+        return self.tool.operation_type
 
 
 def route(tool: Tool, arguments: Mapping[str, Any]) -> Route:
@@ -55,15 +94,25 @@ def route(tool: Tool, arguments: Mapping[str, Any]) -> Route:
     evaluates = tool.is_eval and (tool.when is None or _selected(tool, tool.when, arguments))
     search = _Search(tool, evaluates=evaluates)
     search.object(arguments, (), (), tool.place)
+    found = tuple(search.found)
     if not evaluates:
-        return Route(tool, is_eval=False)
-    if not search.found:
+        return Route(tool, is_eval=False, fields=found)
+    if all(each.kind is not FieldKind.SOURCE for each in found):
         raise CodedError(
             Code.INVALID_INPUT,
             f"The call of {tool.name} has no source field, so there is nothing to judge.",
-            repair=Repair(field=tool.sources[0], required=[*tool.sources]),
+            repair=_missing_source(tool),
         )
-    return Route(tool, is_eval=True, sources=tuple(search.found))
+    return Route(tool, is_eval=True, fields=found)
+
+
+def _missing_source(tool: Tool) -> Repair:
+    """Return what to supply: the one source field that there is, or any of several."""
+    places = [text if text.startswith("/") else pointer_of([text]) for text in tool.sources]
+    field = "" if ANY in steps_of(places[0]) else places[0]
+    if len(places) == 1 and field:
+        return Repair.missing(field)
+    return Repair(field=field, allowed=[*tool.sources])
 
 
 def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
@@ -72,12 +121,12 @@ def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
     allowed = list(dict.fromkeys(map(str, values or [when.equals])))
     for key in arguments:
         if key != when.field and folded(key) == folded(when.field):
-            raise _ambiguous(key, when.field)
+            raise _ambiguous(pointer_of([key]), when.field)
     if when.field not in arguments:
         raise CodedError(
             Code.MISSING_FIELD,
             f"The call of {tool.name} does not say which operation it is.",
-            repair=Repair(field=when.field, required=when.field, allowed=allowed),
+            repair=Repair.missing(pointer_of([when.field]), allowed=allowed),
         )
     value = arguments[when.field]
     known = isinstance(value, str) and (not values or value in values)
@@ -85,24 +134,19 @@ def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
         raise CodedError(
             Code.INVALID_INPUT,
             f"The call of {tool.name} names no operation of the tool.",
-            repair=Repair(field=when.field, allowed=allowed),
+            repair=Repair(field=pointer_of([when.field]), allowed=allowed),
         )
     return bool(value == when.equals)
 
 
 class _Search:
-    """One pass over the arguments that finds source fields and refuses what could hide one."""
+    """One pass over the arguments that finds the fields to judge and refuses what could hide one."""
 
     def __init__(self, tool: Tool, *, evaluates: bool) -> None:
-        self.found: list[SourceField] = []
+        self.found: list[CallField] = []
         self._tool = tool
         self._evaluates = evaluates
-        sources = tool.sources if evaluates else ()
-        self._names = frozenset(text for text in sources if not text.startswith("/"))
-        self._patterns = [steps_of(text) for text in sources if text.startswith("/")]
-        # Names that may be logged: they come from the manifest.
-        self._own_names = frozenset(step for steps in self._patterns for step in steps) | self._names
-        self._folds = {folded(last_step(text)): last_step(text) for text in sources}
+        self._rules = FieldRules(tool, evaluates=evaluates)
         self._forbidden = frozenset(folded(text) for text in tool.forbidden if not text.startswith("/"))
         self._forbidden_patterns = [steps_of(text) for text in tool.forbidden if text.startswith("/")]
 
@@ -114,25 +158,72 @@ class _Search:
             here = (*steps, key)
             declared = place.declared(key)
             self._check_key(key, here, declared=declared, place=place)
-            shown = (*known, key if declared or key in self._own_names else ANY)
-            if key in self._names or self._is_source(here):
-                self._take(value, here, shown)
-            else:
-                self._value(value, here, shown, place.member(key))
+            shown = (*known, key if declared or key in self._rules.own_names else ANY)
+            self._member(key, value, here, shown, place.member(key))
+
+    def _member(
+        self, name: str | int, value: Any, steps: tuple[str | int, ...], known: tuple[str, ...], place: Place
+    ) -> None:
+        rule = self._rules.of(name, steps)
+        if rule is not None and rule.within_quotes:
+            self._check_quoted(value, steps, rule)
+        if rule is None or rule.kind is FieldKind.DATA:
+            self._value(value, steps, known, place)
+        elif rule.kind is FieldKind.SOURCE:
+            # A source field of a tool that evaluates nothing by itself may be left out by saying null.
+            if value is not None or rule.realm is None:
+                self._take(value, CallField(pointer_of(steps), b"", _loggable(known), rule))
+        elif not _is_absent(value) and not place.has_default(value):
+            self._leaves(value, rule, steps, known, ())
 
     def _value(self, value: Any, steps: tuple[str | int, ...], known: tuple[str, ...], place: Place) -> None:
         if isinstance(value, dict):
             self.object(value, steps, known, place)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                here, shown = (*steps, index), (*known, str(index))
-                if self._is_source(here):
-                    self._take(item, here, shown)
-                else:
-                    self._value(item, here, shown, place.element(index))
+                self._member(index, item, (*steps, index), (*known, str(index)), place.element(index))
+        elif isinstance(value, str) and place.takes_only_containers():
+            # Some frameworks read a text here as JSON: what is in it would not be judged.
+            raise CodedError(
+                Code.INVALID_INPUT,
+                f"The field {pointer_of(steps)} of {self._tool.name} is no text.",
+                repair=Repair(field=pointer_of(steps), types=sorted(place.types())),
+            )
 
-    def _is_source(self, steps: tuple[str | int, ...]) -> bool:
-        return any(fits(pattern, steps) for pattern in self._patterns)
+    def _check_quoted(self, value: Any, steps: tuple[str | int, ...], rule: FieldRule) -> None:
+        if value is None or isinstance(value, (bool, int, float)):
+            return
+        escaped = rule.within_quotes == "escaped"
+        ends = _ESCAPED_QUOTE if escaped else _ENDS_LITERAL
+        if not isinstance(value, str) or ends.search(value):
+            raise CodedError(
+                Code.INVALID_INPUT,
+                f"The field {pointer_of(steps)} of {self._tool.name} stands between quotes in a program.",
+                repair=Repair(
+                    field=pointer_of(steps), pattern=_WITHOUT_ESCAPED_QUOTE if escaped else _WITHIN_LITERAL
+                ),
+            )
+
+    def _leaves(
+        self,
+        value: Any,
+        rule: FieldRule,
+        steps: tuple[str | int, ...],
+        known: tuple[str, ...],
+        names: tuple[str, ...],
+    ) -> None:
+        """Take every value in a field; ``names`` are the members that lead to it from there."""
+        if isinstance(value, dict) and rule.kind in _NO_OBJECTS:
+            # A key may be what the server takes.
+            self._take(value, CallField(pointer_of(steps), b"", _loggable(known), rule))
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                self._leaves(item, rule, (*steps, key), (*known, ANY), (*names, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                self._leaves(item, rule, (*steps, index), (*known, str(index)), names)
+        elif value is not None:
+            self._take(value, CallField(pointer_of(steps), b"", _loggable(known), rule, names))
 
     def _check_key(self, key: str, steps: tuple[str | int, ...], *, declared: bool, place: Place) -> None:
         fold = folded(key)
@@ -152,31 +243,38 @@ class _Search:
                 "The manifest declares the operation type of a tool; a call cannot choose it.",
                 repair=Repair(field=pointer_of(steps), allowed=place.names),
             )
-        meant = self._folds.get(fold)
-        if meant is not None and key != meant:
+        meant = self._rules.meant_by(key)
+        if meant is not None:
             raise _ambiguous(pointer_of(steps), meant)
-        if self._evaluates and place.declares:
+        # A server may read, in every tool, what it declares for one alone.
+        if place.declares and (self._evaluates or not place.is_open):
             raise CodedError(
                 Code.INVALID_INPUT,
                 f"The input schema of {self._tool.name} does not declare the field {key!a}.",
                 repair=Repair(field=pointer_of(steps), allowed=place.names),
             )
 
-    def _take(self, value: Any, steps: tuple[str | int, ...], known: tuple[str, ...]) -> None:
-        path = pointer_of(steps)
-        if not isinstance(value, str):
+    def _take(self, value: Any, found: CallField) -> None:
+        kind = found.rule.kind
+        if not isinstance(value, str) and kind is not FieldKind.LAUNCH:
             raise CodedError(
                 Code.INVALID_INPUT,
-                f"The source field {path} of {self._tool.name} must be a string.",
-                repair=Repair(field=path, allowed=["a string"]),
+                f"The {kind} field {found.path} of {self._tool.name} must be a string.",
+                repair=Repair(field=found.path, types=["string"]),
             )
         if len(self.found) == MAX_SOURCES:
             raise CodedError(
                 Code.BATCH_TOO_LARGE,
-                f"A call may hold {MAX_SOURCES} source fields.",
-                repair=Repair(field=path, limit="source_fields", allowed=MAX_SOURCES),
+                f"A call may hold {MAX_SOURCES} fields that are judged.",
+                repair=Repair.passed("source_fields", MAX_SOURCES, field=found.path),
             )
-        self.found.append(SourceField(path, value.encode(), _loggable(known)))
+        text = value if isinstance(value, str) else json.dumps(value)
+        self.found.append(found._replace(code=text.encode(), is_text=isinstance(value, str)))
+
+
+def _is_absent(value: Any) -> bool:
+    """Whether a value brings nothing in; numbers and booleans always say something."""
+    return value is None or (isinstance(value, (str, list, dict)) and not value)
 
 
 def _loggable(steps: tuple[str, ...]) -> str:

@@ -6,15 +6,24 @@ whether a value satisfies the schema is for ``commands``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from evalward.errors import canonical_json
+from evalward.tools.patterns import is_found
 from evalward.tools.pointer import ANY, steps_of
 
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _CONDITIONS = ("if", "then", "else")
 Node = Mapping[str, Any]
+
+
+MAX_PLACES = 2_000
+"""Places that a schema may describe: parts that refer to each other combine to more than can be walked."""
+
+
+class TooManyPlacesError(ValueError):
+    """A schema describes more places than ``MAX_PLACES``."""
 
 
 class Place(NamedTuple):
@@ -27,6 +36,11 @@ class Place(NamedTuple):
     def declares(self) -> bool:
         """Whether an object here has a closed set of names, as far as the schema says."""
         return any("properties" in node or "patternProperties" in node for node in self.nodes)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an object here says that it takes other names than the declared, rather than not saying so."""
+        return any(node.get("additionalProperties", False) is not False for node in self.nodes)
 
     @property
     def names(self) -> list[str]:
@@ -46,11 +60,25 @@ class Place(NamedTuple):
         types = self.types()
         return not types or "string" in types
 
+    def takes_only_containers(self) -> bool:
+        """Say whether nothing but objects and arrays may stand here, as far as the schema says."""
+        types = self.types()
+        free = any("enum" in node or "const" in node for node in self.nodes)
+        return bool(types) and types <= {"object", "array"} and not free
+
+    def is_closed(self) -> bool:
+        """Say whether nothing but listed values may stand here, as far as the schema says."""
+        return any("enum" in node or "const" in node for node in self.nodes) and "array" not in self.types()
+
+    def has_default(self, value: object) -> bool:
+        """Say whether ``value`` is what holds here when nothing is given."""
+        return any("default" in node and _same(node["default"], value) for node in self.nodes)
+
     def declared(self, name: str) -> bool:
         """Say whether an object here declares the member ``name``."""
         return any(
             name in _mapping(node.get("properties"))
-            or any(re.search(pattern, name) for pattern in _mapping(node.get("patternProperties")))
+            or any(is_found(pattern, name) for pattern in _mapping(node.get("patternProperties")))
             for node in self.nodes
         )
 
@@ -130,7 +158,10 @@ def at(pattern: tuple[str, ...], start: Place) -> Place | None:
 
 
 def walk(start: Place) -> Iterator[tuple[tuple[str, ...], Place]]:
-    """Yield every declared property with the pattern of its place; recursive schemas are followed once."""
+    """Yield every declared property with the pattern of its place; recursive schemas are followed once.
+
+    Raise TooManyPlacesError for a schema whose parts combine to more than ``MAX_PLACES`` places.
+    """
     todo: list[tuple[tuple[str, ...], Place]] = [((), start)]
     seen: set[frozenset[int]] = set()
     while todo:
@@ -139,6 +170,8 @@ def walk(start: Place) -> Iterator[tuple[tuple[str, ...], Place]]:
         if not here.nodes or identity in seen:
             continue
         seen.add(identity)
+        if len(seen) > MAX_PLACES:
+            raise TooManyPlacesError
         for name in here.names:
             below = here.member(name)
             yield (*steps, name), below
@@ -178,8 +211,12 @@ def _own(node: Node, name: str) -> Iterator[Any]:
     if name in properties:
         yield properties[name]
     for pattern, schema in _mapping(node.get("patternProperties")).items():
-        if re.search(pattern, name):
+        if is_found(pattern, name):
             yield schema
+
+
+def _same(left: object, right: object) -> bool:
+    return type(left) is type(right) and canonical_json(left) == canonical_json(right)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

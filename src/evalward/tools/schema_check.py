@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from evalward.guard.backtracking import is_catastrophic
 from evalward.policy.fields import problem
-from evalward.tools.schema import resolve, subschemas
+from evalward.tools.patterns import PatternError, compiled
+from evalward.tools.schema import MAX_PLACES, TooManyPlacesError, resolve, root_place, subschemas, walk
+
+MAX_APPLIED: Final = 500
+"""Schemas that may apply to one value."""
+_MAX_NESTING: Final = 100
 
 
 def check_input_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return ``schema``; raise for one that is no JSON Schema of an object, or not bounded in itself.
 
-    A reference must stay inside, since following it must not depend on a network. A pattern must be one that
-    Python reads and that no text can make slow.
+    A reference must stay inside, since following it must not depend on a network, nor go in a circle. A pattern
+    must be one that RE2 takes.
     """
     # Imported with the first manifest: it takes time and memory that a service without one does not spend.
     from jsonschema import SchemaError  # noqa: PLC0415
@@ -34,6 +37,14 @@ def check_input_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     for node in subschemas(plain):
         _check_reference(node, plain)
         _check_patterns(node)
+    _check_expansion(plain)
+    try:
+        for _ in walk(root_place(plain)):
+            pass
+    except TooManyPlacesError:
+        raise problem(
+            "schema", "parts that refer to each other in too many ways", f"at most {MAX_PLACES} places"
+        ) from None
     return schema
 
 
@@ -48,15 +59,48 @@ def _check_reference(node: Mapping[str, Any], root: Mapping[str, Any]) -> None:
 
 def _check_patterns(node: Mapping[str, Any]) -> None:
     keyed = node.get("patternProperties")
-    texts = [node.get("pattern"), *(keyed if isinstance(keyed, Mapping) else ())]
-    for text in texts:
-        if not isinstance(text, str):
-            continue
-        try:
-            re.compile(text)
-        except re.error:
-            raise problem("schema", "a pattern that Python cannot read", "a regular expression") from None
-        if is_catastrophic(text):
+    for text in (node.get("pattern"), *(keyed if isinstance(keyed, Mapping) else ())):
+        if isinstance(text, str):
+            try:
+                compiled(text)
+            except PatternError as error:
+                raise problem("schema", str(error), "a regular expression without lookaround") from None
+    if keyed is not None and "unevaluatedProperties" in node:
+        raise problem(
+            "schema", "unevaluatedProperties beside patternProperties", "additionalProperties beside them"
+        )
+
+
+def _check_expansion(root: Mapping[str, Any]) -> None:
+    """Refuse a schema that applies to one value in more ways than can be tried, or endlessly."""
+    sizes: dict[int, int] = {}
+    for node in subschemas(root):
+        if _size(node, root, sizes, ()) > MAX_APPLIED:
             raise problem(
-                "schema", "a pattern that can take exponential time", "one without nested repetition"
+                "schema", "a part that applies too many others to one value", f"at most {MAX_APPLIED} parts"
             )
+
+
+def _size(node: Any, root: Mapping[str, Any], sizes: dict[int, int], above: tuple[int, ...]) -> int:
+    """Return how many schemas apply to a value that ``node`` applies to."""
+    if not isinstance(node, Mapping):
+        return 0
+    key = id(node)
+    if key in above or len(above) > _MAX_NESTING:
+        raise problem("schema", "a $ref that leads back to itself", "a $ref below properties or items")
+    if key not in sizes:
+        total = 1 + sum(_size(each, root, sizes, (*above, key)) for each in _applied(node, root))
+        sizes[key] = min(total, MAX_APPLIED + 1)
+    return sizes[key]
+
+
+def _applied(node: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Any]:
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        branches = node.get(keyword)
+        yield from branches if isinstance(branches, list) else ()
+    yield from (node[keyword] for keyword in ("not", "if", "then", "else") if keyword in node)
+    for keyword in ("dependentSchemas", "dependencies"):
+        branches = node.get(keyword)
+        yield from branches.values() if isinstance(branches, Mapping) else ()
+    if "$ref" in node:
+        yield resolve(node["$ref"], root)

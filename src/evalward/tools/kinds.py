@@ -1,0 +1,98 @@
+"""What a field of a tool carries, as its manifest declares it: a closed set of kinds.
+
+A tool that evaluates nothing by its name may still run code: a ``javascript:`` URL, a body that is served to a page,
+an argument of the browser's command line, a file that is loaded. So each such field has a kind, in every tool.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
+
+from evalward.guard.sinks import UnknownSink, asked_sink
+from evalward.guard.target import Shape, Target  # noqa: TC001 - Pydantic reads the annotations
+from evalward.policy.fields import Bindings, TargetName, problem
+
+
+class FieldKind(StrEnum):
+    """What a field carries, and so what has to be judged of it."""
+
+    SOURCE = "source"
+    """Code: judged by the guard for ``target``, in ``shape``."""
+    URL = "url"
+    """An address that a browser opens: its scheme must be permitted, in each way in which the text can be read."""
+    MARKUP = "markup"
+    """A document or its part that a page shows, or a body that is served to one: judged as HTML that is inserted."""
+    LAUNCH = "launch"
+    """What decides which program runs, and how: executables, arguments, environments, addresses of debuggers."""
+    PATH = "path"
+    """A place in the file system of the server."""
+    TYPED = "typed"
+    """What is typed into an element: one that takes files takes each line for the absolute path of one."""
+    DATA = "data"
+    """Nothing of the above: not judged."""
+
+
+KINDS = ", ".join(FieldKind)
+
+
+class FieldRule(BaseModel):
+    """The kind of one field. Only ``source`` has the rest, in an eval tool the tool's own where it is left out.
+
+    ``sink`` says target, readings and bindings at once (``guard.sinks``). ``within_quotes`` says of data that the
+    server puts it between quotes into a program, so that no character in it may end or escape a literal; ``escaped``
+    that the server escapes quotes first, unless a backslash stands before each of them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: FieldKind
+    target: TargetName | None = None
+    shape: Shape | None = None
+    sink: StrictStr | None = None
+    bindings: Bindings | None = None
+    within_quotes: StrictBool | Literal["escaped"] = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.sink is not None:
+            try:
+                asked_sink(self.sink, target=self.target, shape=self.shape, bindings=self.bindings)
+            except UnknownSink as refusal:
+                names = refusal.repair.allowed if refusal.repair else None
+                allowed = ", ".join(map(str, names)) if isinstance(names, (list, tuple)) else "nothing"
+                raise problem("sink", "not a sink of this target and shape", allowed) from None
+        if self.within_quotes and self.kind is not FieldKind.DATA:
+            raise problem("kind", "only data stands within quotes", "kind: data")
+        if self.kind is not FieldKind.SOURCE and self.model_fields_set - {"kind", "within_quotes"}:
+            raise problem("kind", "only a source field has sink, target, shape and bindings", "kind: source")
+        return self
+
+    @property
+    def realm(self) -> Target | None:
+        """The target, the sink's own where it names one."""
+        return asked_sink(self.sink).target if self.sink is not None else self.target
+
+
+def _rule(value: Any) -> Any:
+    if isinstance(value, dict) and "kind" in value:
+        _known(value["kind"])
+        return value
+    if isinstance(value, str):
+        return {"kind": _known(value)}
+    return value
+
+
+def _known(kind: Any) -> Any:
+    if not isinstance(kind, str) or kind not in set(FieldKind):
+        raise PydanticCustomError(
+            "kind", "{problem}", {"problem": "not the kind of a field", "allowed": KINDS}
+        )
+    return kind
+
+
+Rule = Annotated[FieldRule, BeforeValidator(_rule, json_schema_input_type=FieldRule | FieldKind)]
+MAX_RULES = 128
