@@ -85,7 +85,7 @@ class AllowForm:
         return AllowRecord("".join(parts))
 
     def _frame(self, verdict: Verdict) -> str:
-        key = (verdict.target, verdict.shape, verdict.profile, verdict.enforcement)
+        key = (verdict.target, verdict.shape, verdict.sink, verdict.profile, verdict.enforcement)
         text = self._frames.get(key)
         if text is None:
             text = self._frames[key] = _without_kind(
@@ -93,6 +93,7 @@ class AllowForm:
                     kind=Kind.DECISION,
                     target=verdict.target,
                     shape=verdict.shape,
+                    sink=verdict.sink,
                     profile=verdict.profile,
                     enforcement=verdict.enforcement,
                     outcome=Outcome.ALLOW,

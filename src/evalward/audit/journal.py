@@ -91,6 +91,9 @@ class Journal:
         """Go on in the file that now has the log's name, where the old one was renamed."""
         if self._sink.path is None or self._sink.is_in_place():
             return
+        changed = self._sink.changed()
+        if changed is not None:
+            raise AuditUnavailable("the file was cut short, or written to, in its place", changed)
         self._replace_file(self._sink.path)
         self._recovered([self._rotation_record(Reason.REOPENED)])
 
@@ -153,10 +156,11 @@ class Journal:
     def _replace_file(self, path: str, reason: Reason | None = None) -> None:
         """Take the file that has the log's name, or a new one.
 
-        It is set aside for ``reason``, and without one if it is not this chain's own.
+        It is set aside for ``reason``, and without one if it is not this chain's own or somebody else changed it.
         """
+        reason = reason or self._sink.changed()
         if reason is None:
-            found = FileSink.open(path)
+            found = FileSink.open(path, any_contents=True)
             if not found.size or self._head_of(found.tail()) == self.head:
                 self._take(found, path)
                 return

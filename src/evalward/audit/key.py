@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hmac
-import os
-import stat
 from hashlib import sha256
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from evalward.errors import Code, CodedError
+from evalward.private_file import NotPrivateError, read_private
+
+if TYPE_CHECKING:
+    import os
 
 MIN_KEY_BYTES: Final = 32
 MAX_KEY_BYTES: Final = 4096
@@ -48,18 +50,11 @@ def load_key(path: str | os.PathLike[str]) -> AuditKey:
     but its owner may read or write, or that is too short.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        secret = read_private(path, most=MAX_KEY_BYTES, follow_links=False)
     except OSError as error:
         raise _unusable((error.strerror or type(error).__name__).lower()) from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _unusable("it is not a regular file")
-        if status.st_mode & 0o077:
-            raise _unusable(f"its mode is {stat.S_IMODE(status.st_mode):04o} and must be 0600")
-        secret = os.read(descriptor, MAX_KEY_BYTES)
-    finally:
-        os.close(descriptor)
+    except NotPrivateError as error:
+        raise _unusable(str(error)) from None
     try:
         return AuditKey(secret)
     except ValueError as error:

@@ -54,6 +54,8 @@ class AuditSink(Protocol):
     """Where decisions are recorded. ``audits`` says whether a record that was taken is really kept."""
 
     audits: ClassVar[bool]
+    keeps_chain: bool
+    """Whether the next process goes on with the chain."""
 
     @property
     def terms(self) -> Terms | None:
@@ -96,6 +98,7 @@ class NullAuditLog:
     """The explicit choice to keep no log; every envelope then says ``audited: false``."""
 
     audits: ClassVar[bool] = False
+    keeps_chain: bool = False
     terms: Terms | None = None
 
     def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
@@ -149,6 +152,7 @@ class AuditLog:
         self._key = key
         self._fnv1a32 = fnv1a32
         self._patience = patience
+        self.keeps_chain = sink.path is not None
         self._journal = Journal(
             sink, key=key, durability=durability, rotation=rotation or Rotation(), clock=clock
         )

@@ -1,4 +1,4 @@
-"""Read an audit log: its files in the order in which they were written, its records, and what they sum up to."""
+"""Read an audit log: its records, those that somebody looks for, and what they sum up to."""
 
 from __future__ import annotations
 
@@ -12,26 +12,15 @@ from evalward.audit.record import Kind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
-_TIME: Final = re.compile(rb'"ts":"([0-9TZ:.-]{20,32})"')
 _AGE: Final = re.compile(r"([1-9][0-9]{0,8})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _ENDS: Final[Mapping[str, str]] = {Outcome.ALLOW: "allowed", Outcome.DENY: "denied", Outcome.ERROR: "errors"}
 
 
-def read_files(paths: Iterable[Path]) -> list[tuple[str, bytes]]:
-    """Return the name and contents of each file, those with the older first record first; raise OSError.
-
-    A shell lists ``audit.jsonl`` before the files that were set aside from it, though it is the newest.
-    """
-    files = [(str(path), path.read_bytes()) for path in paths]
-    return sorted(files, key=lambda file: _first_time(file[1]))
-
-
-def records(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield what can be read of ``data`` as records; a torn line is left out."""
-    for line in data.splitlines():
+def records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield what can be read of ``lines`` as records; a torn line is left out."""
+    for line in lines:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
@@ -106,8 +95,3 @@ def _is_at_or_after(record: Mapping[str, Any], begin: datetime) -> bool:
         return datetime.fromisoformat(record["ts"]) >= begin
     except (KeyError, TypeError, ValueError):
         return False
-
-
-def _first_time(data: bytes) -> bytes:
-    found = _TIME.search(data)
-    return found[1] if found is not None else b""

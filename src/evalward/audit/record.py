@@ -16,6 +16,7 @@ from evalward.errors import Code
 from evalward.guard.labels import catalogue_label
 from evalward.guard.rules import SEED_KEYWORDS, Enforcement
 from evalward.guard.target import Profile, Shape, Target
+from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
 
 if TYPE_CHECKING:
     from evalward.audit.fingerprint import Fingerprint
@@ -28,8 +29,9 @@ PATTERNS = {
     name: re.compile(pattern)
     for pattern, names in {
         r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("session", "request_id", "tool", "decision_id"),
+        r"[a-z][a-z-]{0,31}\.[a-z][a-z-]{0,31}": ("sink",),
         r"[0-9a-f]{32}": ("trace_id",),
-        r"(cert|token|uid):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
+        r"(cert|token):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
         r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}": ("exception_id",),
         r"[0-9a-f]{64}": (
@@ -116,6 +118,8 @@ class Reason(StrEnum):
     FULL = "full"
     DELETED = "deleted"
     REPLACED = "replaced"
+    TRUNCATED = "truncated"  # cut short in its place
+    ALTERED = "altered"  # something else wrote to it
     READ_ONLY = "read-only"
     STUCK = "stuck"
     FAILED = "failed"  # any other error of the sink
@@ -158,7 +162,8 @@ class AuditRecord:
     """What one line says; None means that the field does not apply and is left out of the line.
 
     ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the
-    payload stood, with ``*`` for every name that the manifest does not know. ``argument_bytes`` to
+    payload stood, with ``*`` for every name that the manifest does not know. ``findings`` names every construct and
+    ``keyword:<id>`` of a denial that has more than one, at most ``MAX_FINDINGS``. ``argument_bytes`` to
     ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
     controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
     record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
@@ -166,8 +171,8 @@ class AuditRecord:
     policy that comes into force, the one before it, and what it weakens; a POLICY_REJECT the one that stays, and
     the first field that is wrong. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into
     force. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
-    faults of a POLICY_REJECT. Any value outside of its field's pattern or catalogue raises ValueError, and the
-    message names the field, never the value.
+    faults of a POLICY_REJECT, the items of a batch that was refused as a whole. Any value outside of its field's
+    pattern or catalogue raises ValueError, and the message names the field, never the value.
     """
 
     kind: Kind
@@ -180,6 +185,7 @@ class AuditRecord:
     field_path: str | None = None
     target: Target | None = None
     shape: Shape | None = None
+    sink: str | None = None
     profile: Profile | None = None
     enforcement: Enforcement | None = None
     outcome: Outcome | None = None
@@ -187,6 +193,7 @@ class AuditRecord:
     construct: str | None = None
     keyword: str | None = None
     shadow: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
     exception_id: str | None = None
     hash_alg: str | None = None
     code_hash: str | None = None
@@ -221,6 +228,7 @@ class AuditRecord:
         _check_shapes(self)
         if self.keyword is not None and not _is_keyword_id(self.keyword):
             raise ValueError("keyword is not the id of a keyword")
+        _check_findings(self.findings)
         labels = self.shadow if self.construct is None else (self.construct, *self.shadow)
         if labels and any(catalogue_label(label) != label for label in labels):
             raise ValueError("construct is not a label of the catalogue")
@@ -228,6 +236,15 @@ class AuditRecord:
             raise ValueError(f"weakened does not match {WEAKENED.pattern}")
         if self.outcome not in _OUTCOMES.get(self.kind, {None}):
             raise ValueError(f"outcome is not one of those of a {self.kind} record")
+
+
+def _check_findings(findings: tuple[str, ...]) -> None:
+    if len(findings) > MAX_FINDINGS:
+        raise ValueError(f"findings has more than {MAX_FINDINGS} names")
+    for name in findings:
+        keyword = name.removeprefix(KEYWORD_PREFIX)
+        if not (_is_keyword_id(keyword) if name != keyword else catalogue_label(name) == name):
+            raise ValueError("findings holds what is neither a label of the catalogue nor a keyword's id")
 
 
 def _check_shapes(record: AuditRecord) -> None:
@@ -272,6 +289,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         field_path=field_path,
         target=verdict.target,
         shape=verdict.shape,
+        sink=verdict.sink,
         profile=verdict.profile,
         enforcement=verdict.enforcement,
         exception_id=verdict.exception_id,
@@ -280,6 +298,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         construct=None if verdict.construct is None else catalogue_label(verdict.construct),
         keyword=verdict.keyword if verdict.withheld is None else verdict.withheld.keyword,
         shadow=_labels(verdict.shadow),
+        findings=_names(verdict if verdict.withheld is None else verdict.withheld),
         hash_alg="sha256" if fingerprint is None else fingerprint.hash_alg,
         code_hash=verdict.code_hash if fingerprint is None else fingerprint.code_hash,
         fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
@@ -295,6 +314,16 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
 
 def _labels(findings: tuple[Finding, ...]) -> tuple[str, ...]:
     return tuple(sorted({catalogue_label(finding.construct) for finding in findings})) if findings else ()
+
+
+def _names(verdict: Verdict) -> tuple[str, ...]:
+    """Name everything that denies a payload, once there is more than the construct or keyword of the verdict."""
+    if not verdict.findings:
+        return ()
+    names = {
+        catalogue_label(each.construct) if each.keyword is None else each.name for each in verdict.findings
+    }
+    return tuple(sorted(names)) if len(names) > 1 else ()
 
 
 def _is_keyword_id(text: str) -> bool:

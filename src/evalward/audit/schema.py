@@ -7,6 +7,7 @@ from typing import Any, Final
 from evalward.audit.record import COUNTS, ENUMS, KEYWORD_ID, PATTERNS, SCHEMA_VERSION, WEAKENED, Kind, Outcome
 from evalward.guard.labels import CONSTRUCT_LABELS, PROCESS_MEMBERS
 from evalward.guard.rules import SEED_KEYWORDS
+from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
 
 _HEX: Final = "^[0-9a-f]{%d}$"
 _ALWAYS: Final = ("v", "seq", "ts", "chain", "boot_id", "kind", "prev", "mac")
@@ -54,6 +55,18 @@ def audit_schema() -> dict[str, Any]:
             "construct": label,
             "keyword": {"anyOf": [{"enum": [*SEED_KEYWORDS]}, _text(KEYWORD_ID.pattern)]},
             "shadow": {"type": "array", "items": label, "minItems": 1},
+            "findings": {
+                "type": "array",
+                "items": {
+                    "anyOf": [
+                        label,
+                        {"enum": [f"{KEYWORD_PREFIX}{word}" for word in SEED_KEYWORDS]},
+                        _text(f"{KEYWORD_PREFIX}{KEYWORD_ID.pattern}"),
+                    ]
+                },
+                "minItems": 2,
+                "maxItems": MAX_FINDINGS,
+            },
             "weakened": {"type": "array", "items": _text(WEAKENED.pattern), "minItems": 1},
             **{name: {"type": "integer", "minimum": 0} for name in COUNTS},
             "head": _text("[0-9a-f]{32}:[0-9]+:[0-9a-f]{64}"),

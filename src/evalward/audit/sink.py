@@ -21,6 +21,9 @@ _ENDS_OF_TWO_LINES: Final = 2  # of the last whole line, and of the one before i
 _TAIL_BLOCK: Final = 64 * 1024
 _FIRST_TIME: Final = re.compile(rb'"ts":"([^"]{20,32})"')
 _LONGEST_LINE: Final = 64 * 1024
+_BEGINNING_BYTES: Final = 64
+_DIGITS: Final = re.compile(rb"[0-9]+")
+_BEGINNING: Final = b'{"v":,"seq":,'  # without its digits
 _REASONS: Final = {
     errno.ENOSPC: Reason.FULL,
     errno.EDQUOT: Reason.FULL,
@@ -71,7 +74,11 @@ class Sink(Protocol):
         ...
 
     def is_in_place(self) -> bool:
-        """Whether whoever looks for the log finds what is written here; never raises."""
+        """Whether whoever looks for the log finds what is written here, and nothing else; never raises."""
+        ...
+
+    def changed(self) -> Reason | None:
+        """Return what somebody else did to the sink in its place, as far as its length shows it; never raises."""
         ...
 
     def close(self) -> None:
@@ -92,19 +99,21 @@ class FileSink:
         self.born = _first_time(descriptor) or time.time()
 
     @classmethod
-    def open(cls, path: str) -> FileSink:
+    def open(cls, path: str, *, any_contents: bool = False) -> FileSink:
         """Open or create the file at the absolute ``path``.
 
-        Raise AuditUnavailable for a symbolic link, for anything but a regular file, for one that another
-        process writes, and for one that cannot be opened or made private.
+        Raise AuditUnavailable, and change nothing, for a link of either kind, for anything but a regular file of this
+        user, for one that holds something else than a log, for one that another process writes, and for one that
+        cannot be opened or made private. ``any_contents`` takes a file that is no log, too: it will be set aside.
         """
         try:
             descriptor = os.open(path, _OPEN_FLAGS, FILE_MODE)
         except OSError as error:
             raise failure_of(error) from None
         try:
-            _make_private(descriptor)
+            _refuse_foreign(descriptor, any_contents=any_contents)
             _lock(descriptor)
+            _make_private(descriptor)
             return cls(path, descriptor)
         except OSError as error:
             os.close(descriptor)
@@ -121,11 +130,15 @@ class FileSink:
             raise failure_of(error) from None
 
     def write(self, data: bytes) -> int:
-        """Append with one ``write``, after a look whether the file is still the one at its path."""
+        """Append with one ``write``, after a look whether the file is still the one at its path, and as long."""
         try:
             status = os.lstat(self._path)
             if (status.st_dev, status.st_ino) != self._identity:
                 raise AuditUnavailable("the file was replaced by another", Reason.REPLACED)
+            if status.st_size < self.size:
+                raise AuditUnavailable("the file was cut short", Reason.TRUNCATED)
+            if status.st_size > self.size:
+                raise AuditUnavailable("something else wrote to the file", Reason.ALTERED)
             if not status.st_mode & stat.S_IWUSR:
                 raise AuditUnavailable("the file was made read-only", Reason.READ_ONLY)
             written = os.write(self._descriptor, data)
@@ -142,12 +155,22 @@ class FileSink:
             raise failure_of(error) from None
 
     def is_in_place(self) -> bool:
-        """Whether the path still names this file."""
+        """Whether the path still names this file, and it is as long as what was written to it."""
         try:
             status = os.lstat(self._path)
         except OSError:
             return False
-        return (status.st_dev, status.st_ino) == self._identity
+        return (status.st_dev, status.st_ino) == self._identity and status.st_size == self.size
+
+    def changed(self) -> Reason | None:
+        """Return what somebody else did to the file in its place, None: nothing that its length shows."""
+        try:
+            status = os.lstat(self._path)
+        except OSError:
+            return None
+        if (status.st_dev, status.st_ino) != self._identity or status.st_size == self.size:
+            return None
+        return Reason.TRUNCATED if status.st_size < self.size else Reason.ALTERED
 
     def close(self) -> None:
         """Close the descriptor; a second call does nothing."""
@@ -165,18 +188,27 @@ class StreamSink:
         self._descriptor = descriptor
         self.size = 0
         self.born = time.time()
+        self._least = self._length() or 0
 
     def tail(self) -> Tail:
         """Return an empty tail: what was written before this process cannot be read."""
         return Tail(b"", b"")
 
     def write(self, data: bytes) -> int:
-        """Write with one ``write``; a reader that does not read makes it wait."""
+        """Write with one ``write``; a reader that does not read makes it wait.
+
+        A stream that a shell sent to a file is looked at first: that may be cut short, too.
+        """
         try:
+            length = self._length()
+            if length is not None and length < self._least:
+                self._least = length
+                raise AuditUnavailable("the file was cut short", Reason.TRUNCATED)
             written = os.write(self._descriptor, data)
         except OSError as error:
             raise failure_of(error) from None
         self.size += written
+        self._least += written
         return written
 
     def sync(self) -> None:
@@ -191,11 +223,20 @@ class StreamSink:
         """Return True: a stream has no other place."""
         return True
 
+    def changed(self) -> Reason | None:
+        """Return None: a stream has no length."""
+        return None
+
     def close(self) -> None:
         """Close the descriptor; a second call does nothing."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+
+    def _length(self) -> int | None:
+        """Return the length of the file that the stream is, None for a pipe or a terminal."""
+        status = os.fstat(self._descriptor)
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def set_aside(path: str, *, nanoseconds: int) -> str:
@@ -232,11 +273,28 @@ def failure_of(error: OSError) -> AuditUnavailable:
     return AuditUnavailable((error.strerror or type(error).__name__).lower(), reason)
 
 
-def _make_private(descriptor: int) -> None:
+def _refuse_foreign(descriptor: int, *, any_contents: bool) -> None:
+    """Refuse what a slip of the pen or a planted link may name: nothing of it is changed, not even its mode."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise AuditUnavailable("it is not a regular file")
-    if stat.S_IMODE(status.st_mode) != FILE_MODE:
+    if status.st_uid != os.geteuid():
+        raise AuditUnavailable("it belongs to another user")
+    if status.st_nlink > 1:
+        raise AuditUnavailable("the file has another name, too (a hard link)")
+    beginning = os.pread(descriptor, _BEGINNING_BYTES, 0)
+    if beginning and not any_contents and not _is_beginning_of_log(beginning):
+        raise AuditUnavailable("it is no audit log: give another name, or move what is there away")
+
+
+def _is_beginning_of_log(data: bytes) -> bool:
+    """Whether a log of any schema begins like that; power may have gone within its very first line."""
+    shape = _DIGITS.sub(b"", data)
+    return shape.startswith(_BEGINNING) or _BEGINNING.startswith(shape)
+
+
+def _make_private(descriptor: int) -> None:
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
         os.fchmod(descriptor, FILE_MODE)
 
 
