@@ -6,28 +6,34 @@ and past ``MAX_CONNECTIONS`` the oldest is closed, so that clients which connect
 
 from __future__ import annotations
 
+import errno
 import json
 import socket
 import socketserver
 import threading
+import time
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from prometheus_client.exposition import choose_encoder
 
+from evalward.server.crew import Crew, start
 from evalward.server.listen import ListenError, TcpAddress
+from evalward.server.liveness import OK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from prometheus_client import CollectorRegistry
 
+    from evalward.server.liveness import Liveness
     from evalward.server.readiness import Readiness
 
 MAX_CONNECTIONS: Final = 16
 SILENT_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.2  # until the listener notices that it is to end
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -42,10 +48,12 @@ class Page(NamedTuple):
 class AdminListener:
     """Serves probes and metrics on threads of its own, from ``start`` to ``close``."""
 
-    def __init__(self, address: TcpAddress, readiness: Readiness, registry: CollectorRegistry) -> None:
+    def __init__(
+        self, address: TcpAddress, liveness: Liveness, readiness: Readiness, registry: CollectorRegistry
+    ) -> None:
         """Bind ``address``; raise ListenError."""
         pages: Mapping[str, Callable[[str], Page]] = {
-            "/livez": lambda _accept: Page(HTTPStatus.OK, _TEXT, b"ok\n"),
+            "/livez": lambda _accept: _live_page(liveness),
             "/readyz": lambda _accept: _ready_page(readiness),
             "/metrics": lambda accept: _metrics_page(registry, accept),
         }
@@ -59,8 +67,9 @@ class AdminListener:
         )
 
     def start(self) -> None:
-        """Begin to answer."""
-        self._thread.start()
+        """Begin to answer; raise NoThreadError."""
+        self._http.crew.muster()
+        start(self._thread)
 
     def close(self) -> None:
         """Answer no more and let go of the port."""
@@ -68,6 +77,13 @@ class AdminListener:
             self._http.shutdown()
             self._thread.join()
         self._http.server_close()
+        self._http.crew.shutdown(wait=False)
+
+
+def _live_page(liveness: Liveness) -> Page:
+    state = liveness.report()
+    status = HTTPStatus.OK if state == OK else HTTPStatus.SERVICE_UNAVAILABLE
+    return Page(status, _TEXT, f"{state}\n".encode())
 
 
 def _ready_page(readiness: Readiness) -> Page:
@@ -93,6 +109,7 @@ class _HttpServer(ThreadingHTTPServer):
         self.pages = pages
         self._open: dict[socket.socket, None] = {}
         self._lock = threading.Lock()
+        self.crew = Crew(MAX_CONNECTIONS, "admin-call")
         self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
         super().__init__((address.host, address.port), _Handler)
 
@@ -100,15 +117,24 @@ class _HttpServer(ThreadingHTTPServer):
         """Bind, without the library's question to DNS what the host is called."""
         socketserver.TCPServer.server_bind(self)
 
+    def get_request(self) -> Any:
+        """Accept a connection; without a descriptor for it, wait a moment, since it will still be there then."""
+        try:
+            return super().get_request()
+        except OSError as failure:
+            if failure.errno in _NO_ROOM:
+                time.sleep(_POLL_SECONDS)
+            raise
+
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a thread for ``request``, in the place of the oldest if there is no other."""
+        """Have a thread serve ``request``, in the place of the oldest if there is no other."""
         with self._lock:
             while len(self._open) >= MAX_CONNECTIONS:
                 oldest = next(iter(self._open))
                 del self._open[oldest]
                 _hang_up(oldest)
             self._open[request] = None
-        super().process_request(request, client_address)
+        self.crew.submit(self.process_request_thread, request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         """Forget ``request`` and close it."""

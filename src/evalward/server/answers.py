@@ -71,6 +71,7 @@ class Answers:
             decision_id=case.decision_id,
             audited=audited,
             session_id=session_id,
+            item_index=case.reading.item_index,
         )
         if plain is not None:
             return Answer(None, plain, self.binding(case, verdict))
@@ -83,6 +84,9 @@ class Answers:
             session_id=session_id,
             allowed_targets=self._allowed_targets,
             context=context,
+            target_field=case.reading.target_field,
+            payload_field=case.reading.payload_field,
+            item_index=case.reading.item_index,
         )
         return Answer(verdict.code, envelope, self.binding(case, verdict), would_block_names(verdict))
 
@@ -101,7 +105,11 @@ class Answers:
             audited=audited,
             session_id=case.reading.received.session_id or None,
         )
-        return Answer(Code(refusal.code), refusal.envelope(meta), binding or self.request_binding(case))
+        index = case.reading.item_index
+        more = {} if index is None else {"item_index": index}
+        return Answer(
+            Code(refusal.code), refusal.envelope(meta, **more), binding or self.request_binding(case)
+        )
 
     def binding(self, case: Case, verdict: Verdict) -> pb.VerdictBinding:
         """Return what ``verdict`` is about."""
@@ -113,6 +121,7 @@ class Answers:
             policy_digest=self._digest,
             decision_id=case.decision_id,
             request_id=case.reading.received.request_id,
+            sink=verdict.sink,
         )
 
     def request_binding(self, case: Case) -> pb.VerdictBinding:
@@ -127,4 +136,5 @@ class Answers:
             policy_digest=self._digest,
             decision_id=case.decision_id,
             request_id=received.request_id,
+            sink=received.sink,
         )

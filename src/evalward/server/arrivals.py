@@ -30,7 +30,8 @@ class Arrivals:
     """Waits for requests, ``most`` at a time.
 
     A call that gives way is cancelled, and ``gave_way`` is told. ``refuse`` aborts one that comes in a burst; it is
-    given the call and ``most``.
+    given the call and ``most``. ``unreadable`` is told of a call that ends as it comes: gRPC's core refuses a message
+    above its limit, and says no more of it here than of a caller who hangs up at once.
     """
 
     def __init__(
@@ -39,10 +40,12 @@ class Arrivals:
         *,
         refuse: Callable[[grpc.ServicerContext, int], Any],
         gave_way: Callable[[], None] = lambda: None,
+        unreadable: Callable[[], None] = lambda: None,
     ) -> None:
         self._most = most
         self._refuse = refuse
         self._gave_way = gave_way
+        self._unreadable = unreadable
         self._waiting: dict[Any, float] = {}
         self._lock = threading.Lock()
 
@@ -66,12 +69,22 @@ class Arrivals:
         if not has_room:
             return self._refuse(context, self._most)
         try:
-            return next(requests)
+            request = next(requests)
         except StopIteration:
+            self._forget(context, was_read=False)
             return context.abort(grpc.StatusCode.UNIMPLEMENTED, "a unary call has one request")
-        finally:
-            with self._lock:
-                self._waiting.pop(context, None)
+        except BaseException:
+            self._forget(context, was_read=False)
+            raise
+        self._forget(context, was_read=True)
+        return request
+
+    def _forget(self, context: grpc.ServicerContext, *, was_read: bool) -> None:
+        with self._lock:
+            since = self._waiting.pop(context, None)
+        # A call that has given way is not here any more.
+        if not was_read and since is not None and time.monotonic() - since < YOUNG_SECONDS:
+            self._unreadable()
 
     def _enter(self, context: grpc.ServicerContext) -> tuple[bool, Any]:
         """Return whether ``context`` may wait, and the call that has to give way for it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evalward.errors import Code, CodedError, Meta, error_envelope, success_envelope
+from evalward.errors import Code, CodedError, Meta, Repair, error_envelope, pointer, success_envelope
 from evalward.server.answers import Answer
 from evalward.server.caller import NOBODY
 from evalward.server.case import Case
@@ -47,10 +47,14 @@ class Item(NamedTuple):
 
 
 class BatchAnswer(NamedTuple):
-    """What goes back for a batch: the whole's answer, and every item, in the order of the request."""
+    """What goes back for a batch: the whole's answer, and every item, in the order of the request.
+
+    A batch that is refused as a whole has no items here; ``item_count`` is how many it was sent with.
+    """
 
     answer: Answer
     items: tuple[Item, ...]
+    item_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ class BatchDecider:
             return answer
 
         answer = self._decider.answer(case, whole)
-        return BatchAnswer(answer, tuple(items))
+        return BatchAnswer(answer, tuple(items), reading.count)
 
     def stream(
         self,
@@ -106,36 +110,44 @@ class BatchDecider:
         for index, wire in enumerate(wires):
             so_far.items, so_far.size = index + 1, so_far.size + len(wire)
             if so_far.failed and so_far.stop_on_first:
-                answer = latest()._within(wire, so_far, caller)  # noqa: SLF001 - another of this class
+                answer = latest()._within(wire, index, so_far, caller)  # noqa: SLF001 - another of this class
                 yield Item(index, Status.SKIPPED if answer is None else Status.FAILED, answer)
             else:
                 answer = latest()._streamed(  # noqa: SLF001 - the same
-                    wire, so_far, remaining(), stopping=stopping(), caller=caller
+                    wire, index, so_far, remaining(), stopping=stopping(), caller=caller
                 )
                 so_far.failed = so_far.failed or answer.code is not None
                 yield _item(index, answer)
             if answer is not None and answer.code in _LAST:
                 return
 
-    def _within(self, wire: bytes, so_far: _SoFar, caller: Caller) -> Answer | None:
+    def _within(self, wire: bytes, index: int, so_far: _SoFar, caller: Caller) -> Answer | None:
         """Return the refusal of a message beyond the limits, None for one within them."""
         try:
             so_far.check(self._limits)
         except CodedError as refusal:
-            return self._decider.refused(Case(StreamReading(wire), caller=caller), refusal)
+            return self._decider.refused(Case(StreamReading(wire, index), caller=caller), refusal)
         return None
 
-    def _streamed(
-        self, wire: bytes, so_far: _SoFar, remaining: float | None, *, stopping: bool, caller: Caller
+    def _streamed(  # noqa: PLR0913 - what a stream knows of an item
+        self,
+        wire: bytes,
+        index: int,
+        so_far: _SoFar,
+        remaining: float | None,
+        *,
+        stopping: bool,
+        caller: Caller,
     ) -> Answer:
-        reading = StreamReading(wire)
+        reading = StreamReading(wire, index)
 
         def answered() -> Answer:
             so_far.check(self._limits)
             message = reading.item()
             if so_far.items == 1:
                 so_far.stop_on_first = message.stop_on_first
-            return self._decider.decide(message.item, remaining=remaining, stopping=stopping, caller=caller)
+            item = ItemReading(message.item, index)
+            return self._decider.answer_to(item, remaining=remaining, stopping=stopping, caller=caller)
 
         return self._decider.answer(Case(reading, remaining, caller), answered)
 
@@ -149,7 +161,7 @@ class BatchDecider:
         stopped = False
         while len(items) < len(batch.items) and not stopped:
             chunk = batch.items[len(items) : len(items) + CHUNK]
-            for answer in self._answers(case, chunk, batch, remaining):
+            for answer in self._answers(case, chunk, len(items), batch, remaining):
                 items.append(_item(len(items), answer))
                 if batch.stop_on_first and answer.code is not None:
                     stopped = True
@@ -158,11 +170,11 @@ class BatchDecider:
         return items
 
     def _answers(
-        self, case: Case, wires: Sequence[bytes], batch: Batch, remaining: float | None
+        self, case: Case, wires: Sequence[bytes], first: int, batch: Batch, remaining: float | None
     ) -> Iterator[Answer]:
-        """Yield the answers to ``wires``, up to the first denial where the batch stops there."""
+        """Yield the answers to ``wires``, the items from place ``first`` on, and none behind a denial that ends it."""
         drafts: list[Draft] = []
-        readings = [ItemReading(wire, batch.session_id) for wire in wires]
+        readings = [ItemReading(wire, first + place, batch.session_id) for place, wire in enumerate(wires)]
         if batch.stop_on_first:
             for reading in readings:
                 draft = self._decider.draft(reading, remaining=case.left_of(remaining), caller=case.caller)
@@ -181,6 +193,7 @@ class BatchDecider:
     def _whole(self, case: Case, items: Sequence[Item]) -> Answer:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""
         failed = [item.answer for item in items if item.status is Status.FAILED and item.answer]
+        first = next((item.place for item in items if item.status is Status.FAILED), 0)
         meta = Meta(
             elapsed_ms=case.elapsed_ms,
             decision_id=case.decision_id,
@@ -198,9 +211,10 @@ class BatchDecider:
         message = f"{len(failed)} of {len(items)} items may not run; the first: {failed[0].envelope['error']}"
         listed = [_listed(item) for item in items if item.status is not Status.ALLOWED]
         details = {"item_count": len(items), "items": listed}
-        return Answer(
-            Code(code), error_envelope(Code(code), message, meta=meta, details=details), binding, shadow
+        envelope = error_envelope(
+            code, message, meta=meta, details=details, repair=Repair(field=pointer("items", first))
         )
+        return Answer(Code(code), envelope, binding, shadow)
 
 
 @dataclass(slots=True)

@@ -52,6 +52,7 @@ class CachingExecutor:
             shape=job.shape,
             rules=job.rules,
             shape_from_text=job.shape_from_text,
+            sink=job.sink,
         )
 
     def load(self) -> Load:

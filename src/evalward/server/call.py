@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
-from evalward.policy.load import Issue
+from evalward.policy.issues import Issue
 from evalward.server.answers import Answer
 from evalward.server.call_request import CallReading
 from evalward.server.caller import NOBODY
@@ -16,33 +15,39 @@ from evalward.server.case import Case
 from evalward.server.requests import Question
 from evalward.server.room import check_open
 from evalward.server.wire import binding_message
+from evalward.similar import similar_names
 from evalward.tools import ManifestError, read_arguments, route
+from evalward.tools.payloads import payloads_of
+from evalward.tools.permitted import check_permitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from evalward.errors import Provenance
-    from evalward.guard.verdict import Verdict
+    from evalward.guard.target import Shape, Target
+    from evalward.guard.verdict import Finding, Verdict
     from evalward.policy import Policy
     from evalward.server.call_request import CallQuestion
     from evalward.server.caller import Caller
     from evalward.server.decision import Decider
     from evalward.server.ledger import Ledger
-    from evalward.tools import Manifest, Route, SourceField, Tool
+    from evalward.tools import CallField, Manifest, Route, Tool
     from evalward.tools.commands import CommandValidator
+    from evalward.tools.payloads import Payload
     from evalward.v1 import evalward_pb2 as pb
 
 ARGUMENTS_FACTOR: Final = 4
 """The arguments may have this many times the bytes of a payload: JSON escapes make them longer."""
-_SIMILAR = 3
 _SIMILAR_FROM = 0.4
 
 
 class Judged(NamedTuple):
-    """A source field that was judged: its JSON Pointer and the SHA-256 of its UTF-8 bytes."""
+    """A field that was judged: its JSON Pointer, the SHA-256 of its UTF-8 bytes, what it carries, and the sink."""
 
     path: str
     sha256: str
+    kind: str
+    sink: str = ""
 
 
 class CallAnswer(NamedTuple):
@@ -77,7 +82,9 @@ class CallDecider:
         self._decider = decider
         self._ledger = ledger
         self._provenance = provenance
+        self._fields = policy.fields
         self._max_bytes = ARGUMENTS_FACTOR * policy.limits.payload_bytes
+        self._manifest = manifest
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in manifest.tools} if manifest else {}
         self._validators = _validators(self._tools)
         for tool in self._tools.values():
@@ -108,65 +115,105 @@ class CallDecider:
         asked = reading.call()
         case.tool = asked.tool
         tool = self._tool(asked.tool)
-        reading.received = reading.received._replace(target=tool.target, shape=tool.shape)
+        reading.received = reading.received._replace(target=tool.target, shape=tool.shape, sink=tool.sink)
         arguments = read_arguments(asked.arguments_json, max_bytes=self._max_bytes)
         way = route(tool, arguments)
-        if way.is_eval:
-            return self._judged(case, asked, way, progress, remaining)
-        reading.received = reading.received._replace(target=None, shape=None)
-        self._validators[tool.name].check(arguments)
-        return self._passed(case, tool, audited=self._ledger.command(case))
+        if not way.is_eval:
+            reading.received = reading.received._replace(target=None, shape=None, sink=None)
+            if not asked.judged_fields_only:
+                validator = self._validators.get(tool.name)
+                if validator is not None:  # a tool that a page registered has no schema that counts
+                    validator.check(arguments)
+        return self._judged(case, reading, asked, way, progress, remaining)
 
     def _tool(self, name: str) -> Tool:
-        tool = self._tools.get(name)
+        tool = self._manifest.tool(name) if self._manifest is not None else None
+        if tool is None and self._manifest is not None and self._manifest.is_page_tool(name):
+            raise CodedError(
+                Code.TOOL_UNKNOWN,
+                f"A page registered the tool {name}, and the manifest denies such tools (page_tools).",
+                repair=Repair(field="/tool"),
+            )
         if tool is None:
             known = f"The manifest has no tool {name}." if self._tools else "No manifest is loaded."
-            similar = difflib.get_close_matches(name, self._tools, n=_SIMILAR, cutoff=_SIMILAR_FROM)
-            raise CodedError(Code.TOOL_UNKNOWN, known, repair=Repair(field="tool"), similar_refs=similar)
+            similar = similar_names(name, self._tools, alike=_SIMILAR_FROM)
+            raise CodedError(Code.TOOL_UNKNOWN, known, repair=Repair(field="/tool"), similar_refs=similar)
         return tool
 
-    def _judged(
-        self, case: Case, asked: CallQuestion, way: Route, progress: _Progress, remaining: float | None
+    def _judged(  # noqa: PLR0913, PLR0917 - the call, as far as it was read
+        self,
+        case: Case,
+        reading: CallReading,
+        asked: CallQuestion,
+        way: Route,
+        progress: _Progress,
+        remaining: float | None,
     ) -> Answer:
-        """Judge the source fields in order; the first denial answers for the call."""
+        """Judge the fields in order; the first denial answers for the call."""
         verdicts: list[Verdict] = []
         audited = True
-        for source in way.sources:
-            progress.failed_path = source.path
-            part = case.part(source.code, source.logged)
-            verdict = self._decider.judge(part, _question(way.tool, asked, source), remaining)
-            audited = self._ledger.verdict(part, verdict) and audited
-            progress.judged.append(Judged(source.path, verdict.code_hash))
-            if not verdict.allowed:
-                detailed = replace(
-                    verdict, details=(*verdict.details, ("tool", way.tool.name), ("path", source.path))
-                )
-                payload = source.code if asked.include_context else None
-                answer = self._decider.verdict_answer(case, detailed, audited=audited, context=payload)
-                return answer._replace(binding=self._binding(case, way.tool, verdict))
-            verdicts.append(verdict)
+        for found in way.fields:
+            progress.failed_path = found.path
+            reading.payload_field = found.path
+            check_permitted(way.tool, found, self._fields)
+            sink: str | None = None
+            for code in payloads_of(way.tool, found):
+                sink = code.sink
+                part = case.part(code, found.logged)
+                verdict = self._decider.judge(part, _question(code, asked), remaining)
+                audited = self._ledger.verdict(part, verdict) and audited
+                if not verdict.allowed:
+                    _note(progress, found, code.sink)
+                    return self._denied(case, asked, way, found, code, verdict, audited=audited)
+                verdicts.append(verdict)
+            _note(progress, found, sink)
         progress.failed_path = ""
-        fields = [each._asdict() for each in progress.judged]
-        last = verdicts[-1]
-        meta = self._meta(
-            case, audited=audited, found=[each for one in verdicts for each in would_block(one)]
-        )
-        body = {
-            "tool": way.tool.name,
-            "operation_type": way.tool.operation_type,
-            "target": last.target,
-            "shape": last.shape,
-            "profile": last.profile,
-            "fields": fields,
-        }
-        names = tuple(dict.fromkeys(name for one in verdicts for name in would_block_names(one)))
-        return Answer(None, success_envelope(body, meta=meta), self._binding(case, way.tool, last), names)
+        if not way.is_eval:
+            audited = self._ledger.command(case) and audited
+        return self._passed(case, way, progress, verdicts, audited=audited)
 
-    def _passed(self, case: Case, tool: Tool, *, audited: bool) -> Answer:
-        """Answer for a call that evaluates nothing."""
-        body = {"tool": tool.name, "operation_type": tool.operation_type, "fields": []}
-        meta = self._meta(case, audited=audited, found=())
-        return Answer(None, success_envelope(body, meta=meta), self._binding(case, None, None))
+    def _denied(  # noqa: PLR0913, PLR0917 - what a denial says
+        self,
+        case: Case,
+        asked: CallQuestion,
+        way: Route,
+        found: CallField,
+        code: Payload,
+        verdict: Verdict,
+        *,
+        audited: bool,
+    ) -> Answer:
+        more = (("tool", way.tool.name), ("path", found.path), ("kind", found.kind.value))
+        detailed = replace(verdict, details=(*verdict.details, *more))
+        if code.is_made:
+            # Places in a program that was made of the field are none in the field.
+            detailed = replace(detailed, location=None, findings=tuple(map(_placeless, verdict.findings)))
+        payload = code.payload if asked.include_context and not code.is_made else None
+        answer = self._decider.verdict_answer(case, detailed, audited=audited, context=payload)
+        return answer._replace(binding=self._binding(case, code.target, code.shape, code.sink, verdict))
+
+    def _passed(
+        self, case: Case, way: Route, progress: _Progress, verdicts: list[Verdict], *, audited: bool
+    ) -> Answer:
+        body: dict[str, object] = {"tool": way.tool.name, "operation_type": way.operation_type}
+        last = verdicts[-1] if verdicts else None
+        if last is not None and way.is_eval:
+            body |= {"target": last.target, "shape": last.shape, "profile": last.profile}
+            body |= {"sink": last.sink} if last.sink else {}
+        body["fields"] = [
+            {"path": each.path, "sha256": each.sha256, "kind": each.kind} for each in progress.judged
+        ]
+        names = tuple(dict.fromkeys(name for one in verdicts for name in would_block_names(one)))
+        found = [each for one in verdicts for each in would_block(one)]
+        binding = self._binding(
+            case,
+            way.tool.target if way.is_eval else last.target if last else None,
+            way.tool.shape if way.is_eval else None,
+            way.tool.sink if way.is_eval else None,
+            last,
+        )
+        meta = self._meta(case, audited=audited, found=found)
+        return Answer(None, success_envelope(body, meta=meta), binding, names)
 
     def _meta(self, case: Case, *, audited: bool, found: object) -> Meta:
         return Meta(
@@ -178,16 +225,35 @@ class CallDecider:
             would_block=tuple(found),  # type: ignore[arg-type]  # what would_block gives
         )
 
-    def _binding(self, case: Case, tool: Tool | None, verdict: Verdict | None) -> pb.VerdictBinding:
+    def _binding(
+        self,
+        case: Case,
+        target: Target | None,
+        shape: Shape | None,
+        sink: str | None,
+        verdict: Verdict | None,
+    ) -> pb.VerdictBinding:
         return binding_message(
             code_hash=hashlib.sha256(case.reading.received.arguments or b"").hexdigest(),
-            target=tool.target if tool else None,
-            shape=tool.shape if tool else None,
+            target=target,
+            shape=shape,
+            sink=sink,
             profile=verdict.profile if verdict else None,
             policy_digest=self._provenance.policy_digest,
             decision_id=case.decision_id,
             request_id=case.reading.received.request_id,
         )
+
+
+def _note(progress: _Progress, found: CallField, sink: str | None) -> None:
+    # Only texts have a hash that a client can compare: a number has several spellings.
+    if found.is_text:
+        digest = hashlib.sha256(found.code).hexdigest()
+        progress.judged.append(Judged(found.path, digest, found.kind.value, sink or ""))
+
+
+def _placeless(finding: Finding) -> Finding:
+    return replace(finding, location=None, trace=())
 
 
 def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
@@ -198,15 +264,15 @@ def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
     return {name: CommandValidator(tool) for name, tool in tools.items()}
 
 
-def _question(tool: Tool, asked: CallQuestion, source: SourceField) -> Question:
-    assert tool.target is not None  # noqa: S101 - an eval tool has one: the manifest is validated
+def _question(code: Payload, asked: CallQuestion) -> Question:
     return Question(
-        code=source.code,
-        target=tool.target,
-        shape=tool.shape,
+        code=code.payload,
+        target=code.target,
+        shape=code.shape,
         profile=asked.profile,
-        bindings=tool.bindings,
+        bindings=code.bindings,
         limits=asked.limits,
+        sink=code.sink,
         session_id=asked.session_id,
         request_id=asked.request_id,
     )
@@ -214,11 +280,20 @@ def _question(tool: Tool, asked: CallQuestion, source: SourceField) -> Question:
 
 def _check_policy(tool: Tool, policy: Policy) -> None:
     """Refuse at the start what would fail in every call: bindings that the policy does not take."""
-    if tool.target is None:
-        return
-    try:
-        policy.rules_for(tool.target, bindings=tool.bindings)
-    except CodedError as refusal:
-        raise ManifestError(
-            "manifest", [Issue(f"tool {tool.name}: bindings", refusal.message, "what the policy binds")]
-        ) from None
+    for field_name, target, bindings in _bindings_of(tool):
+        try:
+            policy.rules_for(target, bindings=bindings)
+        except CodedError as refusal:
+            raise ManifestError(
+                "manifest",
+                [Issue(f"tool {tool.name}: {field_name}", refusal.message, "what the policy binds")],
+            ) from None
+
+
+def _bindings_of(tool: Tool) -> Iterator[tuple[str, Target, Mapping[str, str]]]:
+    if tool.target is not None:
+        yield "bindings", tool.target, tool.bindings
+    for name, rule in tool.fields.items():
+        target = rule.realm or tool.target
+        if rule.bindings is not None and target is not None:
+            yield f"fields.{name}.bindings", target, rule.bindings

@@ -24,15 +24,21 @@ class CallQuestion(NamedTuple):
     session_id: str
     request_id: str
     include_context: bool
+    judged_fields_only: bool = False
 
 
 class CallReading(Reading):
-    """A ValidateCallRequest while it is being read; ``tool`` is its tool as far as the audit log takes it."""
+    """A ValidateCallRequest while it is being read; ``tool`` is its tool as far as the audit log takes it.
 
-    __slots__ = ("tool",)
+    The manifest says the target; ``payload_field`` is the source field that is being judged.
+    """
+
+    __slots__ = ("payload_field", "tool")
+    target_field = None
 
     def __init__(self, wire: bytes) -> None:
         super().__init__(wire)
+        self.payload_field: str | None = None
         self.tool = ""
 
     def call(self) -> CallQuestion:
@@ -47,13 +53,13 @@ class CallReading(Reading):
             raise CodedError(
                 Code.MISSING_FIELD,
                 "The request does not say which tool is called.",
-                repair=Repair(field="tool", required="tool"),
+                repair=Repair.missing("/tool"),
             )
         if CALLER_TEXT.fullmatch(message.tool) is None:
             raise CodedError(
                 Code.INVALID_INPUT,
                 "The request's tool is no tool's name.",
-                repair=Repair(field="tool", allowed=[CALLER_TEXT.pattern]),
+                repair=Repair(field="/tool", pattern=CALLER_TEXT.pattern),
             )
         self.tool = message.tool
         return CallQuestion(
@@ -64,4 +70,5 @@ class CallReading(Reading):
             session_id=message.session_id,
             request_id=message.request_id,
             include_context=message.include_context,
+            judged_fields_only=message.judged_fields_only,
         )

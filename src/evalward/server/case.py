@@ -13,6 +13,7 @@ from evalward.server.caller import NOBODY
 if TYPE_CHECKING:
     from evalward.server.caller import Caller
     from evalward.server.requests import Reading
+    from evalward.tools.payloads import Payload
 
 
 class Case:
@@ -35,11 +36,13 @@ class Case:
         self.tool: str | None = None
         self.field_path: str | None = None
 
-    def part(self, code: bytes, field_path: str) -> Self:
+    def part(self, code: Payload, field_path: str) -> Self:
         """Return the case of one payload of this request: same decision, a record of its own."""
         part = copy.copy(self)
         part.reading = copy.copy(self.reading)
-        part.reading.received = self.reading.received._replace(code=code, arguments=None)
+        part.reading.received = self.reading.received._replace(
+            code=code.payload, target=code.target, shape=code.shape, sink=code.sink, arguments=None
+        )
         part.field_path = field_path
         return part
 

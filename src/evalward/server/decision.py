@@ -85,7 +85,18 @@ class Decider:
         ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
         drains.
         """
-        draft = self.draft(Reading(wire), remaining=remaining, stopping=stopping, caller=caller)
+        return self.answer_to(Reading(wire), remaining=remaining, stopping=stopping, caller=caller)
+
+    def answer_to(
+        self,
+        reading: Reading,
+        *,
+        remaining: float | None,
+        stopping: bool = False,
+        caller: Caller = NOBODY,
+    ) -> Answer:
+        """Answer the request of which ``reading`` is the road, as ``decide`` does; never raises."""
+        draft = self.draft(reading, remaining=remaining, stopping=stopping, caller=caller)
         return self.settle(draft, audited=self.keep([draft]))
 
     def draft(

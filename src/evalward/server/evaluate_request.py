@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from evalward.errors import Code, CodedError, Repair
+from evalward.errors import Code, CodedError, Range, Repair, pointer
 from evalward.guard.target import Shape, Target
-from evalward.sandbox import MAX_ARGUMENT, RANGES, STACK_BYTES, EvaluationLimits
+from evalward.sandbox import MAX_ARGUMENT, RANGES, EvaluationLimits
 from evalward.server.requests import PROFILES, SHAPES, Question, Reading, Received, member
 from evalward.v1 import evalward_pb2 as pb
 
@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RUNNABLE: Final = (None, Shape.SCRIPT, Shape.EXPRESSION, Shape.FUNCTION, Shape.ASYNC_BODY)
-LIMIT_NAMES: Final[Mapping[str, str]] = {
-    "fuel": "fuel",
-    "deadline_ms": "deadline_ms",
-    "memory_bytes": "memory",
-    "result_bytes": "output",
-    "console_bytes": "console",
-}
-"""The request's limits, and what the sandbox calls each; the stack's is the engine's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +28,10 @@ class EvaluateQuestion:
 
 
 class EvaluateReading(Reading):
-    """An EvaluateRequest while it is being read."""
+    """An EvaluateRequest while it is being read; its target is always the sandbox."""
 
     __slots__ = ()
+    target_field = None
 
     def evaluation(self, own: EvaluationLimits) -> EvaluateQuestion:
         """Read the whole request, whose limits may be stricter than ``own``; raise CodedError if it is bad."""
@@ -53,17 +46,14 @@ class EvaluateReading(Reading):
             raise CodedError(
                 Code.UNSUPPORTED_OPTION,
                 "The sandbox runs no modules.",
-                repair=Repair(field="shape", allowed=[each for each in RUNNABLE if each is not None]),
+                repair=Repair(field="/shape", allowed=[each for each in RUNNABLE if each is not None]),
             )
         if len(message.argument_json) > MAX_ARGUMENT:
             raise CodedError(
                 Code.EVAL_PAYLOAD_TOO_LARGE,
                 f"The argument exceeds the limit argument_bytes of {MAX_ARGUMENT}.",
-                repair=Repair(
-                    field="argument_json",
-                    limit="argument_bytes",
-                    allowed=MAX_ARGUMENT,
-                    actual=len(message.argument_json),
+                repair=Repair.passed(
+                    "argument_bytes", MAX_ARGUMENT, field="/argument_json", actual=len(message.argument_json)
                 ),
             )
         question = Question(
@@ -83,27 +73,24 @@ class EvaluateReading(Reading):
 def stricter(own: EvaluationLimits, wished: Mapping[str, int]) -> EvaluationLimits:
     """Return ``own`` with the smaller limits of a request.
 
-    Raise CodedError: STRICT_CONSTANT_OVERRIDE for a larger one, INVALID_INPUT for one too small to run with,
-    UNSUPPORTED_OPTION for another stack than the engine's.
+    Raise CodedError: STRICT_CONSTANT_OVERRIDE for a larger one, INVALID_INPUT for one too small to run with.
     """
-    values = {name: getattr(own, name) for name in LIMIT_NAMES.values()}
     for name, number in wished.items():
-        highest = STACK_BYTES if name == "stack_bytes" else values[LIMIT_NAMES[name]]
-        lowest = STACK_BYTES if name == "stack_bytes" else RANGES[LIMIT_NAMES[name]][0]
+        highest, lowest = getattr(own, name), RANGES[name][0]
         if lowest <= number <= highest:
-            if name in LIMIT_NAMES:
-                values[LIMIT_NAMES[name]] = number
             continue
-        repair = Repair(field=f"limits.{name}", range=(lowest, highest), limit=name, actual=number)
+        repair = Repair(
+            field=pointer("limits", name),
+            range=Range(lowest, highest),
+            limit=name,
+            limit_value=highest,
+            actual=number,
+        )
         if number > highest:
             raise CodedError(
                 Code.STRICT_CONSTANT_OVERRIDE,
                 f"The service limits {name} to {highest}; a request may only lower it.",
                 repair=repair,
             )
-        if name == "stack_bytes":
-            raise CodedError(
-                Code.UNSUPPORTED_OPTION, f"The engine's stack is always {STACK_BYTES} bytes.", repair=repair
-            )
         raise CodedError(Code.INVALID_INPUT, f"No payload can run with {name} below {lowest}.", repair=repair)
-    return EvaluationLimits(**values)
+    return replace(own, **wished)

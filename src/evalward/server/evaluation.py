@@ -89,7 +89,10 @@ class Evaluator:
     ) -> Answer:
         check_open(remaining, stopping=stopping)
         asked = reading.evaluation(self._limits)
-        verdict = self._decider.judge(case, asked.question, remaining, shape_from_text=True)
+        try:
+            verdict = self._decider.judge(case, asked.question, remaining, shape_from_text=True)
+        except CodedError as refusal:
+            raise _about_guard_limits(refusal) from None
         audited = self._ledger.verdict(case, verdict)
         if not verdict.allowed:
             return self._decider.verdict_answer(case, verdict, audited=audited)
@@ -115,7 +118,7 @@ class Evaluator:
             raise CodedError(
                 Code.INVALID_INPUT,
                 f"The request cannot run: {refusal}.",
-                repair=Repair(field="argument_json"),
+                repair=Repair(field="/argument_json"),
             ) from None
         elapsed_us = int((time.perf_counter() - begin) * 1e6)
         audited = self._ledger.evaluation(
@@ -136,6 +139,14 @@ class Evaluator:
             evaluation=evaluation,
             run_us=elapsed_us,
         )
+
+
+def _about_guard_limits(refusal: CodedError) -> CodedError:
+    """Return ``refusal`` with the name that Evaluate has for the limits of the guard."""
+    repair = refusal.repair
+    if repair is not None and repair.field is not None and repair.field.startswith("/limits/"):
+        refusal.repair = replace(repair, field=repair.field.replace("/limits/", "/guard_limits/", 1))
+    return refusal
 
 
 def _within(limits: EvaluationLimits, left: float | None) -> EvaluationLimits:

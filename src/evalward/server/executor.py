@@ -11,12 +11,15 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from evalward.server.caller import NOBODY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evalward.guard.rules import Rules
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
+    from evalward.server.caller import Asker
 
     Judge = Callable[..., Verdict]
     Begun = Callable[[], Verdict | None]
@@ -26,7 +29,8 @@ class Job(NamedTuple):
     """One payload to judge, with everything that decides about it.
 
     Without a shape it is judged in every shape that it could have, or, with ``shape_from_text``, in the one
-    in which the sandbox would run it.
+    in which the sandbox would run it. With a ``sink`` (an id) it is judged in every way in which that reads it.
+    ``asker`` decides about nothing but whose turn it is.
     """
 
     payload: bytes
@@ -34,6 +38,8 @@ class Job(NamedTuple):
     shape: Shape | None
     rules: Rules
     shape_from_text: bool = False
+    sink: str | None = None
+    asker: Asker = NOBODY.asker
 
 
 class Load(NamedTuple):
@@ -53,11 +59,19 @@ class Overloaded(Exception):  # noqa: N818 - named for the registry's code
 
 
 class TooLong(Exception):  # noqa: N818 - as above
-    """The job had ``allowed_ms`` by the clock and no verdict at their end. There is none to fall back on: it denies."""
+    """The job had ``allowed_ms`` by the clock, was worked on, and had no verdict at their end: it is denied."""
 
     def __init__(self, allowed_ms: int) -> None:
         super().__init__(f"no verdict within {allowed_ms} ms")
         self.allowed_ms = allowed_ms
+
+
+class Lost(Exception):  # noqa: N818 - as above
+    """The job came to no verdict through no fault of its payload: ``why`` is what became of who judged it."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class Executor(Protocol):
@@ -67,7 +81,7 @@ class Executor(Protocol):
         """Judge ``job``, waiting at most ``patience`` seconds (None: as long as it takes) for a free place.
 
         Raises Overloaded when the queue is full or the patience ends. An executor that can let go of a job counts
-        the judging in, and raises TooLong; any other exception is a failure of its own.
+        the judging in, and raises TooLong or Lost; any other exception is a failure of its own.
         """
         ...
 
@@ -110,7 +124,9 @@ class InProcessExecutor:
             else:
                 self._wait(patience)
         try:
-            return self._judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules)
+            return self._judge(
+                job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink
+            )
         finally:
             with self._lock:
                 self._running -= 1

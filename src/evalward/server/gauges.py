@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from evalward.server.sources import Sources
+    from evalward.server.tls import Certificates
     from evalward.verdict_cache import CacheInfo
     from evalward.workers.executor import WorkersInfo
 
@@ -40,6 +41,8 @@ class Gauges(Collector):
             yield from _cache(self._sources.cache())
         if self._sources.workers is not None:
             yield from _workers(self._sources.workers())
+        if self._sources.certificates is not None:
+            yield _ends_of(self._sources.certificates)
         yield from self._policy()
 
     def _load(self) -> Iterator[Metric]:
@@ -47,6 +50,11 @@ class Gauges(Collector):
         yield GaugeMetricFamily("evalward_running", "Validations that run now.", load.running)
         yield GaugeMetricFamily("evalward_queued", "Validations that wait for a place.", load.waiting)
         yield GaugeMetricFamily("evalward_streams", "Streams that are open.", sources.streams())
+        yield CounterMetricFamily(
+            "evalward_connections_closed",
+            "Connections closed since there were too many.",
+            sources.connections_ended(),
+        )
         sizes = GaugeMetricFamily(
             "evalward_limit", "The size of each limit that load can use up.", labels=["limit"]
         )
@@ -66,6 +74,11 @@ class Gauges(Collector):
             "evalward_audit_unrecorded", "Records that the log did not take.", state.unrecorded
         )
         yield CounterMetricFamily("evalward_audit_gaps", "Times that the log failed.", state.gaps)
+        yield GaugeMetricFamily(
+            "evalward_audit_keeps_chain",
+            "1 when a restart goes on with the chain, 0 when it begins one, as on standard output.",
+            self._sources.keeps_chain,
+        )
         if state.head is None:
             return
         yield GaugeMetricFamily(
@@ -112,6 +125,17 @@ def _workers(info: WorkersInfo) -> Iterator[Metric]:
     yield GaugeMetricFamily("evalward_workers", "Guard workers that are ready.", len(info.pids))
     yield CounterMetricFamily("evalward_worker_ends", "Guard workers that ended unasked.", info.ended)
     yield CounterMetricFamily("evalward_worker_kills", "Those of them that the server killed.", info.killed)
+
+
+def _ends_of(certificates: Certificates) -> Metric:
+    ends = GaugeMetricFamily(
+        "evalward_tls_not_after_timestamp_seconds",
+        "When handshakes begin to fail: the end of the server's certificate, or of the last client CA.",
+        labels=["certificate"],
+    )
+    for name, end in certificates.validity.ends().items():
+        ends.add_metric([name], end)
+    return ends
 
 
 def _cache(info: CacheInfo) -> Iterator[Metric]:

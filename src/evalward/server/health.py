@@ -8,13 +8,13 @@ has its own threads; each Watch has one, and their number is bounded.
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 from grpc_health.v1 import health_pb2
 
 from evalward.server.arrivals import Arrivals
+from evalward.server.crew import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -44,12 +44,8 @@ class Health:
         self._changed = threading.Condition()
         self._arrivals = {name: Arrivals(MAX_WAITING, refuse=_no_room) for name in ("Check", "Watch")}
         # One thread more than streams: it refuses those above the limit.
-        self._watch_threads = ThreadPoolExecutor(
-            max_watches + 1 + self._arrivals["Watch"].threads, thread_name_prefix="health-watch"
-        )
-        self._check_threads = ThreadPoolExecutor(
-            _CHECK_THREADS + self._arrivals["Check"].threads, thread_name_prefix="health"
-        )
+        self._watch_threads = Crew(max_watches + 1 + self._arrivals["Watch"].threads, "health-watch")
+        self._check_threads = Crew(_CHECK_THREADS + self._arrivals["Check"].threads, "health")
 
     def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
         """Return the handler to add to a server."""
@@ -72,6 +68,11 @@ class Health:
             "Watch": grpc.stream_stream_rpc_method_handler(watch, **codec),
         }
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
+
+    @property
+    def crews(self) -> tuple[Crew, Crew]:
+        """The threads, to be mustered before the server starts."""
+        return self._watch_threads, self._check_threads
 
     def open(self) -> None:
         """Say SERVING from now on, unless a part has failed."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from evalward.server.late import LateSandbox
     from evalward.tools import Manifest
 
-ITEM_EXTRA_BYTES = 4 * 1024  # the fields of an item beside its payload
-
 
 @dataclass(frozen=True, slots=True)
 class InForce:
@@ -61,16 +59,13 @@ class Parts:
             provenance=provenance,
             verbose=self.verbose,
         )
-        one = policy.limits.payload_bytes + ITEM_EXTRA_BYTES
         return InForce(
             policy=policy,
             provenance=provenance,
             decider=decider,
             evaluator=LateEvaluator(decider, ledger, provenance, self.sandbox),
             calls=CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=self.manifest),
-            batches=BatchDecider(
-                decider, provenance, BatchLimits(self.batch_items, max(self.batch_bytes, one))
-            ),
+            batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
             reply=_reply(policy, provenance),
         )
 

@@ -29,38 +29,45 @@ class Batch(NamedTuple):
 
 
 class ItemReading(Reading):
-    """A ValidateRequest that is part of a batch, whose session is the batch's."""
+    """The ``item_index``-th ValidateRequest of many, under the session of all of them (None: its own)."""
 
-    __slots__ = ("session_id",)
+    __slots__ = ("item_index", "session_id")
 
-    def __init__(self, wire: bytes, session_id: str) -> None:
+    def __init__(self, wire: bytes, item_index: int, session_id: str | None = None) -> None:
         super().__init__(wire)
+        self.item_index = item_index
         self.session_id = session_id
         if session_id:
             self.received = self.received._replace(session_id=session_id)
 
-    def receive(self, known: Received, *, session_id: str, request_id: str) -> None:  # noqa: ARG002 - replaced
+    def receive(self, known: Received, *, session_id: str, request_id: str) -> None:
         """Keep what is ``known``, under the batch's session."""
-        super().receive(known, session_id=self.session_id, request_id=request_id)
+        if self.session_id is not None:
+            session_id = self.session_id
+        super().receive(known, session_id=session_id, request_id=request_id)
 
 
 class BatchReading(Reading):
-    """A ValidateBatchRequest while it is being read."""
+    """A ValidateBatchRequest while it is being read; ``count`` is how many items it has, once that is known."""
 
-    __slots__ = ()
+    __slots__ = ("count",)
 
     def __init__(self, wire: bytes) -> None:
         super().__init__(wire)
         self.received = Received(arguments=b"")
+        self.count = 0
 
     def batch(self, *, max_items: int, max_bytes: int) -> Batch:
         """Read the batch; raise CodedError, BATCH_TOO_LARGE for more than it may hold."""
         message: Any = self.message(_BATCH)
-        self.receive(Received(arguments=b""), session_id=message.session_id, request_id=message.request_id)
+        self.count = len(message.items)
+        self.receive(
+            Received(arguments=b"", items=self.count),
+            session_id=message.session_id,
+            request_id=message.request_id,
+        )
         if not message.items:
-            raise CodedError(
-                Code.MISSING_FIELD, "The batch has no items.", repair=Repair(field="items", required="items")
-            )
+            raise CodedError(Code.MISSING_FIELD, "The batch has no items.", repair=Repair.missing("/items"))
         check_size(len(message.items), sum(map(len, message.items)), max_items=max_items, max_bytes=max_bytes)
         return Batch(message.items, message.stop_on_first, self.received.session_id)
 
@@ -73,12 +80,13 @@ class StreamItem(NamedTuple):
 
 
 class StreamReading(Reading):
-    """A ValidateStreamRequest while it is being read."""
+    """The ``item_index``-th ValidateStreamRequest while it is being read."""
 
-    __slots__ = ()
+    __slots__ = ("item_index",)
 
-    def __init__(self, wire: bytes) -> None:
+    def __init__(self, wire: bytes, item_index: int) -> None:
         super().__init__(wire)
+        self.item_index = item_index
         self.received = Received(arguments=b"")
 
     def item(self) -> StreamItem:
@@ -94,7 +102,8 @@ def check_size(items: int, size: int, *, max_items: int, max_bytes: int) -> None
             raise CodedError(
                 Code.BATCH_TOO_LARGE,
                 f"The batch exceeds the limit {name} of {allowed}.",
-                repair=Repair(field="items", limit=name, allowed=allowed, actual=actual),
+                details={"item_count": items},
+                repair=Repair.passed(name, allowed, field="/items", actual=actual),
             )
 
 

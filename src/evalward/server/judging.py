@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.policy import exception_of, settled, utc_day
-from evalward.server.executor import Job, Overloaded, TooLong, not_begun
+from evalward.server.executor import Job, Lost, Overloaded, TooLong, not_begun
 from evalward.server.room import PATIENCE_SHARE, check_open, overloaded, patience
 
 if TYPE_CHECKING:
@@ -89,7 +89,15 @@ class Judging:
         today = utc_day()
         exception = exception_of(self._policy, question.code, question.target, tool=case.tool, today=today)
         rules = self._rules(question, exception)
-        job = Job(question.code, question.target, question.shape, rules, shape_from_text)
+        job = Job(
+            question.code,
+            question.target,
+            question.shape,
+            rules,
+            shape_from_text,
+            question.sink,
+            case.caller.asker,
+        )
         return _Asked(question, job, exception, today)
 
     def _verdict(
@@ -109,7 +117,11 @@ class Judging:
             raise CodedError(
                 Code.EVAL_ANALYSIS_LIMIT,
                 "The analysis did not end in the time that was left for it.",
-                repair=Repair(limit="analysis_ms", allowed=cut.allowed_ms),
+                repair=Repair.passed("analysis_ms", cut.allowed_ms),
+            ) from None
+        except Lost as lost:
+            raise CodedError(
+                Code.GUARD_UNAVAILABLE, f"No verdict could be had: the guard's worker {lost.why}."
             ) from None
         enforcement = self._policy.enforcement_for(asked.question.target, tool=case.tool, today=asked.today)
         return settled(verdict, enforcement=enforcement, exception=asked.exception)

@@ -6,6 +6,8 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from evalward.server.crew import NoThreadError, start
+
 if TYPE_CHECKING:
     from evalward.errors import Provenance
     from evalward.server.decision import Decider
@@ -36,8 +38,13 @@ class LateSandbox:
 
     def warm_up(self) -> None:
         """Begin to build the engine on a thread of its own; requests for the guard do not wait for it."""
-        self._warming = threading.Thread(target=self._warm, name="sandbox-warm-up", daemon=True)
-        self._warming.start()
+        warming = threading.Thread(target=self._warm, name="sandbox-warm-up", daemon=True)
+        try:
+            start(warming)
+        except NoThreadError:
+            LOG.warning("the sandbox is made ready with the first request: there is no thread for it now")
+        else:
+            self._warming = warming
 
     def close(self) -> None:
         """Wait until a warm-up that is still going on has ended."""

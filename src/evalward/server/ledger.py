@@ -191,6 +191,7 @@ class Ledger:
             code_hash=fingerprint and fingerprint.code_hash,
             fnv1a32=fingerprint and fingerprint.fnv1a32,
             code_length=None if is_call else len(received.code),
+            count=received.items,
             manifest_digest=self._manifest_digest if case.tool else None,
             policy_digest=self._provenance.policy_digest,
             ruleset=self._provenance.ruleset_digest,

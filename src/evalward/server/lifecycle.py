@@ -21,6 +21,7 @@ are refused at once; health has threads of its own.
 from __future__ import annotations
 
 import logging
+import threading
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,22 +34,29 @@ from evalward.guard.target import Target
 from evalward.server.arrivals import Arrivals
 from evalward.server.caching import CachingExecutor
 from evalward.server.caller import CallerReader
+from evalward.server.connections import Connections
+from evalward.server.crew import Crew, muster
+from evalward.server.descriptors import make_room
 from evalward.server.executor import InProcessExecutor
 from evalward.server.health import SERVICE_NAME as HEALTH_NAME
 from evalward.server.health import Health
 from evalward.server.in_force import Parts
 from evalward.server.late import LateSandbox
 from evalward.server.listen import Listener
+from evalward.server.liveness import Liveness
 from evalward.server.observer import Observers
 from evalward.server.policy_reload import PolicyReload, Room
 from evalward.server.readiness import Readiness, parser_test
+from evalward.server.rounds import Rounds
 from evalward.server.selftest import self_test
 from evalward.server.service import SERVICE_NAME, GuardService
 from evalward.server.sources import Sources, limits_of
+from evalward.server.streams import Streams
 from evalward.server.tls import Certificates
 from evalward.server.token import TokenGate
 from evalward.server.token_file import TokenFile
-from evalward.server.transport import bounded_server
+from evalward.server.transport import bounded_server, call_threads, message_bytes
+from evalward.server.vital import SERVING
 from evalward.server.watch import FileWatch
 from evalward.server.weakened import weakened
 from evalward.verdict_cache import VerdictCache
@@ -77,6 +85,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("evalward.server")
 
 CANCEL_SECONDS = 0.5
+# For what starts a thread or a process by itself later: gRPC's core, the successor of a worker, the sandbox's engine.
+SPARE_THREADS = 24
 
 
 class Server:
@@ -107,11 +117,13 @@ class Server:
         self._workers = _workers(settings, self._health)
         self._verdicts = VerdictCache(settings.verdict_cache) if settings.verdict_cache else None
         self._executor = _executor(judge, settings, self._workers, self._verdicts)
+        self._certificates = None if settings.tls is None else Certificates(settings.tls)
         self._readiness = Readiness(
             policy=lambda: self._service.in_force.policy,
             audit=audit_log.state,
             test=parser_test(self._workers),
             sockets=self._lost_sockets,
+            certificate=None if self._certificates is None else self._certificates.state,
         )
         self._observation = None if settings.admin is None else _observation()
         self._admin: AdminListener | None = None
@@ -131,17 +143,25 @@ class Server:
             batch_bytes=settings.batch_bytes,
             verbose=settings.errors_verbose,
         )
+        self._room = make_room(
+            settings.max_connections, listeners=settings.listeners, workers=settings.workers
+        )
+        self._connections = Connections(self._room.connections)
+        self._streams = Streams(settings.max_streams, idle_seconds=settings.stream_idle)
         self._service = GuardService(
             parts.under(policy, provenance),
-            max_streams=settings.max_streams,
+            streams=self._streams,
             stats=stats,
             observers=self._observers,
             callers=CallerReader(
                 certificates=settings.tls is not None and settings.tls.client_ca is not None,
                 tokens=tokens is not None,
+                names=settings.client_names,
+                heard=self._connections.heard,
             ),
         )
         self._evaluates = policy.for_target(Target.SANDBOX).allowed
+        self._rounds = Rounds([self._streams.sweep, self._connections.sweep])
         self._watch = FileWatch()
         self._policy_reload: PolicyReload | None = None
         if policy_file is not None:
@@ -156,19 +176,25 @@ class Server:
             self._watch.follow([policy_file.path], self._policy_reload)
         if isinstance(tokens, TokenFile):
             self._watch.follow([tokens.path], partial(tokens.reload, audit_log))
-        certificates = None if settings.tls is None else Certificates(settings.tls)
+        certificates = self._certificates
         if certificates is not None:
             self._watch.follow(certificates.files.paths(), partial(certificates.reload, audit_log))
+            self._watch.follow([certificates.files.certificate], certificates.tell)
         arrivals = Arrivals(
             settings.unread,
             refuse=self._service.no_room,
             gave_way=lambda: self._turned_away(Code.OVERLOADED),
+            unreadable=lambda: self._turned_away(Code.INVALID_INPUT),
         )
+        crew = Crew(call_threads(settings, arrivals=arrivals, evaluates=self._evaluates), "rpc")
+        self._crews = (crew, *self._health.crews)
+        self._liveness = Liveness(self._crews)
+        self._message_bytes = message_bytes(settings, policy.limits.payload_bytes, evaluates=self._evaluates)
         self._grpc = bounded_server(
             settings,
-            policy.limits.payload_bytes,
-            arrivals=arrivals,
-            evaluates=self._evaluates,
+            self._message_bytes,
+            crew=crew,
+            connections=self._room.per_listener,
             gate=None
             if tokens is None
             else TokenGate(tokens, lambda: self._service.in_force.provenance, tally=self._turned_away),
@@ -189,30 +215,34 @@ class Server:
     def start(self, addresses: Sequence[TcpAddress | UnixAddress]) -> list[str]:
         """Bind and serve; return the real addresses.
 
-        Raise ListenError, AuditUnavailable, NoWorkerError, or SelfTestError.
+        Raise ListenError, AuditUnavailable, NoWorkerError, NoThreadError, or SelfTestError.
         """
         try:
             if self._workers is None:
                 self_test()
             else:
                 self._workers.wait_ready()
+            muster(self._crews, spare=SPARE_THREADS)
             bound = [self._listener.bind(address) for address in addresses]
+            self._connections.serves(ports=self._listener.ports, paths=map(str, self._listener.paths))
             for path in self._listener.paths:
                 self._watch.follow([path], self._look_at_sockets)
             if self._observation is not None and self._settings.admin is not None:
                 self._admin = self._observation.listen(self._settings.admin, self._sources())
             self._audit_log.append(self._lifecycle_record(Kind.START))
+            self._health.open()
+            self._liveness.follow(self._serve(), self._own_address(bound))
+            self._watch.start()
+            self._rounds.start()
+            if self._admin is not None:
+                self._admin.start()
         except Exception:
             self._listener.close()
             if self._admin is not None:
                 self._admin.close()
             self._executor.close()
+            self._dismiss()
             raise
-        if self._admin is not None:
-            self._admin.start()
-        self._health.open()
-        self._grpc.start()
-        self._watch.start()
         self._readiness.open()
         return bound
 
@@ -238,7 +268,9 @@ class Server:
         self._service.refuse_new()
         self._health.drain()
         drained = self._service.drain(self._settings.drain_seconds)
-        self._grpc.stop(CANCEL_SECONDS).wait()
+        self._liveness.close()
+        self._stop_serving()
+        self._rounds.stop()
         self._listener.close()
         self._executor.close()
         self._sandbox.close()
@@ -255,7 +287,34 @@ class Server:
                 LOG.error("the error counts could not be saved: %s", failure.strerror)  # noqa: TRY400 - as above
         if self._admin is not None:
             self._admin.close()
+        self._dismiss()
         return drained
+
+    def _serve(self) -> threading.Thread:
+        """Start gRPC's server; return the thread on which it hands calls over, under the name of a vital one."""
+        before = {*threading.enumerate()}
+        self._grpc.start()
+        (serving,) = [each for each in threading.enumerate() if each not in before and each.daemon]
+        serving.name = SERVING
+        return serving
+
+    def _stop_serving(self) -> None:
+        try:
+            self._grpc.stop(CANCEL_SECONDS).wait()
+        except RuntimeError:
+            # It waits on a thread of its own for the calls to end. Without one, they end now.
+            self._grpc.stop(None).wait()
+
+    def _own_address(self, bound: Sequence[str]) -> str | None:
+        """Return where the server can call itself; None: nowhere, since it does so without TLS."""
+        within_reach = [each for each in bound if each.startswith("unix:") or self._settings.tls is None]
+        if not within_reach:
+            return None
+        return within_reach[0].replace("0.0.0.0:", "127.0.0.1:").replace("[::]:", "[::1]:")
+
+    def _dismiss(self) -> None:
+        for crew in self._crews:
+            crew.shutdown(wait=False)
 
     def _lost_sockets(self) -> list[Path]:
         return self._listener.lost()
@@ -279,9 +338,17 @@ class Server:
             cache=None if self._verdicts is None else self._verdicts.info,
             provenance=self._service.in_force.provenance,
             reloads=self._policy_reload,
+            liveness=self._liveness,
             readiness=self._readiness,
             workers=None if self._workers is None else self._workers.info,
-            limits=limits_of(self._settings),
+            limits=limits_of(
+                self._settings,
+                connections=self._room.connections,
+                message_bytes=self._message_bytes,
+            ),
+            connections_ended=lambda: self._connections.ended,
+            certificates=self._certificates,
+            keeps_chain=self._audit_log.keeps_chain,
         )
 
     def _lifecycle_record(self, kind: Kind) -> AuditRecord:

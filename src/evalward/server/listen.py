@@ -117,6 +117,8 @@ class Listener:
         self._unix_mode = unix_mode
         self._locks: list[int] = []
         self._sockets: dict[Path, _Inode] = {}
+        self.ports: set[int] = set()
+        """The TCP ports that were bound."""
 
     def bind(self, address: TcpAddress | UnixAddress) -> str:
         """Bind one address and return it as clients write it, with its real port; raise ListenError."""
@@ -127,6 +129,7 @@ class Listener:
                     "listen on loopback or a Unix socket, or say --insecure-remote",
                 )
             port = self._add_port(address)
+            self.ports.add(port)
             return str(TcpAddress(address.host, port))
         self._lock(address.path)
         _clean_stale(address.path)

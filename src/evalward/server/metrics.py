@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from evalward.errors import REGISTRY, Code
 from evalward.server.arrivals import UNREAD
 from evalward.server.observer import label_of
+from evalward.server.streams import STREAM_IDLE
 
 if TYPE_CHECKING:
     from evalward.server.answers import Answer
@@ -34,6 +35,7 @@ LIMITS: Final = (
     "workers",
     "queue",
     "streams",
+    STREAM_IDLE,
     UNREAD,
     "batch_items",
     "batch_bytes",
@@ -46,9 +48,10 @@ LIMITS: Final = (
     "argument_bytes",
     "fuel",
     "deadline_ms",
-    "memory",
-    "output",
-    "console",
+    "memory_bytes",
+    "stack_bytes",
+    "result_bytes",
+    "console_bytes",
     "evaluation_queue",
     "evaluation_workers",
 )
@@ -116,7 +119,7 @@ class Metrics:
             timed = self._timed[rpc] = self._seconds.labels(rpc)
         timed.observe(call.ended - call.started)
         for answer in call.answers:
-            self._count(rpc, answer.code)
+            self._count(rpc, answer.code, call.times)
             if answer.code is not None:
                 self._explain(answer)
             for name in answer.would_block:
@@ -129,11 +132,11 @@ class Metrics:
         """Count a call that was refused before anything of it was read."""
         self._count(UNREAD, code)
 
-    def _count(self, rpc: str, code: Code | None) -> None:
+    def _count(self, rpc: str, code: Code | None, times: int = 1) -> None:
         counted = self._counted.get((rpc, code))
         if counted is None:
             counted = self._counted[rpc, code] = self._requests.labels(rpc, _outcome(code), code or "OK")
-        counted.inc()
+        counted.inc(times)
 
     def _explain(self, answer: Answer) -> None:
         """Count what a denial names: a limit, a construct, a keyword."""

@@ -30,4 +30,4 @@ class Observation:
     def listen(self, address: TcpAddress, sources: Sources) -> AdminListener:
         """Return the listener on ``address``, bound and not yet started; raise ListenError."""
         self._registry.register(Gauges(sources))
-        return AdminListener(address, sources.readiness, self._registry)
+        return AdminListener(address, sources.liveness, sources.readiness, self._registry)

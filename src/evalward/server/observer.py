@@ -22,7 +22,8 @@ LOG = logging.getLogger("evalward.server")
 class Finished(NamedTuple):
     """One call, or one item of a stream, and what it was answered with: more than one answer for a batch.
 
-    ``started`` and ``ended`` are seconds of ``time.perf_counter``.
+    ``started`` and ``ended`` are seconds of ``time.perf_counter``. Each answer is that of ``times`` payloads: of
+    all items of a batch that was refused as a whole.
     """
 
     rpc: str
@@ -30,6 +31,7 @@ class Finished(NamedTuple):
     answers: Sequence[Answer]
     started: float
     ended: float
+    times: int = 1
 
 
 class Observer(Protocol):
@@ -50,11 +52,19 @@ class Observers:
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         self._observers = tuple(observers)
 
-    def finished(self, rpc: str, answers: Sequence[Answer], started: float, caller: Caller = NOBODY) -> None:
+    def finished(
+        self,
+        rpc: str,
+        answers: Sequence[Answer],
+        started: float,
+        caller: Caller = NOBODY,
+        *,
+        times: int = 1,
+    ) -> None:
         """Tell of a call that began at ``started`` and has just been answered."""
         if not self._observers:
             return
-        call = Finished(rpc, caller, answers, started, time.perf_counter())
+        call = Finished(rpc, caller, answers, started, time.perf_counter(), times)
         for observer in self._observers:
             try:
                 observer.finished(call)

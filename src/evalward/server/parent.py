@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 import re
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
+
+from evalward.server.crew import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,13 +39,15 @@ def read_token(stdin: BinaryIO) -> str:
 
 
 def when_closed(stdin: BinaryIO, then: Callable[[], None]) -> None:
-    """Call ``then`` once ``stdin`` has ended; what else arrives on it is dropped."""
+    """Call ``then`` once ``stdin`` has ended; what else arrives on it is dropped. Raise NoThreadError."""
     descriptor = stdin.fileno()
 
     def wait() -> None:
         # Past the buffer, whose lock a thread that waits in it would keep from the interpreter's own end.
-        while os.read(descriptor, _LINE_BYTES):
-            pass
+        # A pipe that cannot be read is as good as closed: who would end this process is not heard.
+        with suppress(OSError):
+            while os.read(descriptor, _LINE_BYTES):
+                pass
         then()
 
-    threading.Thread(target=wait, name="parent", daemon=True).start()
+    start(threading.Thread(target=wait, name="parent", daemon=True))

@@ -17,6 +17,7 @@ from evalward.errors import Code, CodedError
 from evalward.guard.target import Target
 from evalward.policy import Issue, PolicyError
 from evalward.policy.load import FileRefusedError
+from evalward.server.watch import check_passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,13 +82,17 @@ class PolicyReload:
         self.loads = self.rejects = 0
 
     def __call__(self) -> bool:
-        """Take the file; False when it should be tried again, since the audit log does not take the record."""
+        """Take the file; False when it should be tried again, since the audit log does not take the record.
+
+        Raises NotNowError when it cannot be read for now.
+        """
         with self._lock:
             try:
                 policy = self._file.load()
                 self._room.check(policy, self._file.path)
                 fresh = self._under(policy)
             except CodedError as refusal:
+                check_passing(refusal)
                 return self._reject(refusal)
             return self._load(fresh)
 

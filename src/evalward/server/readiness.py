@@ -65,11 +65,13 @@ class Readiness:
         audit: Callable[[], AuditState],
         test: Callable[[], None] = self_test,
         sockets: Callable[[], Sequence[Path]] = tuple,
+        certificate: Callable[[], str] | None = None,
     ) -> None:
         self._policy = policy
         self._audit = audit
         self._test = test
         self._sockets = sockets
+        self._certificate = certificate
         self._serving = "starting"
         self._parser = ""
         self._tested_at = 0.0
@@ -101,6 +103,7 @@ class Readiness:
             "policy": OK,
             "audit": sink,
             "parser": self._parsed(),
+            **({} if self._certificate is None else {"certificate": self._certificate()}),
         }
         return Report(checks, enforcement, policy.digest)
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from google.protobuf.message import DecodeError
 
-from evalward.errors import Code, CodedError, Repair
+from evalward.errors import Code, CodedError, Repair, pointer
+from evalward.guard.sinks import asked_sink
 from evalward.guard.target import Profile, Shape, Target
 from evalward.v1 import evalward_pb2 as pb
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from enum import StrEnum
 
     from google.protobuf.message import Message
+
+    from evalward.guard.sinks import Sink
 
 E = TypeVar("E", bound="StrEnum")
 M = TypeVar("M", bound="Message")
@@ -44,13 +47,14 @@ class Question(NamedTuple):
     session_id: str
     request_id: str
     include_context: bool = False
+    sink: str | None = None
 
 
 class Received(NamedTuple):
     """What is known of a request even when it is refused: enough for its audit record and its binding.
 
     ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record. A
-    request that holds no single payload has empty ones.
+    request that holds no single payload has empty ones. ``items`` is how many a batch has.
     """
 
     code: bytes = b""
@@ -59,12 +63,22 @@ class Received(NamedTuple):
     session_id: str = ""
     request_id: str = ""
     arguments: bytes | None = None
+    items: int | None = None
+    sink: str | None = None
 
 
 class Reading:
-    """A request while it is being read; ``received`` grows as far as the reading gets."""
+    """A request while it is being read; ``received`` grows as far as the reading gets.
+
+    ``target_field`` and ``payload_field`` are JSON Pointers to what the request says of the target and the payload.
+    """
 
     __slots__ = ("received", "wire")
+    target_field: str | None = "/target"
+    payload_field: str | None = "/code"
+
+    item_index: int | None = None
+    """The place, from 0, of one of many."""
 
     def __init__(self, wire: bytes) -> None:
         self.wire = wire
@@ -78,16 +92,17 @@ class Reading:
             session_id=message.session_id,
             request_id=message.request_id,
         )
-        if message.target == pb.TARGET_UNSPECIFIED:
+        sink = self._sink(message) if message.sink else None
+        if sink is None and message.target == pb.TARGET_UNSPECIFIED:
             raise CodedError(
                 Code.MISSING_FIELD,
                 "The request does not say which target would evaluate the payload.",
-                repair=Repair(field="target", required="target", allowed=[*Target]),
+                repair=Repair.missing("/target", allowed=[*Target]),
             )
         limits = message.HasField("limits") and message.limits.ListFields()
         return Question(
             code=self.received.code,
-            target=member("target", message.target, TARGETS),
+            target=sink.target if sink else member("target", message.target, TARGETS),
             shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
             profile=member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
             bindings=dict(message.bindings) if message.bindings else _NO_BINDINGS,
@@ -95,7 +110,19 @@ class Reading:
             session_id=self.received.session_id,
             request_id=self.received.request_id,
             include_context=message.include_context,
+            sink=sink.id if sink else None,
         )
+
+    def _sink(self, message: pb.ValidateRequest) -> Sink:
+        """Return the sink that a request names; raise CodedError (INVALID_INPUT) for one that cannot be meant."""
+        sink = asked_sink(
+            message.sink,
+            target=member("target", message.target, TARGETS) if message.target else None,
+            shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
+            bindings=message.bindings,
+        )
+        self.received = self.received._replace(target=sink.target, sink=sink.id)
+        return sink
 
     def message(self, kind: type[M]) -> M:
         """Return the request as a ``kind``; raise CodedError (INVALID_INPUT) when it is none."""
@@ -106,6 +133,7 @@ class Reading:
             raise CodedError(
                 Code.INVALID_INPUT,
                 f"The request is not an {kind.DESCRIPTOR.full_name}; text fields must be valid UTF-8.",
+                repair=Repair(field=pointer()),
             ) from None
 
     def receive(self, known: Received, *, session_id: str, request_id: str) -> None:
@@ -132,7 +160,7 @@ def member(name: str, number: int, members: Mapping[int, E]) -> E:
         raise CodedError(
             Code.INVALID_INPUT,
             f"The request's {name} has the number {number}, which names nothing.",
-            repair=Repair(field=name, allowed=[*members.values()]),
+            repair=Repair(field=pointer(name), allowed=[*members.values()]),
         )
     return members[number]
 
@@ -142,5 +170,5 @@ def _check_caller_text(name: str, text: str) -> None:
         raise CodedError(
             Code.INVALID_INPUT,
             f"The request's {name} has characters or a length that the audit log does not take.",
-            repair=Repair(field=name, allowed=[CALLER_TEXT.pattern]),
+            repair=Repair(field=pointer(name), pattern=CALLER_TEXT.pattern),
         )

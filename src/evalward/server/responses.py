@@ -35,7 +35,10 @@ def call_response(call: CallAnswer) -> pb.ValidateCallResponse:
     response = pb.ValidateCallResponse(
         binding=answer.binding,
         tool=call.tool,
-        fields=[pb.JudgedField(path=each.path, sha256=each.sha256) for each in call.fields],
+        fields=[
+            pb.JudgedField(path=each.path, sha256=each.sha256, kind=each.kind, sink=each.sink)
+            for each in call.fields
+        ],
         envelope=answer.canonical,
         failed_path=call.failed_path,
     )
@@ -59,7 +62,7 @@ def batch_response(batch: BatchAnswer) -> pb.ValidateBatchResponse:
     """Return the answer of ValidateBatch: failed and skipped items are listed, every judged one is bound."""
     answer = batch.answer
     response = pb.ValidateBatchResponse(
-        item_count=len(batch.items),
+        item_count=batch.item_count,
         failures=[_failure(item) for item in batch.items if item.status is not Status.ALLOWED],
         bindings=[item.answer.binding for item in batch.items if item.answer is not None],
         envelope=answer.canonical,

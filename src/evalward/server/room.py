@@ -26,7 +26,7 @@ def overloaded(limit: str, allowed: int) -> CodedError:
     return CodedError(
         Code.OVERLOADED,
         "The service has no room for another request.",
-        repair=Repair(limit=limit, allowed=allowed),
+        repair=Repair.passed(limit, allowed),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 
-from evalward.errors import REGISTRY
+from evalward.errors import REGISTRY, Code, CodedError
 from evalward.errors.stats import by_domain
 from evalward.server.arrivals import UNREAD
 from evalward.server.caller import TRACEPARENT, CallerReader
@@ -28,17 +28,19 @@ from evalward.server.responses import (
 )
 from evalward.server.room import overloaded
 from evalward.server.status import rich_status
+from evalward.server.streams import Stream
 from evalward.server.wire import code_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from evalward.errors.stats import ErrorStats
     from evalward.server.answers import Answer
     from evalward.server.arrivals import Arrivals
     from evalward.server.caller import Caller
     from evalward.server.in_force import InForce
+    from evalward.server.streams import Streams
 
 SERVICE_NAME = pb.DESCRIPTOR.services_by_name["GuardService"].full_name
 ERROR_CODES_SCHEMA = 1
@@ -68,7 +70,7 @@ class GuardService:
         self,
         in_force: InForce,
         *,
-        max_streams: int,
+        streams: Streams,
         stats: ErrorStats | None = None,
         observers: Observers | None = None,
         callers: CallerReader | None = None,
@@ -77,8 +79,7 @@ class GuardService:
         self._stats = stats
         self._observers = observers or Observers()
         self._callers = callers or CallerReader(certificates=False, tokens=False)
-        self._max_streams = max_streams
-        self._streams = 0
+        self._streams = streams
         rows = sorted(REGISTRY.values(), key=lambda row: row.number)
         self._codes = pb.ListErrorCodesResponse(
             schema_version=ERROR_CODES_SCHEMA,
@@ -90,7 +91,10 @@ class GuardService:
         self._idle = threading.Condition(self._lock)
 
     def handler(self, arrivals: Arrivals) -> grpc.GenericRpcHandler[Any, Any]:
-        """Return the handler to add to a server. Payloads come as bytes (see ``requests``)."""
+        """Return the handler to add to a server. Payloads come as bytes (see ``requests``).
+
+        What asks for nothing in particular is not decoded: gRPC answers INTERNAL, without a code, where that fails.
+        """
         handlers = {
             "Validate": arrivals.unary(
                 self.validate,
@@ -105,7 +109,7 @@ class GuardService:
                 response_serializer=pb.ValidateBatchResponse.SerializeToString,
             ),
             "ValidateStream": grpc.stream_stream_rpc_method_handler(
-                self.validate_stream,
+                _sending(self.validate_stream),
                 response_serializer=pb.ValidateStreamResponse.SerializeToString,
             ),
             "Evaluate": arrivals.unary(
@@ -113,20 +117,17 @@ class GuardService:
                 response_serializer=pb.EvaluateResponse.SerializeToString,
             ),
             "ListErrorCodes": arrivals.unary(
-                lambda _request, _context: self._codes,
-                request_deserializer=pb.ListErrorCodesRequest.FromString,
+                self._told("ListErrorCodes", lambda: self._codes),
                 response_serializer=pb.ListErrorCodesResponse.SerializeToString,
             ),
             "GetPolicy": arrivals.unary(
-                lambda _request, _context: self.in_force.reply,
-                request_deserializer=pb.GetPolicyRequest.FromString,
+                self._told("GetPolicy", lambda: self.in_force.reply),
                 response_serializer=pb.GetPolicyResponse.SerializeToString,
             ),
         }
         if self._stats is not None:
             handlers["GetErrorStats"] = arrivals.unary(
-                self.error_stats,
-                request_deserializer=pb.GetErrorStatsRequest.FromString,
+                self._told("GetErrorStats", self.error_stats),
                 response_serializer=pb.GetErrorStatsResponse.SerializeToString,
             )
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
@@ -167,42 +168,55 @@ class GuardService:
         finally:
             self._leave()
         answers = [item.answer for item in batch.items if item.answer is not None]
-        self._finish(call, answers if batch.items else [batch.answer])
+        if batch.items:
+            self._finish(call, answers)
+        else:
+            self._finish(call, [batch.answer], times=max(1, batch.item_count))
         if not batch.items:
             _abort_for_infrastructure(batch.answer, context)
         return batch_response(batch)
 
     def validate_stream(
-        self, wires: Iterator[bytes], context: grpc.ServicerContext
-    ) -> Iterator[pb.ValidateStreamResponse]:
-        """Judge payloads as they come; each holds up draining only while it is judged."""
+        self, wires: Iterator[bytes], context: grpc.ServicerContext, send: Callable[[Any], None]
+    ) -> None:
+        """Judge payloads as they come, and ``send`` what becomes of each; it holds up draining while it is judged."""
         call = self._call("ValidateStream", context)
-        with self._lock:
-            full = self._streams >= self._max_streams
-            self._streams += not full
-        if full:
-            refusal = self.in_force.decider.refused(
-                Case(Reading(b""), caller=call.caller), overloaded("streams", self._max_streams)
-            )
-            self._finish(call, [refusal])
-            _abort_for_infrastructure(refusal, context)
+        stream = Stream(context, send, call.caller.asker)
+        try:
+            self._streams.enter(stream, lambda refusal: self._refused(call, refusal).envelope)
+        except CodedError as full:
+            _abort_for_infrastructure(self._refused(call, full), context)
         try:
             for item in self.in_force.batches.stream(
-                self._one_by_one(wires, call),
+                self._one_by_one(wires, call, stream),
                 latest=lambda: self.in_force.batches,
                 remaining=lambda: _remaining(context),
                 stopping=lambda: self._stopping,
                 caller=call.caller,
             ):
                 self._finish(call, [] if item.answer is None else [item.answer])
-                yield stream_response(item)
+                stream.sends(stream_response(item))
+                if not context.is_active():
+                    return
+        except grpc.RpcError:
+            # A call that has its status must not get another.
+            if not stream.is_ended:
+                raise
         finally:
-            with self._lock:
-                self._streams -= 1
+            self._streams.leave(stream)
+        stream.close()
 
-    def _one_by_one(self, wires: Iterator[bytes], call: _Call) -> Iterator[bytes]:
+    def _refused(self, call: _Call, refusal: CodedError) -> Answer:
+        """Return the answer to a call of which nothing is judged, recorded and counted."""
+        answer = self.in_force.decider.refused(Case(Reading(b""), caller=call.caller), refusal)
+        self._finish(call, [answer])
+        return answer
+
+    def _one_by_one(self, wires: Iterator[bytes], call: _Call, stream: Stream) -> Iterator[bytes]:
         """Yield ``wires``, counted as in flight until the next one is asked for."""
         for wire in wires:
+            if not stream.judges():
+                return
             call.started = time.perf_counter()
             with self._lock:
                 self._in_flight += 1
@@ -210,6 +224,7 @@ class GuardService:
                 yield wire
             finally:
                 self._leave()
+                stream.waits()
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures travel as those of ``validate``."""
@@ -226,14 +241,19 @@ class GuardService:
 
     def no_room(self, context: grpc.ServicerContext, most: int) -> None:
         """Refuse a call of which nothing has been read: ``most`` others are being waited for."""
-        call = self._call(UNREAD, context)
-        refusal = self.in_force.decider.refused(
-            Case(Reading(b""), caller=call.caller), overloaded(UNREAD, most)
-        )
-        self._finish(call, [refusal])
+        refusal = self._refused(self._call(UNREAD, context), overloaded(UNREAD, most))
         _abort_for_infrastructure(refusal, context)
 
-    def error_stats(self, _request: object, _context: object) -> pb.GetErrorStatsResponse:
+    def _told(self, rpc: str, answer: Callable[[], Any]) -> Callable[[bytes, grpc.ServicerContext], Any]:
+        """Return the handler that gives ``answer`` to who may ask for verdicts: a policy says what passes."""
+
+        def handler(_wire: bytes, context: grpc.ServicerContext) -> Any:
+            self._call(rpc, context)
+            return answer()
+
+        return handler
+
+    def error_stats(self) -> pb.GetErrorStatsResponse:
         """Return the counts of failures; registered only when the operator opted in."""
         stats = cast("ErrorStats", self._stats)
         counts = stats.by_code()
@@ -248,15 +268,15 @@ class GuardService:
     @property
     def streams(self) -> int:
         """How many streams are open."""
-        return self._streams
+        return len(self._streams)
 
-    def _finish(self, call: _Call, answers: Sequence[Answer]) -> None:
-        """Count what ``call`` was answered with, and tell who watches."""
+    def _finish(self, call: _Call, answers: Sequence[Answer], *, times: int = 1) -> None:
+        """Count what ``call`` was answered with, and tell who watches; each answer is that of ``times`` payloads."""
         if self._stats is not None:
             for answer in answers:
                 if answer.code is not None:
-                    self._stats.count(answer.code)
-        self._observers.finished(call.rpc, answers, call.started, call.caller)
+                    self._stats.count(answer.code, times)
+        self._observers.finished(call.rpc, answers, call.started, call.caller, times=times)
 
     def refuse_new(self) -> None:
         """Answer SHUTTING_DOWN from now on."""
@@ -278,13 +298,38 @@ class GuardService:
         if caller.trace is not None:
             # Initial metadata comes with an answer and with a status alike.
             context.send_initial_metadata(((TRACEPARENT, str(caller.trace)),))
-        return _Call(rpc, caller)
+        call = _Call(rpc, caller)
+        if not self._callers.permits(context):
+            refusal = self.in_force.decider.refused(Case(Reading(b""), caller=caller), _not_permitted())
+            self._finish(call, [refusal])
+            _abort_for_infrastructure(refusal, context)
+        return call
 
     def _leave(self) -> None:
         with self._lock:
             self._in_flight -= 1
             if self._stopping:
                 self._idle.notify_all()
+
+
+def _sending(
+    behavior: Callable[[Any, grpc.ServicerContext, Callable[[Any], None]], None],
+) -> Callable[..., Any]:
+    """Return ``behavior`` as a handler that sends by itself, so that a stream can be ended while it waits."""
+
+    def handler(requests: Any, context: grpc.ServicerContext, send: Callable[[Any], None]) -> None:
+        behavior(requests, context, send)
+
+    # The attribute by which grpcio hands over the means to send; a bound method cannot bear it.
+    handler.experimental_non_blocking = True  # type: ignore[attr-defined]
+    return handler
+
+
+def _not_permitted() -> CodedError:
+    return CodedError(
+        Code.PERMISSION_DENIED,
+        "The client's certificate is valid, and its name is none of those that may ask.",
+    )
 
 
 def _remaining(context: grpc.ServicerContext) -> float | None:

@@ -19,8 +19,9 @@ LEAST_UNREAD: Final = 64
 class Settings:
     """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
 
-    A batch or stream may have ``batch_items`` and ``batch_bytes`` (at least one payload of the policy's limit);
-    ``max_streams`` may be open at once. ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
+    A batch or stream may have ``batch_items`` and ``batch_bytes``, the other fields of its items included;
+    ``max_streams`` may be open at once, each for ``stream_idle`` seconds without an item (0: without an end).
+    ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
     ``evaluation_deadline_ms`` is the most wall time that a run may have,
     ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
     (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
@@ -28,6 +29,9 @@ class Settings:
     ``admin`` is where probes and metrics are served (None: nowhere).
     ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
     connects anew, so that calls reach replicas that have come since.
+    ``connection_idle`` is how long it may be open without a call (0: without an end), and there may be
+    ``max_connections`` at a time, on ``listeners`` addresses.
+    ``client_names`` are those of the certificates that may ask, where not every one of the client CA may.
     ``unix_mode`` is the mode of Unix sockets; with ``share_port`` other servers of the user may listen on the same TCP
     ports, each with a log of its own, and the kernel deals connections out.
     With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
@@ -40,6 +44,7 @@ class Settings:
     batch_items: int = 256
     batch_bytes: int = 1024 * 1024
     max_streams: int = 8
+    stream_idle: int = 30
     errors_verbose: int = 0
     evaluation_deadline_ms: int = 1_000
     evaluation_queue: int = 16
@@ -50,8 +55,12 @@ class Settings:
     admin: TcpAddress | None = None
     workers: int = 0
     connection_age: int = 1_800
+    connection_idle: int = 300
+    max_connections: int = 1_024
+    listeners: int = 1
     unix_mode: int = 0o660
     share_port: bool = False
+    client_names: tuple[str, ...] = ()
 
     @property
     def places(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.server.arrivals import UNREAD
+from evalward.server.streams import STREAM_IDLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -12,9 +13,11 @@ if TYPE_CHECKING:
     from evalward.audit import AuditState
     from evalward.errors import Provenance
     from evalward.server.executor import Load
+    from evalward.server.liveness import Liveness
     from evalward.server.policy_reload import PolicyReload
     from evalward.server.readiness import Readiness
     from evalward.server.settings import Settings
+    from evalward.server.tls import Certificates
     from evalward.verdict_cache import CacheInfo
     from evalward.workers.executor import WorkersInfo
 
@@ -30,13 +33,18 @@ class Sources(NamedTuple):
     audit: Callable[[], AuditState]
     cache: Callable[[], CacheInfo] | None
     provenance: Provenance
+    liveness: Liveness
     readiness: Readiness
     workers: Callable[[], WorkersInfo] | None
     limits: Mapping[str, int]
+    connections_ended: Callable[[], int]
     reloads: PolicyReload | None
+    certificates: Certificates | None
+    keeps_chain: bool
+    """Whether a restart goes on with the audit chain, as in a file, or begins one, as on standard output."""
 
 
-def limits_of(settings: Settings) -> Mapping[str, int]:
+def limits_of(settings: Settings, *, connections: int, message_bytes: int) -> Mapping[str, int]:
     """Return the sizes of the limits that load can use up."""
     places = (
         {"workers": settings.workers} if settings.workers else {"max_concurrent": settings.max_concurrent}
@@ -45,7 +53,11 @@ def limits_of(settings: Settings) -> Mapping[str, int]:
         **places,
         "queue": settings.queue,
         "streams": settings.max_streams,
+        STREAM_IDLE: settings.stream_idle,
         UNREAD: settings.unread,
         "evaluation_queue": settings.evaluation_queue,
+        "connections": connections,
+        "message_bytes": message_bytes,
+        "connection_idle": settings.connection_idle,
         "connection_age": settings.connection_age,
     }

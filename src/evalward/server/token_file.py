@@ -8,21 +8,22 @@ the server serves, such a file changes nothing: the tokens before it stay, and t
 from __future__ import annotations
 
 import logging
-import os
-import stat
 import threading
 from typing import TYPE_CHECKING, Final
 
 from evalward.audit import AuditRecord, Kind
 from evalward.errors import Code, CodedError
+from evalward.private_file import NotPrivateError, read_private
 from evalward.server.parent import TOKEN
 from evalward.server.reload_record import recorded
 from evalward.server.token import Tokens
+from evalward.server.watch import check_passing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from evalward.audit import AuditSink
+    from evalward.challenge import SignedCall
 
 LOG = logging.getLogger("evalward.server")
 
@@ -36,15 +37,11 @@ def load_tokens(path: Path) -> Tokens:
     A token is 16 to 512 printable ASCII characters without a space. Empty lines do not count.
     """
     try:
-        with open(path, "rb", opener=_opened) as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise _refused(path, "it is not a regular file")
-            if status.st_mode & 0o077:
-                raise _refused(path, f"its mode is {stat.S_IMODE(status.st_mode):04o} and must be 0600")
-            data = stream.read(_MAX_BYTES + 1)
+        data = read_private(path, most=_MAX_BYTES + 1)
     except OSError as failure:
         raise _refused(path, failure.strerror or type(failure).__name__) from None
+    except NotPrivateError as refusal:
+        raise _refused(path, str(refusal)) from None
     lines = [(number, line.strip(b"\r")) for number, line in enumerate(data.split(b"\n"), 1)]
     tokens = [(number, line) for number, line in lines if line]
     if len(data) > _MAX_BYTES or len(tokens) > MAX_TOKENS:
@@ -69,12 +66,20 @@ class TokenFile:
         """Say whether the header ``sent`` carries one of the tokens, in a time that does not depend on them."""
         return self._tokens.accepts(sent)
 
+    def signer(self, call: SignedCall) -> str | None:
+        """Return the token that ``call`` is signed with, None when it is signed with none of them."""
+        return self._tokens.signer(call)
+
     def reload(self, audit_log: AuditSink) -> bool:
-        """Take the file anew; False when it should be tried again, since ``audit_log`` does not take the record."""
+        """Take the file anew; False when it should be tried again, since ``audit_log`` does not take the record.
+
+        Raises NotNowError when it cannot be read for now.
+        """
         with self._lock:
             try:
                 tokens = load_tokens(self.path)
             except CodedError as refusal:
+                check_passing(refusal)
                 LOG.error("the tokens stay: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
                 return recorded(audit_log, AuditRecord(kind=Kind.TOKEN_REJECT, code=Code(refusal.code)))
             if tokens == self._tokens:
@@ -84,11 +89,6 @@ class TokenFile:
             self._tokens = tokens
             LOG.info("%d tokens of %s are in force", len(tokens), self.path)
             return True
-
-
-def _opened(path: str, flags: int) -> int:
-    """Open without waiting for whoever writes to a pipe."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _refused(path: Path, why: str) -> CodedError:

@@ -6,9 +6,14 @@ not there yet.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import threading
+from ssl import SSLError
 from typing import TYPE_CHECKING, Final
+
+from evalward.server.crew import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +22,27 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("evalward.server")
 
 INTERVAL_SECONDS: Final = 0.5
+_PASSING: Final = frozenset(
+    {
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EAGAIN, errno.EINTR),
+        *(errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+    }
+)
 Stamp = tuple[int, int, int, int] | None
+
+
+class NotNowError(Exception):
+    """The file could not be read for want of something that will be there again: nothing is known of its text."""
+
+
+def check_passing(refusal: BaseException) -> None:
+    """Raise NotNowError when ``refusal`` comes from a failure of the system that passes, and not from the file."""
+    cause: BaseException | None = refusal
+    while cause is not None:
+        # The number of an SSLError is one of OpenSSL's, not of the system.
+        if isinstance(cause, OSError) and not isinstance(cause, SSLError) and cause.errno in _PASSING:
+            raise NotNowError(os.strerror(cause.errno)) from None
+        cause = cause.__cause__ or cause.__context__
 
 
 class _Followed:
@@ -31,6 +56,7 @@ class _Followed:
         self.take = take
         self.taken: tuple[Stamp, ...] | None = None
         self.seen: tuple[Stamp, ...] | None = None
+        self.failure = ""
 
     def look(self, *, at_once: bool) -> None:
         """Take the files if one has changed, ``at_once`` or when all stood still for a round: half a file is none."""
@@ -41,7 +67,10 @@ class _Followed:
 
 
 class FileWatch:
-    """Calls ``take`` of followed files when one has changed, until it says True; ``start`` once, then ``stop``."""
+    """Calls ``take`` of followed files when one has changed, until it says True; ``start`` once, then ``stop``.
+
+    What ``take`` raises is logged, and it is called again at the next look.
+    """
 
     def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
         self._interval = interval
@@ -55,10 +84,10 @@ class FileWatch:
         self._followed.append(_Followed(paths, take))
 
     def start(self) -> None:
-        """Begin to look, if there is anything to look at."""
+        """Begin to look, if there is anything to look at; raise NoThreadError."""
         if self._followed:
             self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
-            self._thread.start()
+            start(self._thread)
 
     def stop(self) -> None:
         """Look no more; return when the thread has ended."""
@@ -73,11 +102,22 @@ class FileWatch:
                 try:
                     each.look(at_once=at_once)
                 except Exception as failure:  # noqa: BLE001 - one file must not keep the others from being followed
-                    LOG.error("%s could not be taken: %s", each.paths[0], type(failure).__name__)  # noqa: TRY400
+                    _complain(
+                        each, str(failure) if isinstance(failure, NotNowError) else type(failure).__name__
+                    )
+                else:
+                    each.failure = ""
 
     def _watch(self) -> None:
         while not self._ending.wait(self._interval):
             self.look()
+
+
+def _complain(followed: _Followed, failure: str) -> None:
+    """Log once what is tried twice a second."""
+    if failure != followed.failure:
+        LOG.error("%s cannot be taken now: %s; it is tried again", followed.paths[0], failure)
+    followed.failure = failure
 
 
 def stamp(path: Path) -> Stamp:

@@ -26,6 +26,7 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
     policy_digest: str,
     decision_id: str,
     request_id: str,
+    sink: str | None = None,
 ) -> pb.VerdictBinding:
     """Return what a verdict is about; what is not known stays unset."""
     return pb.VerdictBinding(
@@ -36,6 +37,7 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
         decision_id=decision_id,
         profile=pb.PROFILE_UNSPECIFIED if profile is None else PROFILE_NUMBERS[profile],
         request_id=request_id,
+        sink=sink or "",
     )
 
 
@@ -55,21 +57,44 @@ def typed_error(envelope: dict[str, Any]) -> pb.Error:
         next_actions=envelope.get("next_actions", ()),
         recovery_hints=envelope["recovery_hints"],
         similar_refs=envelope.get("similar_refs", ()),
-        field=details.get("field", ""),
         construct=details.get("construct") or "",
         keyword=details.get("keyword") or "",
-        limit=details.get("limit", ""),
     )
-    allowed = details.get("allowed")
-    if isinstance(allowed, list):
-        error.allowed.extend(allowed)
+    _add_repair(error, details)
     place = details.get("location") or details.get("where")
     if place:
-        error.location.line = place["line"]
-        error.location.column = place["column"]
-        error.location.start = place.get("start", 0)
-        error.location.end = place.get("end", 0)
+        error.location.CopyFrom(_location(place))
+    error.findings.extend(
+        pb.Finding(
+            construct=each.get("construct", ""),
+            keyword=each.get("keyword", ""),
+            location=_location(each["location"]) if each["location"] else None,
+        )
+        for each in details.get("findings", ())
+    )
     return error
+
+
+def _add_repair(error: pb.Error, details: dict[str, Any]) -> None:
+    """Set the self-repair fields (``evalward.errors.self_repair``), which have the same names and types there."""
+    error.field = details.get("field", "")
+    error.allowed.extend(details.get("allowed", ()))
+    error.required.extend(details.get("required", ()))
+    error.limit = details.get("limit", "")
+    error.pattern = details.get("pattern", "")
+    error.types.extend(details.get("types", ()))
+    if "limit_value" in details:
+        error.limit_value = details["limit_value"]
+    if "actual" in details:
+        error.actual = details["actual"]
+    for bound, number in details.get("range", {}).items():
+        setattr(error.range, bound, number)
+
+
+def _location(place: dict[str, int]) -> pb.Location:
+    return pb.Location(
+        line=place["line"], column=place["column"], start=place.get("start", 0), end=place.get("end", 0)
+    )
 
 
 def evaluated_message(evaluation: Evaluation) -> pb.Evaluated:

@@ -36,6 +36,10 @@ class WorkerDied(WorkerFault):
     """The process ended before it had answered."""
 
 
+class NotTaken(WorkerFault):
+    """The process did not take its questions: nothing of them was judged."""
+
+
 class StillJudging(Exception):  # noqa: N818 - a state
     """The time is up and the worker has not answered; the answer may still be waited for."""
 
@@ -91,9 +95,9 @@ class Exchange:
                 self._channel.sendall(b"".join(frames))
             except TimeoutError:
                 # A question that was sent in part cannot be taken back.
-                raise WorkerFault("does not take a question") from None
+                raise NotTaken("does not take a question") from None
             except OSError:
-                raise WorkerDied("ended before its job") from None
+                raise NotTaken("ended before its job") from None
 
     def answer(self, until: float) -> Answer:
         """Return the answer to the first question that has none; ``until`` is a time of ``time.monotonic``.

@@ -3,6 +3,10 @@
 There is one process more than there are places (``places``), so that the death of one, and the quarter of a second
 that its successor needs, is nobody's wait. Each process has a thread that starts it, waits for its end and starts
 the next; the thread of a request talks to the process itself, without a thread between the two.
+
+Whatever keeps a process from being started (no descriptor, no process, no memory) may pass: it is tried again, with
+growing pauses, for as long as the pool lives. No exception ends such a thread, and health says whether there is
+a worker.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from evalward.server.executor import Load, not_begun
+from evalward.server.crew import Crew, start
+from evalward.server.executor import Load, Lost, not_begun
 from evalward.workers.budget import most_seconds
 from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.hand_over import HandOver
@@ -73,11 +78,17 @@ class _Loan(NamedTuple):
     def kill(self, why: BaseException) -> None:
         self.pool.kill(self.place, self.worker, why)
 
+    def later(self, finish: Callable[[], None]) -> None:
+        self.pool.late.submit(finish)
+
 
 class WorkerExecutor:
     """Judges in worker processes, ``count`` jobs at once (and a short one beside them) with at most ``queue`` waiting.
 
-    ``on_health`` is told False when no worker can be had any more, and True when there is one again.
+    ``on_health`` is told False when no worker can be had any more, and True when there is one again. ``late`` are the
+    threads on which workers come to the end of what nobody waits for any more.
+
+    Raises NoThreadError.
     """
 
     def __init__(
@@ -96,14 +107,19 @@ class WorkerExecutor:
         self._ended = self._killed = 0
         self._is_broken = False
         self._closing = threading.Event()
+        # Held while health is told, so that two who know of a change cannot tell it in the wrong order.
+        self._telling = threading.Lock()
         self._lock = threading.Lock()
         self._started = threading.Condition(self._lock)
+        # One for each worker, since each may be in such a job.
+        self.late = Crew(count + 1, "worker-late")
+        self.late.muster()
         self._keepers = [
             threading.Thread(target=self._keep, name=f"worker-{number}", daemon=True)
             for number in range(count + 1)
         ]
         for keeper in self._keepers:
-            keeper.start()
+            start(keeper)
 
     def wait_ready(self) -> None:
         """Wait for the first worker; raise NoWorkerError when none can be started."""
@@ -115,20 +131,20 @@ class WorkerExecutor:
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
         """Return the verdict on ``job``; waiting and judging together take at most ``patience`` seconds.
 
-        Raises Overloaded, TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
+        Raises Overloaded, TooLong, Lost, and WorkerFault or GuardFailure when the worker failed at its job.
         """
         until = _until(patience)
         known = [(job, self._book.number(job.rules))]
-        taken = self._places.take(len(job.payload), patience=patience)
+        taken = self._places.take(len(job.payload), job.asker, patience=patience)
         # Nobody is before it who could send it back.
         return cast("Verdict", self._handed_over(taken, known, until).verdict())
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[Begun]:
         """Hand ``jobs`` to one worker that is free; none of them when there is none."""
         known = [(job, self._book.number(job.rules)) for job in jobs]
-        taken = self._places.take_free(sum(len(job.payload) for job in jobs))
+        taken = self._places.take_free(sum(len(job.payload) for job in jobs), jobs[0].asker)
         if taken is not None:
-            with suppress(WorkerFault):
+            with suppress(WorkerFault, Lost):
                 return [self._handed_over(taken, known, _until(patience)).verdict] * len(jobs)
         return [not_begun] * len(jobs)
 
@@ -168,6 +184,7 @@ class WorkerExecutor:
             worker.kill()
         for keeper in self._keepers:
             keeper.join(_JOIN_SECONDS)
+        self.late.shutdown(wait=False)
 
     def give_back(self, place: Place, worker: Worker) -> None:
         """Lend ``worker`` out again, unless it has ended meanwhile."""
@@ -198,30 +215,42 @@ class WorkerExecutor:
             begin = time.monotonic()
             try:
                 worker = Worker.start(self._command)
-            except WorkerFault as fault:
+            except Exception as fault:  # noqa: BLE001 - whatever it is, the next start may come to something
                 vain += 1
                 if vain <= _HOPELESS:
-                    LOG.error("a guard worker %s", fault)  # noqa: TRY400 - the cause is in the text
-                if vain == _HOPELESS:
+                    LOG.error("a guard worker %s", _told(fault))  # noqa: TRY400 - the cause is in the text
+                if vain >= _HOPELESS:
                     self._despair()
             else:
                 vain = 0
-                self._attend(worker)
+                self._kept(worker)
             failures = 0 if time.monotonic() - begin > _STEADY_SECONDS else failures + 1
             if failures > 1:
                 self._closing.wait(min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE))
+
+    def _kept(self, worker: Worker) -> None:
+        """Lend ``worker`` out until its process has ended, or something goes wrong here; never raises."""
+        try:
+            self._attend(worker)
+        except Exception as failure:  # noqa: BLE001 - it costs a worker, and not the thread that starts workers
+            LOG.error("guard worker %d is given up: %s", worker.pid, type(failure).__name__)  # noqa: TRY400 - as above
+            with self._lock:
+                self._ready.discard(worker)
+                self._places.remove(worker)
+                self._ended += 1
+            with suppress(OSError):
+                worker.kill()
+                worker.wait()
 
     def _attend(self, worker: Worker) -> None:
         """Lend ``worker`` out until its process has ended."""
         with self._lock:
             self._ready.add(worker)
-            was_broken, self._is_broken = self._is_broken, False
             self._started.notify_all()
         self._return(worker)
         if self._closing.is_set():
             worker.dismiss()
-        if was_broken:
-            self._on_health(True)
+        self._recover()
         how = worker.wait()
         with self._lock:
             self._ready.discard(worker)
@@ -231,15 +260,30 @@ class WorkerExecutor:
             self._ended += 1
         LOG.warning("guard worker %d ended %s; another one is started", worker.pid, how)
 
+    def _recover(self) -> None:
+        """Say that there is a worker, if it was said that there is none."""
+        with self._telling:
+            with self._lock:
+                was_broken, self._is_broken = self._is_broken, False
+            if was_broken:
+                self._on_health(True)
+
     def _despair(self) -> None:
-        with self._lock:
-            if self._ready or self._is_broken or self._closing.is_set():
-                return
-            self._is_broken = True
-            self._places.close()
-            self._started.notify_all()
-        LOG.error("no guard worker can be started")
-        self._on_health(False)
+        """Say that there is no worker, once."""
+        with self._telling:
+            with self._lock:
+                if self._ready or self._is_broken or self._closing.is_set():
+                    return
+                self._is_broken = True
+                self._places.close()
+                self._started.notify_all()
+            LOG.error("no guard worker can be started")
+            self._on_health(False)
+
+
+def _told(fault: Exception) -> str:
+    """Return what is said of a start that failed."""
+    return str(fault) if isinstance(fault, WorkerFault) else f"cannot be started: {type(fault).__name__}"
 
 
 def _until(patience: float | None) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Shape, Target
 from evalward.server.executor import Job
 
@@ -28,8 +29,8 @@ SENT_BACK: Final = 4
 SLOTS: Final = 64
 """How many rules a worker keeps."""
 
-# job, slot, edition, target, shape (0: none), shape_from_text, is_last, bytes of the rules, bytes of the payload
-_QUESTION: Final = Struct("!QHQBB??II")
+# job, slot, edition, target, shape and sink (0: none), shape_from_text, is_last, bytes of the rules and of the payload
+_QUESTION: Final = Struct("!QHQBBB??II")
 # job, SHA-256 of the payload, kind, bytes of the body
 ANSWER: Final = Struct("!Q32sBI")
 SUBJECT: Final = Struct("!Q32s")
@@ -39,6 +40,7 @@ MAX_BODY: Final = 16 * 1024 * 1024
 
 _TARGETS: Final = tuple(Target)
 _SHAPES: Final = (None, *Shape)
+_SINKS: Final = (None, *sink_ids())
 
 
 class Numbered(NamedTuple):
@@ -77,6 +79,7 @@ def question(number: int, job: Job, known: Numbered, *, with_rules: bool, is_las
         known.edition,
         _TARGETS.index(job.target),
         _SHAPES.index(job.shape),
+        _SINKS.index(job.sink),
         job.shape_from_text,
         is_last,
         len(rules),
@@ -100,7 +103,7 @@ class QuestionReader:
         head = self._stream.read(_QUESTION.size)
         if len(head) < _QUESTION.size:
             return None
-        number, slot, edition, target, shape, from_text, is_last, rules_bytes, payload_bytes = (
+        number, slot, edition, target, shape, sink, from_text, is_last, rules_bytes, payload_bytes = (
             _QUESTION.unpack(head)
         )
         if rules_bytes:
@@ -111,7 +114,8 @@ class QuestionReader:
         payload = self._stream.read(payload_bytes)
         if len(payload) < payload_bytes:
             return None
-        return Question(number, Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text), is_last)
+        job = Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text, _SINKS[sink])
+        return Question(number, job, is_last)
 
 
 def answer(number: int, digest: bytes, kind: int, body: bytes) -> bytes:

@@ -4,22 +4,25 @@ The worker pays for a fault, and the job that was in it when it died or stalled.
 hand-over were not judged, and have to be submitted. So have those that a worker sends back since the hand-over takes
 too long, which keeps others waiting. Of an answer that cannot be nobody knows which job's doing it was:
 then that one has to be submitted too, and is alone with its next worker.
+
+A worker that is stopped, killed from outside or starved of processor time says nothing about the payload that it had:
+that job is lost (``Lost``), and may be asked about again. One that worked on it all the time is another matter
+(``TooLong``), and so is one that crashed.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
-from evalward.server.executor import TooLong
-from evalward.workers.exchange import StillJudging, WorkerDied, WorkerFault
+from evalward.server.executor import Lost, TooLong
+from evalward.workers.exchange import NotTaken, StillJudging, WorkerDied, WorkerFault
 from evalward.workers.process import GuardFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evalward.guard.verdict import Verdict
     from evalward.server.executor import Job
@@ -29,10 +32,12 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("evalward.workers")
 
 _LEAST_SECONDS: Final = 0.001
+_WORKED: Final = 0.5
+"""The share of the time on the clock that a worker must have had on a processor to have worked on its job."""
 
 
 class Lender(Protocol):
-    """Who lends a worker out for a hand-over; one of the two is called, once."""
+    """Who lends a worker out for a hand-over; ``give_back`` or ``kill`` is called, once."""
 
     def give_back(self) -> None:
         """Take the worker back: it is free."""
@@ -42,12 +47,16 @@ class Lender(Protocol):
         """Kill the worker: it is in doubt."""
         ...
 
+    def later(self, finish: Callable[[], None]) -> None:
+        """Call ``finish`` on another thread."""
+        ...
+
 
 class HandOver:
     """Jobs in the hands of one worker.
 
     Each may take its ``most`` seconds, and all of them until ``until``, a time of ``time.monotonic`` (None: no end).
-    Raises WorkerFault when the worker does not take them.
+    Raises Lost when the worker does not take them.
     """
 
     def __init__(
@@ -65,9 +74,12 @@ class HandOver:
         self._until = until
         self._is_over = False
         self._is_shared = len(jobs) > 1
-        self._start = time.monotonic()
+        self._begin()
         try:
             worker.ask(jobs, seconds=self._seconds())
+        except NotTaken as fault:
+            lender.kill(fault)
+            raise Lost(str(fault)) from None
         except BaseException as fault:
             lender.kill(fault)
             raise
@@ -75,7 +87,7 @@ class HandOver:
     def verdict(self) -> Verdict | None:
         """Return the next job's verdict; None when that job has to be submitted, for no fault of its own.
 
-        Raises TooLong, and WorkerFault or GuardFailure when the worker came to no verdict.
+        Raises TooLong or Lost, and WorkerFault or GuardFailure when the worker failed at its job.
         """
         if self._is_over:
             return None
@@ -85,8 +97,11 @@ class HandOver:
             if verdict is None and not self._is_shared:
                 raise WorkerFault("sent back its only job")  # noqa: TRY301 - and is killed for it
         except StillJudging:
+            has_worked = self._has_worked()
             # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
             self._turn_away()
+            if not has_worked:
+                raise Lost("gets no processor time") from None
             raise TooLong(max(1, int(seconds * 1000))) from None
         except GuardFailure as failure:
             self._next()
@@ -94,7 +109,10 @@ class HandOver:
             raise
         except BaseException as fault:
             self._is_over = True
+            is_lost = isinstance(fault, WorkerDied) and self._worker.was_killed()
             self._lender.kill(fault)
+            if is_lost:
+                raise Lost("was killed") from None
             if self._is_shared and isinstance(fault, WorkerFault) and not isinstance(fault, WorkerDied):
                 return None
             raise
@@ -112,13 +130,25 @@ class HandOver:
     def _next(self) -> None:
         self._most.popleft()
         if self._most:
-            self._start = time.monotonic()
+            self._begin()
         else:
             self._lender.give_back()
 
+    def _begin(self) -> None:
+        """Take note of when the next job begins."""
+        self._start = time.monotonic()
+        self._cpu = self._worker.processor_seconds()
+
+    def _has_worked(self) -> bool:
+        """Say whether the worker has spent the job's time on the job. Where nobody can tell, it has not."""
+        now = self._worker.processor_seconds()
+        if now is None or self._cpu is None:
+            return False
+        return now - self._cpu >= _WORKED * (time.monotonic() - self._start)
+
     def _turn_away(self) -> None:
         self._is_over = True
-        threading.Thread(target=self._finish, name="worker-late", daemon=True).start()
+        self._lender.later(self._finish)
 
     def _finish(self) -> None:
         """Let the worker come to the end of what nobody waits for any more, or kill it.
@@ -128,10 +158,10 @@ class HandOver:
         while self._most:
             try:
                 self._worker.settle(self._start + self._most[0])
-            except (StillJudging, WorkerFault) as fault:
-                self._lender.kill(fault)
-                return
             except GuardFailure:
                 self._next()
+            except BaseException as fault:  # noqa: BLE001 - whatever it is, the place must not be lost with it
+                self._lender.kill(fault)
+                return
             else:
                 self._next()

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 COMMAND: Final = (sys.executable, "-P", "-m", "evalward.workers")
 START_SECONDS: Final = 30.0
+_END_SECONDS: Final = 0.2  # from the end of a process's sockets to its own
+_FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
+_OF_A_PROCESS: Final = 2  # CPUCLOCK_SCHED of Linux: what its threads had together
 # What the interpreter and the loader need; a worker has no use for the service's settings.
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
 
@@ -54,25 +57,11 @@ class Worker:
         A process that was started from other files than this one, after an upgrade in place, is refused:
         its verdicts would bear the wrong ruleset.
         """
-        with ExitStack() as theirs:
-            ours: list[socket.socket] = []
-            ends: list[int] = []
-            for _ in range(2):
-                near, far = socket.socketpair()
-                ours.append(near)
-                ends.append(theirs.enter_context(far).fileno())
-            exchange = Exchange(*ours)
-            try:
-                process = subprocess.Popen(  # noqa: S603 - this interpreter
-                    [*command, *map(str, ends), str(os.getpid())],
-                    pass_fds=ends,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-                )
-            except OSError as failure:
-                exchange.close()
-                raise WorkerFault(f"cannot be started: {failure.strerror}") from None
+        try:
+            process, exchange = _launched(command)
+        except OSError as failure:
+            # No descriptor, no process, no memory: it may be had a moment later.
+            raise WorkerFault(f"cannot be started: {failure.strerror}") from None
         worker = cls(process, exchange)
         try:
             worker._greet(seconds)
@@ -86,6 +75,14 @@ class Worker:
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
+
+    def processor_seconds(self) -> float | None:
+        """Return the processor time that the process has had, None when it has ended or the system does not tell."""
+        try:
+            # clock_getcpuclockid(3) of this process: its number, negated, above the three bits of a kind of clock.
+            return time.clock_gettime((~self.pid << 3) | _OF_A_PROCESS)
+        except (AttributeError, OSError):
+            return None
 
     def ask(self, jobs: Sequence[tuple[Job, Numbered]], *, seconds: float) -> None:
         """Hand over ``jobs`` with their rules within ``seconds``; raise WorkerFault when they are not taken."""
@@ -107,6 +104,18 @@ class Worker:
         if kind == FAILED:
             raise GuardFailure(_place(body))
         raise WorkerFault("answered with something unknown")
+
+    def was_killed(self) -> bool:
+        """Say of a process whose sockets have ended whether somebody killed it, so that it did not crash.
+
+        SIGKILL and SIGTERM come from outside (an operator, the kernel short of memory). A crash has a signal of its
+        own, or an exit code.
+        """
+        try:
+            code = self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        return code in _FROM_OUTSIDE
 
     def kill(self) -> None:
         """End the process at once."""
@@ -138,6 +147,27 @@ class Worker:
             raise WorkerFault("did not say that it is ready")
         if body != json.dumps([RULESET, GRAMMAR]).encode():
             raise WorkerFault("has another ruleset: the files have changed since the service started")
+
+
+def _launched(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], Exchange]:
+    """Return a process and this end of its sockets; raise OSError, with nothing left open."""
+    with ExitStack() as theirs, ExitStack() as undo:
+        ours: list[socket.socket] = []
+        ends: list[int] = []
+        for _ in range(2):
+            near, far = socket.socketpair()
+            theirs.enter_context(far)
+            ours.append(undo.enter_context(near))
+            ends.append(far.fileno())
+        process = subprocess.Popen(  # noqa: S603 - this interpreter
+            [*command, *map(str, ends), str(os.getpid())],
+            pass_fds=ends,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        )
+        undo.pop_all()
+        return process, Exchange(*ours)
 
 
 def _place(body: bytes) -> str:

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from evalward.errors.registry import Code
+from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
 
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
-_FIELDS: Final = 14
+_FIELDS: Final = 16
 # All that is longer than an allow with nothing to tell has the payload's SHA-256 in it.
 _HASH_LETTERS: Final = 64
+# In a plain allow a sink is a number, so that it stays short.
+_SINKS: Final = (None, *sink_ids())
 # What a verdict has to tell besides its subject.
 _told: Final = attrgetter(
     "code", "construct", "keyword", "location", "findings", "shadow", "limit", "message", "details"
@@ -38,7 +41,7 @@ def to_json(verdict: Verdict) -> bytes:
     An allow with nothing to tell, which most are, says only what it is about.
     """
     if not any(_told(verdict)):
-        return _allow(verdict.target, verdict.shape, verdict.profile)
+        return _allow(verdict.target, verdict.shape, verdict.profile, verdict.sink)
     fields = [
         verdict.code,
         verdict.target,
@@ -54,6 +57,8 @@ def to_json(verdict: Verdict) -> bytes:
         verdict.limit,
         verdict.message,
         verdict.details,
+        verdict.sink,
+        verdict.findings_total,
     ]
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -65,14 +70,15 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
     """
     try:
         if len(text) < _HASH_LETTERS:
-            verdict = Verdict(None, *_subject(text), code_hash, len(job.payload))
+            target, shape, profile, sink = _subject(text)
+            verdict = Verdict(None, target, shape, profile, code_hash, len(job.payload), sink=sink)
         else:
             verdict = _read(json.loads(text))
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, IndexError, RecursionError):
         raise NotAVerdictError("the answer is no verdict") from None
     is_shape = verdict.shape is job.shape or (job.shape_from_text and job.shape is None)
-    about = (verdict.target, verdict.profile, verdict.code_hash, verdict.code_length)
-    if not is_shape or about != (job.target, job.rules.profile, code_hash, len(job.payload)):
+    about = (verdict.target, verdict.sink, verdict.profile, verdict.code_hash, verdict.code_length)
+    if not is_shape or about != (job.target, job.sink, job.rules.profile, code_hash, len(job.payload)):
         raise NotAVerdictError("the verdict is about another payload")
     return verdict
 
@@ -83,26 +89,26 @@ def _place(location: Location | None) -> list[int] | None:
 
 def _finding(finding: Finding) -> list[Any]:
     steps = [[step.note, _place(step.location)] for step in finding.trace]
-    return [finding.construct, _place(finding.location), steps]
+    return [finding.construct, _place(finding.location), steps, finding.keyword]
 
 
 @lru_cache(maxsize=64)
-def _allow(target: Target | None, shape: Shape | None, profile: Profile) -> bytes:
-    return json.dumps([target, shape, profile], separators=(",", ":")).encode()
+def _allow(target: Target | None, shape: Shape | None, profile: Profile, sink: str | None) -> bytes:
+    return json.dumps([target, shape, profile, _SINKS.index(sink)], separators=(",", ":")).encode()
 
 
 @lru_cache(maxsize=64)
-def _subject(text: bytes) -> tuple[Target, Shape | None, Profile]:
+def _subject(text: bytes) -> tuple[Target, Shape | None, Profile, str | None]:
     """Return what an allow with nothing to tell is about; there are few such texts, and each comes often."""
-    target, shape, profile = _list(json.loads(text))
-    return Target(target), _optional(Shape, shape), Profile(profile)
+    target, shape, profile, sink = _list(json.loads(text))
+    return Target(target), _optional(Shape, shape), Profile(profile), _SINKS[_number(sink)]
 
 
 def _read(fields: Any) -> Verdict:
     if type(fields) is not list or len(fields) != _FIELDS:
         raise TypeError
     code, target, shape, profile, code_hash, length, construct, keyword = fields[:8]
-    location, findings, shadow, limit, message, details = fields[8:]
+    location, findings, shadow, limit, message, details, sink, total = fields[8:]
     return Verdict(
         code=_optional(_code, code),
         target=Target(target),
@@ -118,6 +124,8 @@ def _read(fields: Any) -> Verdict:
         limit=_optional(_read_limit, limit),
         message=_text(message),
         details=tuple(map(_read_detail, _list(details))),
+        sink=_optional(_text, sink),
+        findings_total=_number(total),
     )
 
 
@@ -156,8 +164,13 @@ def _read_place(value: Any) -> Location:
 
 
 def _read_finding(value: Any) -> Finding:
-    construct, location, steps = _list(value)
-    return Finding(_text(construct), _optional(_read_place, location), tuple(map(_read_step, _list(steps))))
+    construct, location, steps, keyword = _list(value)
+    return Finding(
+        _text(construct),
+        _optional(_read_place, location),
+        tuple(map(_read_step, _list(steps))),
+        _optional(_text, keyword),
+    )
 
 
 def _read_step(value: Any) -> TraceStep:

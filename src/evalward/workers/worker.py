@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, cast
 from evalward.guard import GRAMMAR, RULESET, judge
 from evalward.guard.rules import Rules
 from evalward.guard.target import Target
+from evalward.server.core_files import leave_no_core
 from evalward.server.executor import Job, shape_of
 from evalward.workers.budget import most_seconds
 from evalward.workers.frames import FAILED, READY, SENT_BACK, VERDICT, QuestionReader, answer
@@ -91,7 +92,7 @@ def answered(question: Question) -> bytes:
     signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * most_seconds(job.rules.limits))
     digest = sha256(job.payload).digest()
     try:
-        verdict = judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules)
+        verdict = judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink)
         kind, body = VERDICT, to_json(verdict)
     except Exception as failure:  # noqa: BLE001 - whatever it is, the front denies
         # Where, and of which type, but not its text: an exception's text may hold payload.
@@ -113,9 +114,9 @@ def _is_fit() -> bool:
 
 
 def _confine() -> None:
-    """Give up what the guard never needs: core files would hold payloads."""
+    """Give up what the guard never needs."""
+    leave_no_core()
     for limit, most in (
-        (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, _DESCRIPTORS),
     ):

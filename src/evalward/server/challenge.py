@@ -1,0 +1,216 @@
+"""Calls that are signed instead of carrying the token (``evalward.challenge``): checked, and their answers signed.
+
+The header is checked before anything of the request is read. A call counts once: its nonce is kept until its time is
+past, and at most ``MOST_NONCES`` are kept. When there are more the oldest goes, and with it every call that claims to
+be as old, so that memory is bounded and nothing is answered twice. Nor does a call count that was made before the
+start: what was answered then is not known. How long all this holds is told by the clock that nobody sets, so that a
+clock that is set back shuts nobody out for longer than that.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+
+from evalward.challenge import PROOF, STREAM, Challenge, SignedCall, Transcript, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+WINDOW_MS: Final = 60_000
+"""How far a call's time may be from the service's, in either direction."""
+KEPT_SECONDS: Final = 2 * WINDOW_MS / 1000
+"""For how long a call can be within the window, from the first moment on at which it is."""
+MOST_NONCES: Final = 262_144
+STATUS_DETAILS: Final = "grpc-status-details-bin"
+
+TOO_FAR: Final = "The call's time is more than 60 seconds from the service's: set the clocks."
+TOO_OLD: Final = (
+    "The call was made before the service's start, or before those that it remembers: make it again."
+)
+REPEATED: Final = "The call has been made before: each needs a nonce of its own."
+ALTERED: Final = "The request is not the one that the call was signed for."
+
+
+class Nonces:
+    """The nonces of the calls of late; ``fault`` is asked once for each call."""
+
+    def __init__(
+        self,
+        *,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        seconds: Callable[[], float] = time.monotonic,
+        most: int = MOST_NONCES,
+    ) -> None:
+        self._now_ms = now_ms
+        self._seconds = seconds
+        self._most = most
+        self._seen: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._floor = now_ms()
+        self._floor_ends = seconds() + KEPT_SECONDS
+        self._lock = threading.Lock()
+
+    def fault(self, call: SignedCall) -> str | None:
+        """Take ``call``, whose MAC is right; return why it does not count, None if it does."""
+        with self._lock:
+            now, at = self._now_ms(), self._seconds()
+            while self._seen and next(iter(self._seen.values()))[1] < at - KEPT_SECONDS:
+                self._seen.popitem(last=False)
+            if at > self._floor_ends:
+                self._floor = 0
+            if abs(call.milliseconds - now) > WINDOW_MS:
+                return TOO_FAR
+            if call.nonce in self._seen:
+                return REPEATED
+            if call.milliseconds <= self._floor:
+                return TOO_OLD
+            self._seen[call.nonce] = (call.milliseconds, at)
+            if len(self._seen) > self._most:
+                _, (oldest, _) = self._seen.popitem(last=False)
+                self._floor = max(self._floor, oldest)
+                self._floor_ends = at + KEPT_SECONDS
+        return None
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+
+class ProvenContext:
+    """A call's context whose statuses prove themselves; ``token`` is the one that the call was signed with.
+
+    Everything else is the context's own.
+    """
+
+    def __init__(self, context: grpc.ServicerContext, of: Challenge) -> None:
+        self._context = context
+        self._challenge = of
+        self.token = of.token
+
+    def abort_with_status(self, status: grpc.Status) -> Any:
+        """End the call with ``status`` and the proof of its details."""
+        self._context.abort_with_status(_Status(status, self._proven(status.trailing_metadata)))
+
+    def set_trailing_metadata(self, trailing: Any) -> None:
+        """Set ``trailing`` and the proof of the details in it, for a status that the handler sets itself."""
+        self._context.set_trailing_metadata(self._proven(trailing))
+
+    def _proven(self, trailing: Any) -> tuple[Any, ...]:
+        given = tuple(trailing or ())
+        details = [value for key, value in given if key == STATUS_DETAILS and isinstance(value, bytes)]
+        return (*given, *((PROOF, self._challenge.status_proof(value)) for value in details))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+
+class _Status(grpc.Status):
+    """A status with other trailing metadata."""
+
+    def __init__(self, status: grpc.Status, trailing: tuple[tuple[str, str | bytes], ...]) -> None:
+        self.code = status.code
+        self.details = status.details
+        self.trailing_metadata = trailing
+
+
+def proving(
+    handler: grpc.RpcMethodHandler[Any, Any],
+    call: SignedCall,
+    token: str,
+    *,
+    altered: Callable[[grpc.ServicerContext], Any],
+) -> grpc.RpcMethodHandler[Any, Any]:
+    """Return ``handler`` with its request checked against ``call``, and its answers proven under ``token``.
+
+    ``altered`` refuses a request that was not signed. Raise TypeError for a handler of one request and many replies,
+    which this service has none of.
+    """
+    if handler.response_streaming and not handler.request_streaming:
+        raise TypeError("a handler of one request and many replies cannot prove them")
+    of = Challenge(token, call.mac)
+    if handler.response_streaming:
+        sends = getattr(handler.stream_stream, "experimental_non_blocking", False)
+        kind = _SendingStream if sends else _Stream
+        return grpc.stream_stream_rpc_method_handler(kind(handler, call, of, altered))
+    return grpc.stream_unary_rpc_method_handler(_Unary(handler, call, of, altered))
+
+
+class _Proving:
+    """A handler behind the challenge ``of`` one call."""
+
+    def __init__(
+        self, handler: Any, call: SignedCall, of: Challenge, altered: Callable[[grpc.ServicerContext], Any]
+    ) -> None:
+        self.handler = handler
+        self.call = call
+        self.of = of
+        self.altered = altered
+        self.read: Callable[[bytes], Any] = handler.request_deserializer or _as_it_is
+        self.write: Callable[[Any], bytes] = handler.response_serializer or _as_it_is
+
+
+class _Unary(_Proving):
+    """One request, whose digest was signed, and one reply, whose proof follows it."""
+
+    def __call__(self, wires: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
+        proven: Any = ProvenContext(context, self.of)
+        requests = self._checked(wires, proven)
+        if self.handler.stream_unary is not None:
+            response = self.write(self.handler.stream_unary(requests, proven))
+        else:
+            response = self.write(self.handler.unary_unary(next(requests), proven))
+        context.set_trailing_metadata(((PROOF, self.of.reply_proof(response)),))
+        return response
+
+    def _checked(self, wires: Iterator[bytes], proven: Any) -> Iterator[Any]:
+        for wire in wires:
+            if digest_of(wire) != self.call.digest:
+                self.altered(proven)
+            yield self.read(wire)
+
+
+class _Stream(_Proving):
+    """Many of both: each reply proves all that came before it."""
+
+    def __call__(self, wires: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
+        proven, transcript, requests = self._begun(wires, context)
+        for response in self.handler.stream_stream(requests, proven):
+            yield transcript.proven(self.write(response))
+
+    def _begun(
+        self, wires: Iterator[bytes], context: grpc.ServicerContext
+    ) -> tuple[Any, Transcript, Iterator[Any]]:
+        proven: Any = ProvenContext(context, self.of)
+        transcript = Transcript(self.of)
+        if self.call.digest != STREAM:
+            self.altered(proven)
+
+        def noted() -> Iterator[Any]:
+            for wire in wires:
+                transcript.request(wire)
+                yield self.read(wire)
+
+        return proven, transcript, noted()
+
+
+class _SendingStream(_Stream):
+    """A stream whose handler sends by itself, by grpcio's attribute for that; None ends it."""
+
+    experimental_non_blocking = True
+
+    def __call__(  # type: ignore[override]  # what grpcio calls such a handler with
+        self, wires: Iterator[bytes], context: grpc.ServicerContext, send: Callable[[bytes | None], None]
+    ) -> None:
+        proven, transcript, requests = self._begun(wires, context)
+
+        def proving_send(response: Any) -> None:
+            send(None if response is None else transcript.proven(self.write(response)))
+
+        self.handler.stream_stream(requests, proven, proving_send)
+
+
+def _as_it_is(message: Any) -> Any:
+    return message
