@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard import judge
+from evalward.guard.sinks import asked_sink
 from evalward.guard.target import Shape, Target, parse_target
 from evalward.policy import Policy, judge_under
 
@@ -27,26 +28,32 @@ if TYPE_CHECKING:
 def validate(  # noqa: PLR0913 - what a verdict follows from
     code: bytes,
     *,
-    target: Target | str,
+    target: Target | str | None = None,
     shape: Shape | str | None = None,
+    sink: str | None = None,
     policy: Policy | None = None,
     bindings: Mapping[str, str] | None = None,
     cache: VerdictCache | None = None,
 ) -> Verdict:
-    """Return the verdict on ``code`` (UTF-8), were ``target`` to evaluate it in ``shape``.
+    """Return the verdict on ``code`` (UTF-8), were ``sink``, or ``target`` in ``shape``, to evaluate it.
 
-    Without a shape the payload must be safe under every one that it may meet (guard.md §1). Without a policy
-    no target is opted in and the answer is EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in.
-    ``bindings`` adds to what the policy says that the sink binds. A ``cache`` answers what it was asked before
-    under equal rules; it may be shared by policies, targets and threads.
+    A ``sink`` (``evalward sinks`` lists them) says what a driver does with a text: it has a target and bindings of its
+    own, and excludes a shape. Without a sink the target is needed; without a shape, too, the payload must be safe under
+    every one that it may meet (guard.md §1). Without a policy no target is opted in and the answer is
+    EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in. ``bindings`` adds to what the policy says that the
+    sink binds. A ``cache`` answers what it was asked before under equal rules; it may be shared by policies, targets
+    and threads.
 
     Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the
-    caller decides on the encoding. Raises ValueError for a target or shape that does not exist. A denial, for
-    whatever reason, is a verdict and no exception.
+    caller decides on the encoding. Raises ValueError for a target, shape or sink that does not exist, or that
+    contradicts the sink (then it is a CodedError, too). A denial, for whatever reason, is a verdict and no exception.
     """
     if not isinstance(code, bytes):
         raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")
-    realm = target if isinstance(target, Target) else parse_target(target)
+    named = None if sink is None else asked_sink(sink, target=target, shape=shape, bindings=bindings)
+    if target is None and named is None:
+        raise ValueError("a payload needs a sink, or a target that would evaluate it")
+    realm = parse_target(str(target)) if named is None else named.target
     in_force = policy or _default_policy()
     form = None if shape is None else Shape(shape)
     return judge_under(
@@ -55,6 +62,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
         target=realm,
         shape=form,
         bindings=bindings,
+        sink=None if named is None else named.id,
         judge=judge if cache is None else cache.judge,
     )
 

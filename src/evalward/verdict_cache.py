@@ -1,6 +1,6 @@
 """Verdicts of payloads that were judged before, outside the guard, which stays a pure function (guard.md §6).
 
-A verdict is kept under everything that it follows from: SHA-256 and length of the payload, target, shape, and a
+A verdict is kept under everything that it follows from: SHA-256 and length of the payload, target, shape, sink, and a
 digest of the effective rules (profile, limits, bindings, keywords: every field), the ruleset and the grammar. A
 policy that changes therefore never meets a verdict of the old one. Only outcomes that are counted are kept: what a
 clock, a worker's death or an exception decided is judged again.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
 
-Key: TypeAlias = tuple[bytes, int, "Target", "Shape | None", bool, bytes]
+Key: TypeAlias = tuple[bytes, int, "Target", "Shape | None", bool, "str | None", bytes]
 
 DEFAULT_ENTRIES: Final = 4_096
 DEFAULT_MAX_BYTES: Final = 16 * 1024 * 1024
@@ -86,7 +86,7 @@ class VerdictCache:
         self._lock = threading.Lock()
         self._hits = self._misses = 0
 
-    def key(
+    def key(  # noqa: PLR0913 - what a verdict follows from
         self,
         payload: bytes,
         *,
@@ -94,6 +94,7 @@ class VerdictCache:
         shape: Shape | None,
         rules: Rules,
         shape_from_text: bool = False,
+        sink: str | None = None,
     ) -> Key:
         """Return what a verdict on ``payload`` follows from; ``shape_from_text`` as in ``server.executor.Job``."""
         return (
@@ -102,15 +103,24 @@ class VerdictCache:
             target,
             shape,
             shape_from_text,
+            sink,
             self._digest_of(rules),
         )
 
-    def judge(self, payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
+    def judge(
+        self,
+        payload: bytes,
+        *,
+        target: Target,
+        shape: Shape | None,
+        rules: Rules,
+        sink: str | None = None,
+    ) -> Verdict:
         """Return the guard's verdict, from here when it is known; as ``evalward.guard.judge``."""
-        key = self.key(payload, target=target, shape=shape, rules=rules)
+        key = self.key(payload, target=target, shape=shape, rules=rules, sink=sink)
         verdict = self.get(key)
         if verdict is None:
-            verdict = judge(payload, target=target, shape=shape, rules=rules)
+            verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink)
             self.put(key, verdict)
         return verdict
 

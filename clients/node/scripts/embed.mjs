@@ -1,4 +1,4 @@
-// Copies the protocol and the registry of codes into the package: `node scripts/embed.mjs`.
+// Copies the protocol, the registry of codes and the names of the sinks into the package: `node scripts/embed.mjs`.
 //
 // They are embedded as modules, so that a bundled server finds them; the .proto itself ships beside them, for
 // callers who generate code of their own. `--check` writes nothing and fails unless every copy is current.
@@ -28,10 +28,13 @@ function copies() {
   for (const source of [text, STATUS]) protobuf.parse(source, root, { keepCase: true });
   const { codes } = JSON.parse(readFileSync(join(here, 'codes.json'), 'utf8'));
   const rows = Object.fromEntries(codes.map(({ code, ...row }) => [code, row]));
+  const { sinks } = JSON.parse(readFileSync(join(here, 'sinks.json'), 'utf8'));
+  const ids = sinks.map(({ id }) => id);
   return {
     'proto/evalward/v1/evalward.proto': text,
     'src/generated/protocol.ts': module('PROTOCOL: object', root.toJSON()),
     'src/generated/codes.ts': module('CODES', rows),
+    'src/generated/sinks.ts': module('SINKS', ids).replace(/;\n$/, ' as const;\n'),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The envelope of every answer, and the denials that the client gives itself. */
 
 import { CODES } from './generated/codes.js';
+import { parseOnce, RepeatedKey } from './json.js';
 
 /** A code of the registry that this version knows; a newer service may send others. */
 export type Code = keyof typeof CODES;
@@ -104,9 +105,9 @@ export function readEnvelope(bytes: Uint8Array | undefined, ok: boolean): Envelo
 export function readEnvelope(bytes: Uint8Array | undefined, ok: boolean): Envelope {
   let envelope: unknown;
   try {
-    envelope = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    throw new Unproven('the envelope is not JSON');
+    envelope = parseOnce(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (failure) {
+    throw new Unproven(failure instanceof RepeatedKey ? 'the envelope repeats a key' : 'the envelope is not JSON');
   }
   if (!isRecord(envelope) || envelope.ok !== ok) throw new Unproven('the envelope contradicts the outcome');
   if (!isRecord(envelope._meta)) throw new Unproven('the envelope has no _meta');

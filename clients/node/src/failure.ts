@@ -1,51 +1,113 @@
 /** What went wrong, as a denial: no failure is a reason to run a payload. */
 
 import { Metadata, status } from '@grpc/grpc-js';
+import { type Challenge, PROOF } from './challenge.js';
 import { type DeniedDecision, denial, deniedBy } from './decision.js';
+import { FINDINGS, type Reason, reasonOf } from './diagnosis.js';
 import { type Code, isRecord, readEnvelope, Unproven } from './envelope.js';
+import { WrongPeer } from './peer.js';
 import { attachedEnvelope } from './protocol.js';
 import { Unbuilt } from './question.js';
 
 const UNAVAILABLE: number = status.UNAVAILABLE;
+const RESOURCE_EXHAUSTED: number = status.RESOURCE_EXHAUSTED;
+const DETAILS = 'grpc-status-details-bin';
+const MISUNDERSTOOD =
+  'The guard has another token, or is of a version that cannot prove itself on plain TCP: reach that one over TLS' +
+  ' or a Unix socket.';
 
 // For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
 const CODES: { readonly [number: number]: Code } = {
   [status.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
-  [status.UNAVAILABLE]: 'SHUTTING_DOWN',
+  [status.UNAVAILABLE]: 'SERVICE_UNREACHABLE',
   [status.UNAUTHENTICATED]: 'UNAUTHENTICATED',
   [status.PERMISSION_DENIED]: 'PERMISSION_DENIED',
+  [status.RESOURCE_EXHAUSTED]: 'OVERLOADED',
 };
+// What gRPC's core on the server's side says of a message that it does not read. Of a reply that is too large for this
+// side, the words are others.
+const TOO_LARGE = /^SERVER: Received message larger than max \(([0-9]{1,15}) vs\. ([0-9]{1,15})\)$/;
 
-/** Return the denial of a guard that is not there, `message` saying which. */
-export function unreachable(message: string): DeniedDecision {
-  return away(message, 'UNAVAILABLE');
+/** A reply without the proof that whoever sent it knows the token. */
+export class Forged extends Error {}
+
+/** Return the denial for the guard at `address`, which cannot be reached for `reason`. */
+export function unreachable(address: string, reason: Reason): DeniedDecision {
+  const { code, message, hint } = FINDINGS[reason];
+  const details = { grpc_status: 'UNAVAILABLE', reason };
+  return denial(code, `The guard at ${address} cannot be reached: ${message} (gRPC status UNAVAILABLE).`, {
+    hint,
+    details,
+  });
 }
 
-/** Return the denial that `failure`, of any kind, is. */
-export function denialOf(failure: unknown): DeniedDecision {
+/** Return the denial for a guard that is known to be away, `message` saying why. */
+export function absent(message: string): DeniedDecision {
+  const { code, hint } = FINDINGS.stopped;
+  return denial(code, message, { hint, details: { grpc_status: 'UNAVAILABLE', reason: 'stopped' } });
+}
+
+/** Return the denial for a socket that is not the one that was asked for, or cannot be looked at. */
+export function refusedSocket(failure: unknown, address: string): DeniedDecision {
+  if (!(failure instanceof WrongPeer)) return unreachable(address, reasonOf(failure));
+  return denial('SERVICE_UNPROVEN', `It is not known that the guard answers: ${failure.message}.`);
+}
+
+/** Return the denial that `failure`, of any kind, is; with `signed` only a status that proves itself is told. */
+export function denialOf(failure: unknown, signed?: Challenge): DeniedDecision {
   try {
     if (failure instanceof Unbuilt) return denial(failure.code, failure.message, { details: failure.details });
+    if (failure instanceof Forged) {
+      return denial('SERVICE_UNPROVEN', 'Who answered does not know the token, so it is not the guard.');
+    }
     if (failure instanceof Unproven) return unproven(failure);
-    if (isRecord(failure) && typeof failure.code === 'number') return byStatus(failure.code, failure.metadata);
+    if (isRecord(failure) && typeof failure.code === 'number') return byStatus(failure.code, failure, signed);
     return denial('INTERNAL', 'The guard could not be asked.');
   } catch (doubt) {
     return doubt instanceof Unproven ? unproven(doubt) : denial('INTERNAL', 'The guard could not be asked.');
   }
 }
 
-function byStatus(code: number, metadata: unknown): DeniedDecision {
-  const attached = attachedIn(metadata);
-  if (attached !== undefined) return deniedBy(readEnvelope(attached, false));
-  const name = status[code] ?? String(code);
-  const message = `The guard answered with the gRPC status ${name}.`;
-  if (code === UNAVAILABLE) return away(message, name);
-  return denial(CODES[code] ?? 'INTERNAL', message, { details: { grpc_status: name } });
+/** Say whether the connection is the trouble, and no guard says what it is. */
+export function isLost(failure: unknown, signed?: Challenge): boolean {
+  if (!isRecord(failure) || failure.code !== UNAVAILABLE) return false;
+  return attachedIn(failure.metadata, signed) === undefined;
 }
 
-function attachedIn(metadata: unknown): Buffer | undefined {
-  const values = metadata instanceof Metadata ? metadata.get('grpc-status-details-bin') : [];
-  for (const value of values) {
-    const attached = typeof value === 'string' ? undefined : parsed(value);
+/** Return the denial for a reply that is no verdict on what was asked. */
+export function unproven(doubt: Unproven): DeniedDecision {
+  return denial('INTERNAL', `The guard's reply is no verdict on this payload: ${doubt.message}.`);
+}
+
+function byStatus(code: number, failure: Record<string, unknown>, signed: Challenge | undefined): DeniedDecision {
+  const attached = attachedIn(failure.metadata, signed);
+  if (attached !== undefined) return deniedBy(readEnvelope(attached, false));
+  const name = status[code] ?? String(code);
+  const tooLarge =
+    code === RESOURCE_EXHAUSTED && typeof failure.details === 'string' && TOO_LARGE.exec(failure.details);
+  if (tooLarge) return refusedMessage(Number(tooLarge[1]), Number(tooLarge[2]));
+  const isMisunderstood = signed !== undefined && name === 'UNAUTHENTICATED';
+  return denial(CODES[code] ?? 'INTERNAL', `The guard answered with the gRPC status ${name}.`, {
+    ...(isMisunderstood && { hint: MISUNDERSTOOD }),
+    details: { grpc_status: name },
+  });
+}
+
+/** Return the denial for a message that the server did not read. */
+function refusedMessage(actual: number, most: number): DeniedDecision {
+  return denial(
+    'EVAL_PAYLOAD_TOO_LARGE',
+    `The request has ${String(actual)} bytes, and the guard takes messages of ${String(most)}.`,
+    { details: { limit: 'message_bytes', limit_value: most, actual, grpc_status: 'RESOURCE_EXHAUSTED' } },
+  );
+}
+
+function attachedIn(metadata: unknown, signed: Challenge | undefined): Buffer | undefined {
+  if (!(metadata instanceof Metadata)) return undefined;
+  for (const value of metadata.get(DETAILS)) {
+    if (typeof value === 'string') continue;
+    if (signed !== undefined && !signed.provesStatus(metadata.get(PROOF), value)) continue;
+    const attached = parsed(value);
     if (attached !== undefined) return attached;
   }
   return undefined;
@@ -57,15 +119,4 @@ function parsed(serialised: Buffer): Buffer | undefined {
   } catch {
     return undefined; // details that do not parse say nothing; the status still does
   }
-}
-
-function unproven(doubt: Unproven): DeniedDecision {
-  return denial('INTERNAL', `The guard's reply is no verdict on this payload: ${doubt.message}.`);
-}
-
-function away(message: string, name: string): DeniedDecision {
-  return denial('SHUTTING_DOWN', message, {
-    hint: 'Nothing runs while the guard is away; check that it is up, then send the same request again.',
-    details: { grpc_status: name },
-  });
 }

@@ -1,15 +1,29 @@
 /** The client, which fails closed: no answer, and no lack of one, allows by default. */
 
+import { type BatchDecision, batchDeniedBy, batchFrom, type ItemDecision, itemOf } from './batch.js';
+import { type CallDecision, callDecisionFrom, callDeniedBy } from './call.js';
 import type { Decision, DeniedDecision } from './decision.js';
 import { type Evaluation, evaluationFrom, failedBy } from './evaluation.js';
-import { denialOf, unreachable } from './failure.js';
+import { denialOf } from './failure.js';
 import { decisionFrom } from './proof.js';
-import type { EvaluateResponse, ValidateResponse } from './protocol.js';
-import { type CheckOptions, type EvaluateOptions, evaluateRequest, validateRequest } from './question.js';
-import { milliseconds, Transport, type TransportOptions } from './transport.js';
+import type { BatchResponse, CallResponse, EvaluateResponse, ValidateResponse } from './protocol.js';
+import {
+  batchRequest,
+  type CallOptions,
+  type CheckOptions,
+  callRequest,
+  type EvaluateOptions,
+  evaluateRequest,
+  type ManyOptions,
+  type Payload,
+  validateRequest,
+} from './question.js';
+import { Conversation } from './stream.js';
+import { type Lane, milliseconds, Refused, Transport, type TransportOptions } from './transport.js';
 
 const CHECK_MS = 250;
 const FULL_BUDGET_BYTES = 128 * 1024; // a payload above the default size limit gets proportionally more time
+const BUDGET_ITEMS = 32; // as many small payloads have the time of one
 const RUN_MS = 1_000; // the wall time of the server's own default, for a request that names none
 
 export interface GuardOptions extends TransportOptions {
@@ -33,7 +47,11 @@ export class Guard implements Judge {
   /** Throws TypeError for options that cannot be used. */
   constructor(options: GuardOptions = {}) {
     this.#timeoutMs = milliseconds('timeoutMs', options.timeoutMs, CHECK_MS);
-    this.#policyDigest = options.policyDigest;
+    const { policyDigest } = options;
+    if (policyDigest !== undefined && !/^[0-9a-f]{64}$/.test(policyDigest)) {
+      throw new TypeError('policyDigest: 64 lower-case hex digits are needed');
+    }
+    this.#policyDigest = policyDigest;
     this.#transport = new Transport(options);
   }
 
@@ -50,11 +68,79 @@ export class Guard implements Judge {
   async check(code: string, options: CheckOptions): Promise<Decision> {
     try {
       const request = validateRequest(code, options);
-      if (!(await this.ready())) return this.#away();
       const reply = await this.#transport.call<ValidateResponse>('Validate', request, this.#budget(request.code));
       return decisionFrom(request, reply, this.#policyDigest);
     } catch (failure) {
-      return denialOf(failure);
+      return denied(failure);
+    }
+  }
+
+  /** Ask whether the tool may be called with these arguments, as JSON text; the server's manifest routes the call. */
+  async validateCall(tool: string, argumentsJson: string, options: CallOptions = {}): Promise<CallDecision> {
+    try {
+      const [request, insisted] = callRequest(tool, argumentsJson, options);
+      const deadline = this.#budget(request.arguments_json);
+      const reply = await this.#transport.call<CallResponse>('ValidateCall', request, deadline);
+      return callDecisionFrom(request, insisted, reply, this.#policyDigest);
+    } catch (failure) {
+      return callDeniedBy(denied(failure));
+    }
+  }
+
+  /** Ask whether each of `items` may run; whatever goes wrong is a denial of what it concerns. */
+  async validateBatch(items: readonly Payload[], options: ManyOptions = {}): Promise<BatchDecision> {
+    try {
+      const request = batchRequest(items, options);
+      const budget = this.#budget(...request.items.map(({ code }) => code));
+      const deadline = Math.max(budget, (this.#timeoutMs * request.items.length) / BUDGET_ITEMS);
+      const reply = await this.#transport.call<BatchResponse>('ValidateBatch', request, deadline);
+      return batchFrom(request, reply, this.#policyDigest);
+    } catch (failure) {
+      return batchDeniedBy(denied(failure), Array.isArray(items) ? items.length : 0);
+    }
+  }
+
+  /**
+   * Ask about each of `items` in turn and yield its decision before the next is taken.
+   *
+   * What breaks the stream denies that payload and all behind it.
+   */
+  async *validateStream(
+    items: Iterable<Payload> | AsyncIterable<Payload>,
+    options: ManyOptions = {},
+  ): AsyncGenerator<ItemDecision, void, undefined> {
+    let lane: Lane | undefined;
+    let talk: Conversation | undefined;
+    let why: DeniedDecision | undefined;
+    let index = 0;
+    try {
+      for await (const item of items) {
+        if (talk === undefined && why === undefined) {
+          try {
+            lane = await this.#transport.open();
+            talk = new Conversation(options, this.#policyDigest, lane.signed);
+          } catch (failure) {
+            why = denied(failure);
+          }
+        }
+        yield talk === undefined || lane === undefined
+          ? itemOf(why as DeniedDecision, index, 'failed')
+          : await this.#next(talk, lane, item);
+        index += 1;
+      }
+    } finally {
+      lane?.close();
+    }
+  }
+
+  async #next(talk: Conversation, lane: Lane, item: Payload): Promise<ItemDecision> {
+    const asked = talk.asked(item);
+    if (!Buffer.isBuffer(asked)) return asked;
+    try {
+      const budget = this.#timeoutMs * Math.max(1, talk.size / FULL_BUDGET_BYTES);
+      return talk.answered(await lane.exchanged(asked, budget));
+    } catch (failure) {
+      return talk.ended(denied(failure));
     }
   }
 
@@ -62,12 +148,11 @@ export class Guard implements Judge {
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     try {
       const request = evaluateRequest(code, options);
-      if (!(await this.ready())) return failedBy(this.#away());
       const deadline = this.#budget(request.code) + (request.limits?.deadline_ms ?? RUN_MS);
       const reply = await this.#transport.call<EvaluateResponse>('Evaluate', request, deadline);
       return evaluationFrom(request, reply, this.#policyDigest);
     } catch (failure) {
-      return failedBy(denialOf(failure));
+      return failedBy(denied(failure));
     }
   }
 
@@ -76,11 +161,12 @@ export class Guard implements Judge {
     this.#transport.close();
   }
 
-  #away(): DeniedDecision {
-    return unreachable(`The guard at ${this.address} cannot be reached.`);
+  #budget(...codes: Buffer[]): number {
+    const size = codes.reduce((sum, code) => sum + code.length, 0);
+    return this.#timeoutMs * Math.max(1, size / FULL_BUDGET_BYTES);
   }
+}
 
-  #budget(code: Buffer): number {
-    return this.#timeoutMs * Math.max(1, code.length / FULL_BUDGET_BYTES);
-  }
+function denied(failure: unknown): DeniedDecision {
+  return failure instanceof Refused ? failure.decision : denialOf(failure);
 }

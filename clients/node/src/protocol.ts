@@ -2,6 +2,7 @@
 
 import { type GrpcObject, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
+import { Unproven } from './envelope.js';
 import { PROTOCOL } from './generated/protocol.js';
 
 export interface Binding {
@@ -13,10 +14,17 @@ export interface Binding {
   readonly decision_id?: string;
   readonly profile?: string | number;
   readonly request_id?: string;
+  readonly sink?: string;
 }
 
 export interface WireError {
   readonly code?: string;
+  readonly number?: number;
+  readonly domain?: string;
+  readonly category?: string;
+  readonly cause?: string;
+  readonly http?: number;
+  readonly retryable?: boolean;
 }
 
 export interface ValidateRequest {
@@ -29,6 +37,7 @@ export interface ValidateRequest {
   readonly session_id: string;
   readonly request_id: string;
   readonly include_context: boolean;
+  readonly sink: string;
 }
 
 export interface ValidateResponse {
@@ -37,6 +46,52 @@ export interface ValidateResponse {
   readonly allowed?: { readonly would_block?: readonly string[] };
   readonly error?: WireError;
   readonly envelope?: Buffer;
+}
+
+export interface CallRequest {
+  readonly tool: string;
+  readonly arguments_json: Buffer;
+  readonly profile?: string;
+  readonly limits?: Readonly<Record<string, number>>;
+  readonly session_id: string;
+  readonly request_id: string;
+  readonly include_context: boolean;
+  readonly judged_fields_only: boolean;
+}
+
+export interface CallResponse extends ValidateResponse {
+  readonly tool?: string;
+  readonly fields?: readonly { readonly path?: string; readonly sha256?: string; readonly kind?: string }[];
+}
+
+export interface BatchRequest {
+  readonly items: readonly ValidateRequest[];
+  readonly stop_on_first: boolean;
+  readonly session_id: string;
+  readonly request_id: string;
+}
+
+export interface BatchResponse extends Omit<ValidateResponse, 'binding'> {
+  readonly item_count?: number;
+  readonly failures?: readonly ItemFailure[];
+  readonly bindings?: readonly Binding[];
+}
+
+export interface ItemFailure {
+  readonly item_index?: number;
+  readonly status?: string | number;
+  readonly error?: WireError;
+  readonly envelope?: Buffer;
+}
+
+export interface StreamRequest {
+  readonly item: ValidateRequest;
+  readonly stop_on_first: boolean;
+}
+
+export interface StreamResponse extends ValidateResponse {
+  readonly item_index?: number;
+  readonly status?: string | number;
 }
 
 export interface EvaluateRequest {
@@ -82,6 +137,29 @@ const definition = fromJSON(PROTOCOL, {
 const service = (loadPackageDefinition(definition) as { evalward: { v1: GrpcObject } }).evalward.v1.GuardService;
 
 export const GuardService = service as ServiceClientConstructor;
+
+/** The RPCs that this package calls. */
+export type Method = 'Validate' | 'ValidateCall' | 'ValidateBatch' | 'ValidateStream' | 'Evaluate';
+
+export interface Codec {
+  readonly path: string;
+  readonly requestSerialize: (request: object) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => unknown;
+}
+
+/** Return how `method` is called, and its messages' codecs; what is signed is their bytes. */
+export function codecOf(method: Method): Codec {
+  return GuardService.service[method] as unknown as Codec;
+}
+
+/** Return the message in `bytes`; throw Unproven when it is none. */
+export function parsed({ responseDeserialize }: Codec, bytes: Buffer): unknown {
+  try {
+    return responseDeserialize(bytes);
+  } catch {
+    throw new Unproven('it is no message of the protocol');
+  }
+}
 
 const status = definition['evalward.wire.Status'] as MessageTypeDefinition<unknown, Status>;
 const carrier = definition['evalward.v1.ErrorEnvelope'] as MessageTypeDefinition<

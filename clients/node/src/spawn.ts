@@ -7,15 +7,17 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { type BatchDecision, batchDeniedBy, type ItemDecision, itemOf } from './batch.js';
+import { type CallDecision, callDeniedBy } from './call.js';
 import type { Decision, DeniedDecision } from './decision.js';
 import { isRecord } from './envelope.js';
 import { type Evaluation, failedBy } from './evaluation.js';
-import { unreachable } from './failure.js';
+import { absent } from './failure.js';
 import { Guard, type GuardOptions, type Judge } from './guard.js';
-import type { CheckOptions, EvaluateOptions, Target } from './question.js';
+import type { CallOptions, CheckOptions, EvaluateOptions, ManyOptions, Payload, Target } from './question.js';
 import { CONNECT_MS, milliseconds } from './transport.js';
 
-export interface SpawnOptions extends Omit<GuardOptions, 'address' | 'tls' | 'token'> {
+export interface SpawnOptions extends Omit<GuardOptions, 'address' | 'tls' | 'token' | 'peerUid'> {
   /** Targets whose payloads may be allowed at all; none without it, unless the policy says so. */
   readonly allowEval?: readonly Target[];
   /** A policy file. */
@@ -89,6 +91,29 @@ export class SpawnedGuard implements Judge {
     return guard === undefined ? this.#away() : guard.check(code, options);
   }
 
+  async validateCall(tool: string, argumentsJson: string, options: CallOptions = {}): Promise<CallDecision> {
+    const guard = await this.#serving();
+    return guard === undefined ? callDeniedBy(this.#away()) : guard.validateCall(tool, argumentsJson, options);
+  }
+
+  async validateBatch(items: readonly Payload[], options: ManyOptions = {}): Promise<BatchDecision> {
+    const guard = await this.#serving();
+    return guard === undefined ? batchDeniedBy(this.#away(), items.length) : guard.validateBatch(items, options);
+  }
+
+  async *validateStream(
+    items: Iterable<Payload> | AsyncIterable<Payload>,
+    options: ManyOptions = {},
+  ): AsyncGenerator<ItemDecision, void, undefined> {
+    const guard = await this.#serving();
+    if (guard !== undefined) return yield* guard.validateStream(items, options);
+    let index = 0;
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only how many there are counts
+    for await (const _ of items) {
+      yield itemOf(this.#away(), index++, 'failed');
+    }
+  }
+
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const guard = await this.#serving();
     return guard === undefined ? failedBy(this.#away()) : guard.evaluate(code, options);
@@ -115,7 +140,7 @@ export class SpawnedGuard implements Judge {
   }
 
   #away(): DeniedDecision {
-    return unreachable(`The guard's process ${this.#state}.`);
+    return absent(`The guard's process ${this.#state}.`);
   }
 
   #start(): void {

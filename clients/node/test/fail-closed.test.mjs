@@ -71,6 +71,10 @@ function changed(rpc, request, change) {
     const envelope = JSON.parse(reply.envelope.toString());
     reply.envelope = Buffer.from(JSON.stringify({ ...envelope, _meta: { ...envelope._meta, ...change.meta } }));
   }
+  if (change.add) {
+    const envelope = JSON.parse(reply.envelope.toString());
+    reply.envelope = Buffer.from(JSON.stringify({ ...envelope, ...change.add }));
+  }
   if (change.envelope !== undefined) reply.envelope = Buffer.from(change.envelope);
   if (change.envelopeBytes !== undefined) reply.envelope = Buffer.from(change.envelopeBytes, 'hex');
   if (change.result !== undefined) reply.allowed = { result_json: Buffer.from(change.result) };
@@ -111,7 +115,12 @@ for (const rpc of RPCS) {
     test(`${rpc}: ${change.name}`, async (t) => {
       const { address } = await fakeService(t, (_, request) => changed(rpc, request, change));
 
-      const answer = await ask(guardAt(t, address), rpc, CODE, change.unshaped ? {} : DECLARED);
+      const answer = await ask(
+        guardAt(t, address),
+        rpc,
+        CODE,
+        change.unshaped ? {} : change.unasked ? { shape: 'expression' } : DECLARED,
+      );
 
       assertDenied(answer, 'INTERNAL');
       assert.match(answer.envelope.error, new RegExp(change.says));
@@ -154,8 +163,8 @@ for (const rpc of RPCS) {
       [richStatus(told), 'AUDIT_UNAVAILABLE'],
       [richStatus({ ok: true, _meta: {} }), 'INTERNAL'],
       [richStatus({ ok: false, _meta: {} }), 'INTERNAL'],
-      [Buffer.from('ffffff', 'hex'), 'SHUTTING_DOWN'],
-      [Buffer.alloc(0), 'SHUTTING_DOWN'],
+      [Buffer.from('ffffff', 'hex'), 'SERVICE_UNREACHABLE'],
+      [Buffer.alloc(0), 'SERVICE_UNREACHABLE'],
     ];
     for (const [bytes, code] of table) {
       attached = new Metadata();
@@ -182,12 +191,12 @@ for (const rpc of RPCS) {
     for (const behaviour of behaviours) {
       const address = await listening(t, net.createServer(behaviour));
       const guard = guardAt(t, address, { connectTimeoutMs: 200 });
-      assertDenied(await ask(guard, rpc, CODE, DECLARED), 'SHUTTING_DOWN');
+      assertDenied(await ask(guard, rpc, CODE, DECLARED), 'SERVICE_UNREACHABLE');
       assert.equal(await guard.ready(), false);
     }
     const free = await listening(t, net.createServer());
     await new Promise((resolve) => servers.get(free).close(resolve));
-    assertDenied(await ask(guardAt(t, free, { connectTimeoutMs: 200 }), rpc, CODE, DECLARED), 'SHUTTING_DOWN');
+    assertDenied(await ask(guardAt(t, free, { connectTimeoutMs: 200 }), rpc, CODE, DECLARED), 'SERVICE_UNREACHABLE');
   });
 
   for (const [name, answer] of Object.entries(breakdowns())) {
@@ -209,12 +218,12 @@ for (const rpc of RPCS) {
     assert.equal((await ask(guard, rpc, CODE, DECLARED)).code, null);
     service.stop();
     assertDenied(await ask(guard, rpc, CODE, DECLARED)); // the connection may break before the call or under it
-    assertDenied(await ask(guard, rpc, CODE, DECLARED), 'SHUTTING_DOWN');
+    assertDenied(await ask(guard, rpc, CODE, DECLARED), 'SERVICE_UNREACHABLE');
 
     const other = guardAt(t, (await fakeService(t, trueAllow)).address);
     assert.equal((await ask(other, rpc, CODE, DECLARED)).code, null);
     other.close();
-    assertDenied(await ask(other, rpc, CODE, DECLARED), 'SHUTTING_DOWN');
+    assertDenied(await ask(other, rpc, CODE, DECLARED), 'SERVICE_UNREACHABLE');
   });
 
   for (const payload of ['\ud800', 'a\udc00b', '\udfff\ud800', '"a\ud83d"']) {

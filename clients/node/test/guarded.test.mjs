@@ -41,6 +41,19 @@ test('the sink gets the text that was allowed, and its own arguments', async (t)
   assert.deepEqual(calls, [['1 + 1', 'page', 7]]);
 });
 
+test('a profile is asked for: an ALLOW under the weak one counts only then', async (t) => {
+  const { address } = await fakeService(t, (rpc, request) => {
+    const allow = trueAllow(rpc, request);
+    return { ...allow, binding: { ...allow.binding, profile: 'PROFILE_SEED' } };
+  });
+  const guard = new Guard({ address, timeoutMs: 10_000 });
+  t.after(() => guard.close());
+  const about = /** @type {const} */ ({ target: 'renderer', shape: 'script' });
+
+  assert.equal(await guarded((code) => code, guard, { ...about, profile: 'seed' })('1'), '1');
+  await assert.rejects(guarded((code) => code, guard, about)('1'), DeniedError);
+});
+
 test('a denial rejects with its envelope, and the sink is not called', async (t) => {
   let calls = 0;
   const run = guarded(() => ++calls, await guardOf(t), { target: 'renderer', shape: 'script' });

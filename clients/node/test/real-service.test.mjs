@@ -111,7 +111,7 @@ test('a service that is killed denies, and one that is back on the same socket a
   const hasty = new Guard({ address: ready.listen[0], connectTimeoutMs: 200 });
   t.after(() => hasty.close());
   const denied = await hasty.check('1', { target: 'renderer' });
-  assert.equal(denied.code, 'SHUTTING_DOWN');
+  assert.equal(denied.code, 'SERVICE_UNREACHABLE');
   assert.equal(denied.envelope.retryable, true);
 
   await realService(t, ...at);

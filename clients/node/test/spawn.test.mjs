@@ -57,8 +57,8 @@ test('it allows, blocks, evaluates, and ends when it is closed', { skip }, async
   await guard.close();
   await ended(pid);
   assert.equal(await guard.ready(), false);
-  assert.equal((await guard.check('1', RENDERER)).code, 'SHUTTING_DOWN');
-  assert.equal((await guard.evaluate('1')).code, 'SHUTTING_DOWN');
+  assert.equal((await guard.check('1', RENDERER)).code, 'SERVICE_UNREACHABLE');
+  assert.equal((await guard.evaluate('1')).code, 'SERVICE_UNREACHABLE');
 });
 
 test('one that is killed denies until another one serves', { skip }, async (t) => {
@@ -75,7 +75,7 @@ test('one that is killed denies until another one serves', { skip }, async (t) =
   await ended(pid);
 
   const denied = await guard.check('1', RENDERER);
-  assert.equal(denied.code, 'SHUTTING_DOWN');
+  assert.equal(denied.code, 'SERVICE_UNREACHABLE');
   assert.equal(denied.envelope.retryable, true);
 
   rmSync(held);
@@ -117,12 +117,12 @@ test('a program that is not there, ends at once or announces nothing is a denial
   for (const command of commands) {
     const guard = spawned(t, { command, connectTimeoutMs: 300, auditLog: logFile() });
     const denied = await guard.check('1', RENDERER);
-    assert.equal(denied.code, 'SHUTTING_DOWN');
+    assert.equal(denied.code, 'SERVICE_UNREACHABLE');
     assert.match(
       String(denied.envelope.error),
       /The guard('s process (cannot be started|ended with|is being started)| at unix:.* cannot be reached)/,
     );
-    assert.equal((await guard.evaluate('1')).code, 'SHUTTING_DOWN');
+    assert.equal((await guard.evaluate('1')).code, 'SERVICE_UNREACHABLE');
     await guard.close();
   }
 });

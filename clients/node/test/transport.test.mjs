@@ -118,12 +118,12 @@ test('TLS', { skip: missing('openssl') }, async (t) => {
   for (const options of denied) assert.equal(await allowedAt(t, { ...options, ...short }), false);
 });
 
-test('a token goes with every call', async (t) => {
-  const { address } = await fakeService(t, (rpc, request, call) =>
+test('a token goes with every call over a Unix socket', async (t) => {
+  const answer = (rpc, request, call) =>
     call.metadata.get('authorization')[0] === 'Bearer s3cret'
       ? trueAllow(rpc, request)
-      : { code: status.UNAUTHENTICATED, details: 'no' },
-  );
+      : { code: status.UNAUTHENTICATED, details: 'no' };
+  const { address } = await fakeService(t, answer, { at: `unix:${join(scratch(), 'evalward.sock')}` });
   assert.equal(await allowedAt(t, { address, token: 's3cret' }), true);
   assert.equal(await allowedAt(t, { address, token: 'guess' }), false);
   assert.equal(await allowedAt(t, { address }), false);

@@ -47,8 +47,14 @@ guard.check('1', {});
 guard.check('1', { target: 'moon' });
 // @ts-expect-error a payload is a string
 guard.check(Buffer.from('1'), { target: 'main' });
-// @ts-expect-error a sink has a shape
+// @ts-expect-error what has no name as a sink has a shape
 guarded(() => 1, guard, { target: 'main' });
+guarded(() => 1, guard, { sink: 'playwright.evaluate' });
+guard.check('1', { sink: 'selenium.execute-script', profile: 'strict' });
+// @ts-expect-error a sink says itself how it reads a text
+guarded(() => 1, guard, { sink: 'playwright.evaluate', shape: 'script' });
+// @ts-expect-error nothing is put around what a sink reads
+guarded(() => 1, guard, { sink: 'playwright.evaluate', wrap: true });
 // @ts-expect-error there is no fail-open switch
 new Guard({ failOpen: true });
 // @ts-expect-error the sandbox runs no modules

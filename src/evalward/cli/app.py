@@ -21,6 +21,7 @@ class _Commands(LazyGroup):
         "health": "evalward.cli.health:health",
         "codes": "evalward.cli.codes:codes",
         "explain": "evalward.cli.explain:explain",
+        "sinks": "evalward.cli.sinks:sinks_command",
         "tools": "evalward.cli.tools:app",
         "policy": "evalward.cli.policy:app",
         "corpus": "evalward.cli.corpus:app",
@@ -57,6 +58,8 @@ def evalward(
     ] = False,
 ) -> None:
     """Judge JavaScript that an agent wrote before anything evaluates it.
+
+    Exit code of every command: 0 allowed or fine, 1 blocked or a finding, 2 usage, 3 infrastructure.
 
     \b
     Examples:

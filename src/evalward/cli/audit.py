@@ -1,9 +1,11 @@
 """``evalward audit``: what became of the payloads, and whether the log is still what the service wrote."""
 
 import json
+import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -13,11 +15,13 @@ import typer
 
 from evalward.audit import load_key
 from evalward.audit.chain import Head
+from evalward.audit.files import LogFile, read_files
 from evalward.audit.fingerprint import fingerprint, fnv1a
 from evalward.audit.key import AuditKey
-from evalward.audit.read import matching, read_files, records, since, summary
+from evalward.audit.read import matching, records, since, summary
 from evalward.audit.schema import audit_schema
 from evalward.audit.verify import Findings, KeyMissingError, verify
+from evalward.cli import filters
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.payload import read_payload
 from evalward.errors import CodedError
@@ -38,7 +42,9 @@ def _age(text: str) -> datetime:
     try:
         return since(text, now=datetime.now(UTC))
     except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{text!r} is neither an age such as 24h nor a time") from None
+        raise typer.BadParameter(
+            f"{text!r} is neither an age such as 24h nor a time such as 2026-11-22T08:00:00Z"
+        ) from None
 
 
 def _head(text: str) -> Head:
@@ -78,8 +84,10 @@ def verify_command(
     *,
     audit_key: Key = None,
     expect_head: Annotated[
-        Head | None,
-        typer.Option(parser=_head, metavar="HEAD", help="A head kept elsewhere, which must be in the log."),
+        list[Head] | None,
+        typer.Option(
+            parser=_head, metavar="HEAD", help="A head kept elsewhere, which must be in the log; repeatable."
+        ),
     ] = None,
     start_head: Annotated[
         Head | None,
@@ -89,7 +97,8 @@ def verify_command(
     """Check every record and the chain between them. Exit code: 0 whole, 1 not, 3 cannot tell.
 
     The first bad line is named as FILE:LINE, and what was done there: edited, inserted, removed, reordered,
-    truncated. Records cut off at the end show only against a head that was kept elsewhere.
+    truncated; unfinished is a chain that another one follows though it has no stop record. Records cut off at the
+    very end show only against a head that was kept elsewhere.
 
     \b
     Examples:
@@ -97,7 +106,7 @@ def verify_command(
       evalward audit verify audit.jsonl* --audit-key audit.key --expect-head "$(cat kept-head)"
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     try:
-        found = verify(_read(files), key=audit_key, expect_head=expect_head, start_head=start_head)
+        found = verify(_read(files), key=audit_key, expect_heads=expect_head or (), start_head=start_head)
     except KeyMissingError as missing:
         raise _failed(f"{missing}: --audit-key FILE") from None
     if found.fault is not None:
@@ -125,14 +134,11 @@ def head_command(files: Files = None) -> None:
     Examples:
       evalward audit head audit.jsonl > kept-head
     """  # noqa: D301 - as above
-    last = None
-    for _, data in _read(files):
-        for record in records(data):
-            last = record
-    try:
-        typer.echo(str(Head.parse("{chain}:{seq}:{mac}".format(**last or {}))))
-    except (KeyError, ValueError):
-        raise _failed("the log has no record") from None
+    ends = (file.last() for file in reversed(_read(files)))
+    last = next((line for line in ends if line is not None), None)
+    if last is None:
+        raise _failed("the log has no record")
+    typer.echo(str(last.head))
 
 
 @app.command("hash")
@@ -173,10 +179,10 @@ def tail_command(
       evalward audit tail -f audit.jsonl
     """  # noqa: D301 - as above
     read = _read(files)
-    for record in [record for _, data in read for record in records(data)][-lines:] if lines else []:
+    for record in deque(_records(read), maxlen=lines):
         _print(record)
     if follow and read:
-        for record in _appended(Path(read[-1][0]), len(read[-1][1])):
+        for record in _appended(Path(read[-1].name), read[-1].size):
             _print(record)
 
 
@@ -185,22 +191,55 @@ def query_command(  # noqa: PLR0913 - one parameter per option
     files: Files = None,
     *,
     begin: Since = None,
-    kind: Annotated[str | None, typer.Option(help="Such as decision, evaluation, gap.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="allow, deny, error.")] = None,
-    code: Annotated[str | None, typer.Option(help="A code of the registry.")] = None,
-    construct: Annotated[str | None, typer.Option(help="A label of the catalogue.")] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(parser=filters.kind, metavar="KIND", help="Such as decision, evaluation, gap."),
+    ] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            parser=filters.outcome, metavar="OUTCOME", help="allow, deny, error, completed, failed."
+        ),
+    ] = None,
+    code: Annotated[
+        str | None, typer.Option(parser=filters.code, metavar="CODE", help="A code of the registry.")
+    ] = None,
+    construct: Annotated[
+        str | None,
+        typer.Option(parser=filters.construct, metavar="LABEL", help="A label of the catalogue."),
+    ] = None,
     keyword: Annotated[str | None, typer.Option(help="The id of a keyword.")] = None,
-    shadow: Annotated[str | None, typer.Option(help="A construct that would have blocked.")] = None,
-    target: Annotated[str | None, typer.Option(help="main, renderer, node, sandbox.")] = None,
+    shadow: Annotated[
+        str | None,
+        typer.Option(parser=filters.shadow, metavar="LABEL", help="A construct that would have blocked."),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(parser=filters.target, metavar="TARGET", help="main, renderer, node, sandbox."),
+    ] = None,
     tool: Annotated[str | None, typer.Option(help="A tool's name.")] = None,
     session: Annotated[str | None, typer.Option(help="A session id.")] = None,
     principal: Annotated[str | None, typer.Option(help="Such as cert:dispatcher or token:3f0c...")] = None,
-    trace_id: Annotated[str | None, typer.Option(help="As in the caller's traceparent.")] = None,
-    decision_id: Annotated[str | None, typer.Option(help="As the reply gives it.")] = None,
-    code_hash: Annotated[str | None, typer.Option(help="As `evalward audit hash` prints it.")] = None,
-    fnv1a32: Annotated[str | None, typer.Option(help="As `evalward audit hash` prints it.")] = None,
+    trace_id: Annotated[
+        str | None,
+        typer.Option(parser=filters.hex_digits(32), metavar="HEX", help="As in the caller's traceparent."),
+    ] = None,
+    decision_id: Annotated[
+        str | None,
+        typer.Option(parser=filters.hex_digits(32), metavar="HEX", help="As the reply gives it."),
+    ] = None,
+    code_hash: Annotated[
+        str | None,
+        typer.Option(
+            parser=filters.hex_digits(64), metavar="HEX", help="As `evalward audit hash` prints it."
+        ),
+    ] = None,
+    fnv1a32: Annotated[
+        str | None,
+        typer.Option(parser=filters.hex_digits(8), metavar="HEX", help="As `evalward audit hash` prints it."),
+    ] = None,
 ) -> None:
-    """Print the records that have all of the given values.
+    """Print the records that have all of the given values. A value that no record can have is a usage error.
 
     \b
     Examples:
@@ -224,9 +263,8 @@ def query_command(  # noqa: PLR0913 - one parameter per option
         "fnv1a32": fnv1a32,
     }
     wanted = {name: value for name, value in asked.items() if value is not None}
-    for _, data in _read(files):
-        for record in matching(records(data), wanted, begin=begin):
-            _print(record)
+    for record in matching(_records(_read(files)), wanted, begin=begin):
+        _print(record)
 
 
 @app.command("summary")
@@ -237,8 +275,8 @@ def summary_command(files: Files = None, *, begin: Since = None) -> None:
     Examples:
       evalward audit summary --since 24h
     """  # noqa: D301 - as above
-    found = (record for _, data in _read(files) for record in records(data))
-    typer.echo(json.dumps(summary(matching(found, {}, begin=begin)), indent=2))
+    found = matching(_records(_read(files)), {}, begin=begin)
+    typer.echo(json.dumps(summary(found), indent=2))
 
 
 @app.command("schema")
@@ -247,11 +285,23 @@ def schema_command() -> None:
     typer.echo(json.dumps(audit_schema(), indent=2))
 
 
-def _read(files: list[Path] | None) -> list[tuple[str, bytes]]:
+def _read(files: list[Path] | None) -> list[LogFile]:
+    # Each file stays open, so that a rotation meanwhile changes nothing; a log may have more than the usual 1,024.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         return read_files(files or [default_audit_log()])
     except OSError as error:
-        raise _failed(f"cannot read {error.filename}: {error.strerror}") from None
+        hint = (
+            ""
+            if files
+            else "; this is the log of `evalward serve` without --audit-log, name another one as FILE"
+        )
+        raise _failed(f"cannot read {error.filename}: {error.strerror}{hint}") from None
+
+
+def _records(files: Iterable[LogFile]) -> Iterator[dict[str, Any]]:
+    return (record for file in files for record in records(file.lines()))
 
 
 def _appended(path: Path, position: int) -> Iterator[dict[str, Any]]:
@@ -261,7 +311,7 @@ def _appended(path: Path, position: int) -> Iterator[dict[str, Any]]:
         rest = b""
         while True:
             whole, newline, rest = (rest + stream.read()).rpartition(b"\n")
-            yield from records(whole + newline)
+            yield from records((whole + newline).splitlines())
             time.sleep(FOLLOW_SECONDS)
 
 

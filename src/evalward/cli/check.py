@@ -14,9 +14,13 @@ import typer
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import (
     bindings_option,
+    complete_sink,
     complete_target,
     policy_in_force,
+    profile_option,
     provenance,
+    shape_option,
+    sink_option,
     target_option,
 )
 from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
@@ -41,26 +45,40 @@ def check(  # noqa: PLR0913 - one parameter per option
     ] = None,
     *,
     code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    sink: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SINK",
+            autocompletion=complete_sink,
+            help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
+        ),
+    ] = None,
     target: Annotated[
-        Target,
+        Target | None,
         typer.Option(
             parser=target_option,
             metavar="TARGET",
             autocompletion=complete_target,
-            help="Where it would run: main, renderer (or page), node, sandbox.",
+            help="Where it would run: main, renderer (or page), node, sandbox; default: the sink's, or main.",
         ),
-    ] = Target.MAIN,
+    ] = None,
     shape: Annotated[
-        Shape | None, typer.Option(help="The wrapper that the sink puts around it; default: any.")
+        Shape | None,
+        typer.Option(
+            parser=shape_option,
+            metavar="SHAPE",
+            help="The wrapper that the sink puts around it; default: any.",
+        ),
     ] = None,
     profile: Annotated[
-        Profile | None, typer.Option(help="How much must be proven; default: balanced.")
+        Profile | None,
+        typer.Option(
+            parser=profile_option, metavar="PROFILE", help="How much must be proven; default: balanced."
+        ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            help="A policy file; without one, the target counts as opted in.", dir_okay=False, exists=True
-        ),
+        typer.Option(help="A policy file; without one, the target counts as opted in."),
     ] = None,
     bind: Annotated[
         list[str] | None,
@@ -81,17 +99,26 @@ def check(  # noqa: PLR0913 - one parameter per option
 
     \b
     Examples:
+      evalward check -e "document.title" --sink playwright.evaluate
       evalward check -e "document.title" --target renderer
       evalward check payload.js --shape function --bind app=electron.app
       git show HEAD:script.js | evalward check - --format json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     payload = read_payload(file, code)
     chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
+    bindings = bindings_option(bind or [])
+    named = None if sink is None else sink_option(sink, target=target, shape=shape, bindings=bindings)
+    realm = named.target if named else target or Target.MAIN
     try:
-        effective = policy_in_force(policy, opt_in=[target], profile=profile, max_bytes=max_bytes)
+        effective = policy_in_force(policy, opt_in=[realm], profile=profile, max_bytes=max_bytes)
         begin = time.perf_counter()
         verdict = judge_under(
-            effective, payload, target=target, shape=shape, bindings=bindings_option(bind or [])
+            effective,
+            payload,
+            target=realm,
+            shape=shape,
+            bindings=bindings,
+            sink=named.id if named else None,
         )
     except CodedError as error:
         raise _refused(error, output) from None
@@ -114,7 +141,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     else:
         from evalward.cli.text import print_verdict  # noqa: PLC0415 - rich is only needed here
 
-        print_verdict(payload, verdict, envelope)
+        print_verdict(payload, verdict, envelope, artifact="<code>" if file is None else file)
     if not verdict.allowed:
         raise typer.Exit(INFRASTRUCTURE_FAILURE if verdict.code is Code.INTERNAL else BLOCKED)
 

@@ -7,7 +7,7 @@ import typer
 import yaml
 
 from evalward.cli.payload import read_payload
-from evalward.cli.serverless import complete_target, target_option
+from evalward.cli.serverless import complete_target, shape_option, target_option
 from evalward.corpus.case import Case, CorpusError, Expectation, load_cases
 from evalward.guard.target import Shape, Target
 from evalward.oracle import reached
@@ -32,7 +32,10 @@ def corpus_add(  # noqa: PLR0913 - one parameter per field of a case
         Target,
         typer.Option(parser=target_option, metavar="TARGET", autocompletion=complete_target),
     ] = Target.MAIN,
-    shape: Annotated[Shape | None, typer.Option(help="How the sink runs it; default: any.")] = None,
+    shape: Annotated[
+        Shape | None,
+        typer.Option(parser=shape_option, metavar="SHAPE", help="How the sink runs it; default: any."),
+    ] = None,
     reaches: Annotated[
         str | None, typer.Option(help="What an escape reaches, where it reaches more than one thing.")
     ] = None,

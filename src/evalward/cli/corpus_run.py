@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ import typer
 
 from evalward.cli.excerpt import printable
 from evalward.cli.progress import progress_bar
-from evalward.cli.serverless import policy_in_force
+from evalward.cli.serverless import policy_in_force, profile_option
 from evalward.corpus.case import Case, CorpusError, load_cases
 from evalward.corpus.run import Outcome, Report, run_cases
 from evalward.errors import CodedError
@@ -28,13 +29,16 @@ def run(
     ],
     *,
     profile: Annotated[
-        Profile | None, typer.Option(help="Judge under this profile; default: the policy's, else balanced.")
+        Profile | None,
+        typer.Option(
+            parser=profile_option,
+            metavar="PROFILE",
+            help="Judge under this profile; default: the policy's, else balanced.",
+        ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(
-            help="A policy file; without one, every target is opted in.", dir_okay=False, exists=True
-        ),
+        typer.Option(help="A policy file; without one, every target is opted in."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
@@ -71,22 +75,34 @@ def run(
     with progress_bar(len(cases), "judging") as judged:
         report = run_cases(cases, profile=effective.profile, rules_for=rules_for, judged=judged)
     elapsed = time.perf_counter() - begin
+    denied = Counter(case.target for case in cases if not effective.for_target(case.target).allowed)
+    for target, count in sorted(denied.items()):
+        typer.echo(_not_opted_in(target, count, policy), err=True)
     if junit is not None:
         from evalward.corpus.junit import junit_xml  # noqa: PLC0415 - only needed here
 
         junit.write_bytes(junit_xml(report, elapsed))
     if as_json:
-        typer.echo(json.dumps(report.as_object(elapsed)))
+        typer.echo(json.dumps({**report.as_object(elapsed), "not_opted_in": dict(sorted(denied.items()))}))
     else:
         typer.echo("\n".join(summary(report, elapsed)))
     if not report.ok:
         raise typer.Exit(NOT_AS_EXPECTED)
 
 
+def _not_opted_in(target: Target, count: int, policy: Path | None) -> str:
+    cases = "1 case is" if count == 1 else f"{count:,} cases are"
+    return (
+        f"{cases} denied unjudged: {printable(str(policy))} does not opt in the target {target};"
+        f" targets: {{{target}: {{allowed: true}}}} in it does"
+    )
+
+
 def summary(report: Report, elapsed_s: float) -> Iterator[str]:
     """Yield the lines that people read; they name cases by id and repeat no payload."""
     total = report.escapes + report.benign
-    yield f"{total:,} cases under profile {report.profile} in {elapsed_s:.2f} s"
+    cases = "case" if total == 1 else "cases"
+    yield f"{total:,} {cases} under profile {report.profile} in {elapsed_s:.2f} s"
     yield (
         f"  escapes {report.escapes:,}: {len(report.caught):,} blocked, {len(report.limited):,} limited, "
         f"{len(report.missed):,} missed, {len(report.wrong_construct):,} blocked for the wrong construct"

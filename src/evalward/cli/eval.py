@@ -12,8 +12,9 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.excerpt import printable
 from evalward.cli.payload import read_payload
-from evalward.cli.serverless import policy_in_force, provenance
+from evalward.cli.serverless import policy_in_force, profile_option, provenance, shape_option
 from evalward.errors import (
     REGISTRY,
     Cause,
@@ -59,19 +60,34 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         typer.Option(metavar="JSON", help="What the payload sees as arg, and a function is called with."),
     ] = None,
     shape: Annotated[
-        Shape | None, typer.Option(help="How the text is run; default: chosen from the text.")
+        Shape | None,
+        typer.Option(
+            parser=shape_option, metavar="SHAPE", help="How the text is run; default: chosen from the text."
+        ),
     ] = None,
     profile: Annotated[
-        Profile | None, typer.Option(help="How much must be proven; default: balanced.")
+        Profile | None,
+        typer.Option(
+            parser=profile_option, metavar="PROFILE", help="How much must be proven; default: balanced."
+        ),
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(help="A policy file; without one, sandbox is opted in.", dir_okay=False, exists=True),
+        typer.Option(help="A policy file; without one, sandbox is opted in."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**64 - 1, help="Seed of Math.random.")] = 0,
     fuel: Annotated[int, _limit("fuel", "Instructions.")] = _DEFAULTS.fuel,
     deadline_ms: Annotated[int, _limit("deadline_ms", "Wall time in milliseconds.")] = _DEFAULTS.deadline_ms,
-    memory: Annotated[int, _limit("memory", "Bytes of memory.")] = _DEFAULTS.memory,
+    memory_bytes: Annotated[int, _limit("memory_bytes", "Bytes of memory.")] = _DEFAULTS.memory_bytes,
+    stack_bytes: Annotated[
+        int, _limit("stack_bytes", "Bytes of stack, rounded down to a multiple of 65536.")
+    ] = _DEFAULTS.stack_bytes,
+    result_bytes: Annotated[
+        int, _limit("result_bytes", "Bytes of the result as JSON.")
+    ] = _DEFAULTS.result_bytes,
+    console_bytes: Annotated[
+        int, _limit("console_bytes", "Bytes of console text.")
+    ] = _DEFAULTS.console_bytes,
     as_json: Annotated[bool, typer.Option("--json", help="Print the envelope.")] = False,
 ) -> None:
     """Judge one payload for the sandbox and, if it is allowed, run it there.
@@ -110,7 +126,14 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         )
         _print(envelope, as_json=as_json)
         raise typer.Exit(FAILED)
-    limits = EvaluationLimits(fuel=fuel, deadline_ms=deadline_ms, memory=memory)
+    limits = EvaluationLimits(
+        fuel=fuel,
+        deadline_ms=deadline_ms,
+        memory_bytes=memory_bytes,
+        stack_bytes=stack_bytes,
+        result_bytes=result_bytes,
+        console_bytes=console_bytes,
+    )
     argument = None if arg is None else os.fsencode(arg)
     try:
         evaluation = evaluate(payload, arg=argument, shape=judged_shape, limits=limits, seed=seed)
@@ -130,8 +153,8 @@ def _print(envelope: dict[str, JsonValue], *, as_json: bool, evaluation: Evaluat
         sys.stdout.flush()
         return
     for line in evaluation.console if evaluation else ():
-        typer.echo(f"{line.level}: {line.text}", err=True)
+        typer.echo(f"{line.level}: {printable(line.text)}", err=True)
     if not envelope["ok"]:
-        typer.echo(f"{envelope['error']}\nhint: {envelope['hint']}", err=True)
+        typer.echo(f"{printable(str(envelope['error']))}\nhint: {envelope['hint']}", err=True)
     elif evaluation is not None:
         typer.echo(evaluation.result if evaluation.result is not None else "undefined")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from enum import StrEnum
@@ -26,6 +25,7 @@ from evalward.cli.construct_pages import (
 )
 from evalward.guard.constructs import CONSTRUCTS, Construct, construct_of
 from evalward.guard.labels import is_known_label
+from evalward.similar import did_you_mean
 
 _WIDTH = 110
 
@@ -120,9 +120,10 @@ def _find(label: str) -> Construct:
     plain = {_plain(each): each for each in reversed([*CONSTRUCTS])}
     if _plain(label) in plain:
         return CONSTRUCTS[plain[_plain(label)]]
-    similar = [plain[name] for name in difflib.get_close_matches(_plain(label), plain)]
-    hint = f"; similar: {', '.join(similar)}" if similar else ""
-    raise typer.BadParameter(f"no such construct{hint}; evalward explain --list shows all")
+    meant = did_you_mean(label, CONSTRUCTS)
+    raise typer.BadParameter(
+        f"there is no construct {label[:80]!a}{meant}; evalward explain --list shows all"
+    )
 
 
 def _plain(label: str) -> str:

@@ -6,14 +6,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from evalward.similar import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class LazyGroup(TyperGroup):
+class PanelCommand(TyperCommand):
+    """A command whose help comes in panels of ``evalward.cli.help_panels``.
+
+    ``panels`` gives the options whose names begin so a panel of their own.
+    """
+
+    panels: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        from evalward.cli.help_panels import help_text  # noqa: PLC0415 - drawing takes time that only --help spends
+
+        formatter.write(help_text(self, ctx))
+
+
+class SuggestingGroup(TyperGroup):
+    """A group that says which of its commands an unknown one may be meant for."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that ``args`` begin with; a usage error names what an unknown one may be meant for."""
+        name = args[0]
+        if name not in self.list_commands(ctx) and not name.startswith("-"):
+            ctx.fail(f"there is no command {name!a}{did_you_mean(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """A group whose ``homes`` map a command's name to ``module:function``, or ``module:app`` for a group."""
 
     homes: ClassVar[Mapping[str, str]] = {}
@@ -34,9 +62,14 @@ class LazyGroup(TyperGroup):
 
 def _as_command(name: str, command: Any) -> Any:
     if isinstance(command, typer.Typer):
+        for each in command.registered_commands:
+            if each.cls in (None, TyperCommand):
+                each.cls = PanelCommand
+        if command.info.cls in (None, TyperGroup) or not isinstance(command.info.cls, type):
+            command.info.cls = SuggestingGroup
         group = get_command(command)
         group.name = name
         return group
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name)(command)
+    single.command(name, cls=PanelCommand)(command)
     return get_command(single)

@@ -1,6 +1,8 @@
 """How the service writes its log to stderr: one line of text, or one JSON object, for each event.
 
 What is logged is named, counted and located, and never a payload: see the callers of ``logging`` in the service.
+Of what libraries log, and of failures that nobody caught, only the place and the type are written: gRPC, for one,
+quotes metadata that it cannot decode, and a caller may send that as often as the network allows.
 """
 
 from __future__ import annotations
@@ -8,10 +10,21 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
+import time
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+if TYPE_CHECKING:
+    from types import TracebackType
+
+OWN: Final = "evalward"
+"""The logger whose records, and those of whose children, are written as they are."""
+WITHHELD_SECONDS: Final = 60.0
+"""How often, at most, it is written that a library has logged something."""
+LOG: Final = logging.getLogger(OWN)
 _TEXT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
@@ -53,8 +66,51 @@ class TextFormatter(logging.Formatter):
         return str(getattr(ei[0], "__name__", ei[0]))
 
 
+class StderrHandler(logging.StreamHandler[Any]):
+    """Writes to stderr; in place of a library's text, how many were withheld, once a minute and logger."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+        self._withheld: dict[str, int] = {}
+        self._due: dict[str, float] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write ``record``, or what may be said of it; logging's lock for this handler is held."""
+        if record.name == OWN or record.name.startswith(f"{OWN}."):
+            super().emit(record)
+            return
+        name, now = record.name, time.monotonic()
+        self._withheld[name] = self._withheld.get(name, 0) + 1
+        if now < self._due.get(name, 0.0):
+            return
+        self._due[name] = now + WITHHELD_SECONDS
+        said = logging.LogRecord(
+            name,
+            record.levelno,
+            record.pathname,
+            record.lineno,
+            "%d messages withheld, which may quote a caller; the last is of %s:%d",
+            (self._withheld.pop(name), Path(record.pathname).name, record.lineno),
+            record.exc_info,
+        )
+        super().emit(said)
+
+
 def log_to_stderr(style: LogStyle) -> None:
-    """Write whatever is logged from level INFO on to stderr, in ``style``."""
-    handler = logging.StreamHandler(sys.stderr)
+    """Write whatever is logged from level INFO on, and failures that nobody caught, to stderr, in ``style``."""
+    handler = StderrHandler()
     handler.setFormatter(JsonFormatter() if style is LogStyle.JSON else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    threading.excepthook = lambda failure: _uncaught(failure.exc_type, failure.exc_traceback)
+    sys.unraisablehook = lambda failure: _uncaught(failure.exc_type, failure.exc_traceback)
+
+
+def _uncaught(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
+    """Log where an exception ended a thread or came to nothing, and its type: its text may hold payload."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = (
+        "nowhere" if trace is None else f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
+    )
+    thread = threading.current_thread().name
+    LOG.error("%s in thread %s at %s", getattr(kind, "__name__", kind), thread, place)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evalward.cli.payload import read_payload
-from evalward.cli.serverless import bindings_option, complete_target, target_option
+from evalward.cli.serverless import bindings_option, complete_target, shape_option, target_option
 from evalward.guard.target import Shape, Target
 from evalward.oracle import OracleReport, reached
 
@@ -32,7 +32,12 @@ def oracle(  # noqa: PLR0913 - one parameter per option
         ),
     ] = Target.MAIN,
     shape: Annotated[
-        Shape | None, typer.Option(help="How it is run; default: in each shape that it may have.")
+        Shape | None,
+        typer.Option(
+            parser=shape_option,
+            metavar="SHAPE",
+            help="How it is run; default: in each shape that it may have.",
+        ),
     ] = None,
     bind: Annotated[
         list[str] | None,

@@ -1,6 +1,7 @@
 """``evalward policy check``: is the file valid, and what should its owner look at."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,8 @@ def policy_check(
 ) -> None:
     """Say whether FILE is a valid policy, and warn of what is valid but likely meant otherwise.
 
+    Every error names its key and, in YAML, its line; in TOML the line is the nearest that can be told.
+
     Exit code: 0 valid, 1 not valid (with --strict: or with warnings), 2 usage, 3 infrastructure.
 
     \b
@@ -38,15 +41,15 @@ def policy_check(
         errors, warnings, digest = (), warnings_of(policy, today=utc_day()), policy.digest
     if as_json:
         lists = {"errors": errors, "warnings": warnings}
-        document = {
-            name: [{"field": each.field, "problem": each.problem, "allowed": each.allowed} for each in issues]
-            for name, issues in lists.items()
-        }
+        document = {name: [each.as_json() for each in issues] for name, issues in lists.items()}
         typer.echo(json.dumps({"file": str(file), "valid": not errors, "digest": digest, **document}))
     else:
         for kind, issues in (("error", errors), ("warning", warnings)):
             for each in issues:
-                typer.echo(f"{kind}: {printable(str(each))}", err=True)
+                place = f"{file}:{each.line}" if each.line else str(file)
+                typer.echo(
+                    f"{kind}: {printable(place)}: {printable(str(replace(each, line=None)))}", err=True
+                )
         if digest:
             typer.echo(f"valid, digest {digest}")
     if errors or (strict and warnings):

@@ -37,7 +37,7 @@ def policy_diff(
     ] = None,
     policy: Annotated[
         Path | None,
-        typer.Option(help="The policy under both rulesets. [default: every target opted in]", exists=True),
+        typer.Option(help="The policy under both rulesets. [default: every target opted in]"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

@@ -13,15 +13,15 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn
 
 import typer
-from typer.core import TyperCommand
 
 from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
 from evalward.cli import serve_options as options
 from evalward.cli import serve_values as values
 from evalward.cli.audit_place import default_audit_log
+from evalward.cli.bare_allow_eval import AllowEvalCommand
 from evalward.cli.log_format import LogStyle, log_to_stderr
 from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
 from evalward.cli.serverless import provenance
@@ -30,6 +30,7 @@ from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy
+from evalward.server.core_files import leave_no_core
 from evalward.server.lifecycle import Server
 from evalward.server.listen import (
     DEFAULT_LISTEN,
@@ -43,6 +44,7 @@ from evalward.server.settings import Settings
 from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
+from evalward.server.vital import end_process, ending_with_its_threads, place_of
 from evalward.tools.load import load_manifest
 
 if TYPE_CHECKING:
@@ -57,12 +59,38 @@ SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 SWITCH_SECONDS = 0.001
 
 
-class BareAllowEval(TyperCommand):
-    """Reads a bare ``--allow-eval`` as ``--allow-eval=all``: Typer has no options with an optional value."""
+class ServeCommand(AllowEvalCommand):
+    """The command, whose many options come in several panels of its help."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Spell out the bare flag, then parse."""
-        return super().parse_args(ctx, ["--allow-eval=all" if arg == "--allow-eval" else arg for arg in args])
+    panels: ClassVar = {
+        "Sockets": (
+            "listen",
+            "unix_",
+            "share_",
+            "admin_",
+            "connection",
+            "max_streams",
+            "max_connections",
+            "stream_idle",
+            "drain_",
+            "reflection",
+            "parent",
+        ),
+        "TLS and tokens": ("tls_", "client_", "token", "insecure"),
+        "Verdicts": (
+            "allow_eval",
+            "policy",
+            "manifest",
+            "verdict_",
+            "workers",
+            "max_concurrent",
+            "queue",
+            "batch_",
+        ),
+        "Audit log": ("audit_",),
+        "Sandbox": ("evaluation_", "warm_"),
+        "Logs, traces and counts": ("log_", "traces", "otel", "error"),
+    }
 
 
 def _take_file(context: typer.Context, file: Path | None) -> Path | None:
@@ -88,7 +116,7 @@ Config = Annotated[
 serve = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-@serve.command(cls=BareAllowEval)
+@serve.command(cls=ServeCommand)
 def run(  # noqa: PLR0913 - one parameter per option
     context: typer.Context,
     *,
@@ -113,7 +141,10 @@ def run(  # noqa: PLR0913 - one parameter per option
     batch_items: options.BatchItems = DEFAULTS.batch_items,
     batch_bytes: options.BatchBytes = DEFAULTS.batch_bytes,
     max_streams: options.MaxStreams = DEFAULTS.max_streams,
+    stream_idle: options.StreamIdle = DEFAULTS.stream_idle,
     connection_age: options.ConnectionAge = DEFAULTS.connection_age,
+    connection_idle: options.ConnectionIdle = DEFAULTS.connection_idle,
+    max_connections: options.MaxConnections = DEFAULTS.max_connections,
     errors_verbose: options.ErrorsVerbose = "0",
     error_stats: options.ErrorStats = False,
     error_stats_every: options.ErrorStatsEvery = 1,
@@ -124,6 +155,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     tls_cert: options.TlsCert = None,
     tls_key: options.TlsKey = None,
     client_ca: options.ClientCa = None,
+    client_name: options.ClientName = [],  # noqa: B006 - nobody changes it
     token_file: options.TokenFile = None,
     insecure_remote: options.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
@@ -160,6 +192,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     token = _token(audit_log) if parent else None
     targets = values.targets(allow_eval)
     log_to_stderr(log_format)
+    leave_no_core()
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
@@ -168,7 +201,11 @@ def run(  # noqa: PLR0913 - one parameter per option
         batch_items=batch_items,
         batch_bytes=batch_bytes,
         max_streams=max_streams,
+        stream_idle=stream_idle,
         connection_age=connection_age,
+        connection_idle=connection_idle,
+        max_connections=max_connections,
+        listeners=len(addresses),
         unix_mode=int(unix_mode, 8),
         share_port=share_port,
         errors_verbose=values.frames(errors_verbose),
@@ -179,6 +216,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         verdict_cache=verdict_cache,
         warm_sandbox=warm_sandbox,
         tls=_tls(tls_cert, tls_key, client_ca),
+        client_names=values.client_names(client_name, has_ca=client_ca is not None),
         insecure_remote=insecure_remote,
         admin=None if admin_listen is None else values.admin_address(admin_listen),
     )
@@ -191,7 +229,11 @@ def run(  # noqa: PLR0913 - one parameter per option
         log_path = audit_log or default_audit_log()
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _signals_held(), _telemetry(traces=traces, logs=otel_logs) as spans:
+        with (
+            _signals_held(),
+            _telemetry(traces=traces, logs=otel_logs) as spans,
+            ending_with_its_threads(),
+        ):
             server = Server(
                 judge,
                 policy=effective,
@@ -218,15 +260,18 @@ def run(  # noqa: PLR0913 - one parameter per option
             gc.collect()
             gc.freeze()
             _announce(bound, log_path, admin=server.admin_address)
-            server.warm_up()
-            if parent:
-                when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
-            while signal.sigwait(SIGNALS) == signal.SIGHUP:
-                server.reload()
-            server.stop()
+            try:
+                server.warm_up()
+                if parent:
+                    when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
+                while signal.sigwait(SIGNALS) == signal.SIGHUP:
+                    server.reload()
+                server.stop()
+            except Exception as failure:  # noqa: BLE001 - the other threads would go on without this one
+                end_process(f"the main thread failed: {place_of(failure)}")
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
-    except (ListenError, SelfTestError, OSError, ValueError) as error:
+    except (ListenError, SelfTestError, OSError, ValueError, RuntimeError) as error:
         _fail(str(error))
 
 

@@ -23,7 +23,8 @@ from pydantic import (
 from typer.models import OptionInfo
 
 from evalward.errors import Code
-from evalward.policy.load import FileRefusedError, Issue, issues_of, read_document
+from evalward.policy.issues import Issue, issues_of
+from evalward.policy.load import FileRefusedError, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,13 +93,13 @@ def file_model(command: Callable[..., None]) -> type[BaseModel]:
 def read_configuration(file: Path, command: Callable[..., None]) -> dict[str, Any]:
     """Return the settings that the YAML or TOML file ``file`` gives; raise ConfigError."""
     document = read_document(file, ConfigError, empty="settings")
-    if not isinstance(document, dict):
+    if not isinstance(document.data, dict):
         raise ConfigError(str(file), [Issue("", "no settings in it", "a mapping of settings")])
     model = file_model(command)
     try:
-        return model.model_validate(document).model_dump(exclude_unset=True)
+        return model.model_validate(document.data).model_dump(exclude_unset=True)
     except ValidationError as error:
-        raise ConfigError(str(file), issues_of(error, model)) from None
+        raise ConfigError(str(file), issues_of(error, model, document.line_of)) from None
 
 
 def settings_in_force(

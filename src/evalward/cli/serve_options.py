@@ -60,7 +60,10 @@ Policy = Annotated[Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A p
 
 Manifest = Annotated[
     Path | None,
-    typer.Option(envvar="EVALWARD_MANIFEST", help="The tools that ValidateCall routes (YAML or JSON)."),
+    typer.Option(
+        envvar="EVALWARD_MANIFEST",
+        help="The tools that ValidateCall routes: a file (YAML or JSON), or ready:NAME of `evalward tools ready`.",
+    ),
 ]
 
 AuditLog = Annotated[
@@ -113,7 +116,11 @@ AuditTimeoutMs = Annotated[
 
 Reflection = Annotated[
     bool,
-    typer.Option("--reflection/--no-reflection", envvar="EVALWARD_REFLECTION", help="Serve gRPC reflection."),
+    typer.Option(
+        "--reflection/--no-reflection",
+        envvar="EVALWARD_REFLECTION",
+        help="Serve gRPC reflection; where tokens are asked for, reflection asks for one, too.",
+    ),
 ]
 
 MaxConcurrent = Annotated[
@@ -144,12 +151,25 @@ BatchItems = Annotated[
 BatchBytes = Annotated[
     int,
     typer.Option(
-        envvar="EVALWARD_BATCH_BYTES", min=1, max=64 * 1024 * 1024, help="Bytes of a batch or a stream."
+        envvar="EVALWARD_BATCH_BYTES",
+        min=1,
+        max=64 * 1024 * 1024,
+        help="Bytes of a batch or a stream, its items' other fields included.",
     ),
 ]
 
 MaxStreams = Annotated[
     int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
+]
+
+StreamIdle = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_STREAM_IDLE",
+        min=0,
+        max=86_400,
+        help="Seconds without an item after which a stream is ended; 0: never.",
+    ),
 ]
 
 ConnectionAge = Annotated[
@@ -159,6 +179,26 @@ ConnectionAge = Annotated[
         min=0,
         max=86_400,
         help="Seconds after which a client has to connect anew, which it does by itself; 0: never.",
+    ),
+]
+
+ConnectionIdle = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_CONNECTION_IDLE",
+        min=0,
+        max=86_400,
+        help="Seconds without a call after which a connection is closed; clients come again by themselves; 0: never.",
+    ),
+]
+
+MaxConnections = Annotated[
+    int,
+    typer.Option(
+        envvar="EVALWARD_MAX_CONNECTIONS",
+        min=1,
+        max=65_536,
+        help="Connections at one time, three quarters of them from one host; the idlest give way to those who come.",
     ),
 ]
 
@@ -224,6 +264,14 @@ TlsKey = Annotated[
 ClientCa = Annotated[
     Path | None,
     typer.Option(envvar="EVALWARD_CLIENT_CA", help="Clients must show a certificate of this CA (PEM)."),
+]
+
+ClientName = Annotated[
+    list[str],
+    typer.Option(
+        envvar="EVALWARD_CLIENT_NAME",
+        help="Only clients whose certificate has this name may ask: cert:NAME in the log; repeatable.",
+    ),
 ]
 
 TokenFile = Annotated[

@@ -6,6 +6,7 @@ from evalward.errors import CodedError
 from evalward.errors.stack import parse_verbose
 from evalward.guard.target import Target
 from evalward.policy import parse_allow_eval
+from evalward.server.caller import CERTIFICATE_NAME
 from evalward.server.listen import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
 from evalward.workers.cores import available_cores
 
@@ -43,6 +44,20 @@ def address(text: str) -> TcpAddress | UnixAddress:
         return parse_listen(text)
     except ListenError as refusal:
         raise typer.BadParameter(str(refusal)) from None
+
+
+def client_names(names: list[str], *, has_ca: bool) -> tuple[str, ...]:
+    """Return the names of ``--client-name``: those that a certificate can have in the audit log."""
+    if names and not has_ca:
+        raise typer.BadParameter(
+            "--client-name goes with --client-ca: without one nobody shows a certificate"
+        )
+    for name in names:
+        if CERTIFICATE_NAME.fullmatch(name) is None:
+            raise typer.BadParameter(
+                f"--client-name is as the log has it, {CERTIFICATE_NAME.pattern}, not {name!r}"
+            )
+    return tuple(names)
 
 
 def admin_address(text: str) -> TcpAddress:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from evalward.guard.target import TARGET_ALIASES, Target, parse_target
+from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
+from evalward.guard.sinks import UnknownSink, asked_sink, sinks
+from evalward.guard.target import TARGET_ALIASES, Profile, Shape, Target, parse_target
 from evalward.policy import Policy, load_policy
+from evalward.similar import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from evalward.errors import Provenance
-    from evalward.guard.target import Profile
+    from evalward.guard.sinks import Sink
+
+
+E = TypeVar("E", bound=StrEnum)
 
 
 def policy_in_force(
@@ -49,7 +56,45 @@ def target_option(name: str) -> Target:
     try:
         return parse_target(name)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        meant = did_you_mean(name, [*Target, *TARGET_ALIASES])
+        raise typer.BadParameter(f"{error}{meant}") from None
+
+
+def profile_option(name: str) -> Profile:
+    """Parse ``--profile``."""
+    return _member(Profile, name, "profile")
+
+
+def shape_option(name: str) -> Shape:
+    """Parse ``--shape``."""
+    return _member(Shape, name, "shape")
+
+
+def _member(members: type[E], name: str, what: str) -> E:
+    try:
+        return members(name)
+    except ValueError:
+        known = [*members]
+        raise typer.BadParameter(
+            f"there is no {what} {name[:80]!a}{did_you_mean(name, known)}; there are {', '.join(known)}"
+        ) from None
+
+
+def sink_option(name: str, *, target: Target | None, shape: str | None, bindings: Mapping[str, str]) -> Sink:
+    """Return the sink of ``--sink``; an unknown or contradicted one is a usage error that says what is allowed."""
+    try:
+        return asked_sink(name, target=target, shape=shape, bindings=bindings)
+    except UnknownSink as refusal:
+        repair = refusal.repair
+        allowed = [] if repair is None or repair.allowed is None else repair.allowed
+        names = dict.fromkeys([*refusal.similar_refs, *allowed])
+        hint = f" Allowed: {', '.join(names)}." if names else ""
+        raise typer.BadParameter(f"{refusal.message}{hint}") from None
+
+
+def complete_sink(incomplete: str) -> list[str]:
+    """Return the sinks that begin with what was typed."""
+    return [name for name in sinks() if name.startswith(incomplete)]
 
 
 def bindings_option(pairs: Iterable[str]) -> Mapping[str, str]:
@@ -59,6 +104,12 @@ def bindings_option(pairs: Iterable[str]) -> Mapping[str, str]:
         name, equals, kind = pair.partition("=")
         if not (name and equals and kind):
             raise typer.BadParameter(f"{pair!r} is not NAME=KIND, such as page=playwright.page")
+        if kind not in BINDING_KINDS:
+            meant = similar_kinds(kind)
+            guess = f"; did you mean {meant[0]}?" if meant else ""
+            raise typer.BadParameter(
+                f"{kind!r} is not a kind of binding{guess} (allowed: {', '.join(BindingKind)})"
+            )
         bindings[name] = kind
     return bindings
 

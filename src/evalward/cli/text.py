@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from evalward.cli.excerpt import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from evalward.guard.verdict import Finding, Location, Verdict
 
 
-def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) -> None:
-    """Print ``verdict``, with the line, a caret and the trace of each finding, to standard output."""
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
-    for line in verdict_lines(payload, verdict, envelope):
-        console.print(line)
+_KEPT: Final = re.compile(r" *\d* *(\||-->|=) |sha256:")
+"""How lines begin that are no prose: an excerpt, a place, a step of a trace, a digest."""
 
 
-def verdict_lines(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) -> Iterator[Text]:
+def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any], *, artifact: str = "-") -> None:
+    """Print ``verdict``, with the line, a caret and the trace of each finding, to standard output.
+
+    ``artifact`` is the payload's file. Prose is wrapped between words; lines of source and paths are kept whole.
+    """
+    console = Console(file=sys.stdout, highlight=False)
+    for line in verdict_lines(payload, verdict, envelope, artifact=artifact):
+        prose = console.is_terminal and _KEPT.match(line.plain) is None
+        for part in _wrapped(line, console) if prose else [line]:
+            console.print(part, soft_wrap=True)
+
+
+def _wrapped(line: Text, console: Console) -> Iterable[Text]:
+    """Return ``line`` in as many lines as the terminal needs; a word is never cut, however narrow it is."""
+    indent = len(line.plain) - len(line.plain.lstrip())
+    width = max(console.width - indent, 1)
+    words = Text(line.plain[indent:], style=line.style)
+    for span in line.spans:
+        words.stylize(span.style, max(span.start - indent, 0), max(span.end - indent, 0))
+    for part in words.wrap(
+        console, max(width, max(map(cell_len, words.plain.split()), default=1)), no_wrap=False
+    ):
+        part.rstrip()
+        yield Text(" " * indent).append_text(part)
+
+
+def verdict_lines(
+    payload: bytes, verdict: Verdict, envelope: dict[str, Any], *, artifact: str = "-"
+) -> Iterator[Text]:
     """Yield what ``print_verdict`` prints, a line at a time; nothing of it can drive a terminal."""
-    where = f"target {verdict.target}, shape {verdict.shape or 'any'}, profile {verdict.profile}"
+    how = f"sink {verdict.sink}" if verdict.sink else f"shape {verdict.shape or 'any'}"
+    where = f"target {verdict.target}, {how}, profile {verdict.profile}"
     if verdict.allowed:
         yield Text.assemble(("allowed", "bold green"), f"  {where}")
         if verdict.exception_id:
@@ -40,11 +68,11 @@ def verdict_lines(payload: bytes, verdict: Verdict, envelope: dict[str, Any]) ->
         yield Text(f"  {where}", "dim")
         yield Text(f"  {printable(str(envelope['error']))}")
     for location, finding in _places(verdict):
-        yield from _place(payload, location, finding)
+        yield from _place(payload, location, finding, artifact)
     for finding in verdict.shadow:
         yield Text(f"only audited: {printable(finding.construct)}", "yellow")
         if finding.location:
-            yield from _place(payload, finding.location, finding)
+            yield from _place(payload, finding.location, finding, artifact)
     if not verdict.allowed:
         yield Text(f"hint: {printable(str(envelope['hint']))}")
         for action in envelope.get("next_actions", ()):
@@ -69,12 +97,12 @@ def _places(verdict: Verdict) -> Iterator[tuple[Location, Finding | None]]:
             yield finding.location, finding
 
 
-def _place(payload: bytes, location: Location, finding: Finding | None) -> Iterator[Text]:
+def _place(payload: bytes, location: Location, finding: Finding | None, artifact: str) -> Iterator[Text]:
     shown = excerpt(payload, location)
     number = str(location.line)
     margin = " " * len(number)
-    named = f"  {printable(finding.construct)}" if finding else ""
-    yield Text(f" {margin}--> line {location.line}, column {location.column}{named}", "cyan")
+    named = f"  {printable(finding.keyword or finding.construct)}" if finding else ""
+    yield Text(f" {margin}--> {printable(artifact)}:{location.line}:{location.column}{named}", "cyan")
     yield Text.assemble((f" {number} | ", "cyan"), shown.source)
     yield Text.assemble((f" {margin} | ", "cyan"), (shown.carets, "bold red"))
     for line in trace_lines(finding) if finding else ():

@@ -2,6 +2,7 @@
 
 from evalward.client.address import Tls
 from evalward.client.aio import AsyncGuardClient
+from evalward.client.batch import BatchDecision, ItemDecision, Payload
 from evalward.client.call import CallDecision, JudgedField
 from evalward.client.decision import Decision
 from evalward.client.evaluation import EvaluationReply
@@ -12,12 +13,15 @@ from evalward.client.triage import Triage
 
 __all__ = [
     "AsyncGuardClient",
+    "BatchDecision",
     "CallDecision",
     "Decision",
     "EvalDenied",
     "EvaluationReply",
     "GuardClient",
+    "ItemDecision",
     "JudgedField",
+    "Payload",
     "SinkFailed",
     "SpawnError",
     "SpawnedGuard",

@@ -8,25 +8,33 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from evalward.client.decision import Decision, Unproven, read_envelope
-from evalward.client.proof import check_binding
+from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+_CODE = frozenset({"", "source", "markup"})
+"""The kinds whose judgement is about a target."""
+
+
 class JudgedField(NamedTuple):
-    """A source field that was judged: its RFC 6901 JSON Pointer, and the SHA-256 of its UTF-8 bytes."""
+    """A field that was judged: its RFC 6901 JSON Pointer, the SHA-256 of its UTF-8 bytes, and its kind.
+
+    The kind is that of the server's manifest (``source``, ``url``, …), empty from a server that judges only source.
+    """
 
     path: str
     sha256: str
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class CallDecision(Decision):
     """The guard's answer about a tool call. Go on if and only if ``allowed`` is true.
 
-    ``judged`` are the source fields that were judged, none for a tool that evaluates nothing.
+    ``judged`` are the fields that were judged, none for a tool of which none need be.
     """
 
     judged: tuple[JudgedField, ...] = ()
@@ -50,12 +58,13 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
     runs: Collection[str],
     target: pb.Target.ValueType | None,
     shape: pb.Shape.ValueType | None,
+    sink: str | None,
     policy_digest: str | None,
 ) -> CallDecision:
     """Return the decision in ``response``; raise Unproven when it does not hold for ``request``.
 
-    ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target`` and ``shape`` where
-    and how; None: whatever the server's manifest says.
+    ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target``, ``shape`` and
+    ``sink`` where and how; None: whatever the server's manifest says.
     """
     outcome = response.WhichOneof("outcome")
     if outcome is None:
@@ -63,19 +72,21 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
     allowed = outcome == "allowed"
     envelope = read_envelope(response.envelope, ok=allowed)
     code = None if allowed else str(envelope["code"])
-    if not allowed and response.error.code != code:
-        raise Unproven("the envelope contradicts the outcome")
+    if not allowed:
+        check_error(response.error, envelope)
     binding = response.binding
-    judged = tuple(JudgedField(field.path, field.sha256) for field in response.fields)
+    judged = tuple(JudgedField(field.path, field.sha256, field.kind) for field in response.fields)
     asked = target if target is not None and allowed else binding.target
     check_binding(request, binding, envelope, target=asked, policy_digest=policy_digest)
     if response.tool != request.tool:
         raise Unproven("the verdict is about another tool")
     if allowed:
-        if judged and binding.target == pb.TARGET_UNSPECIFIED:
+        if binding.target == pb.TARGET_UNSPECIFIED and any(each.kind in _CODE for each in judged):
             raise Unproven("the verdict does not say for which target the fields were judged")
         if shape is not None and (not binding.HasField("shape") or binding.shape != shape):
             raise Unproven("the verdict is about another shape")
+        if sink is not None and binding.sink != sink:
+            raise Unproven("the verdict is about another sink")
         _check_fields(request.arguments_json, judged, runs)
     return CallDecision(
         allowed=allowed,

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from evalward.errors import Code, Meta, Provenance, error_envelope
+from evalward.errors import Code, Meta, Provenance, Repair, error_envelope
 
 UNKNOWN = Provenance("unknown", "unknown", "unknown", "unknown")
 
@@ -31,18 +31,20 @@ class Decision:
     decision_id: str = ""
 
 
-def denial(code: Code, message: str, *, hint: str | None = None, **details: str) -> Decision:
+def denial(
+    code: Code, message: str, *, hint: str | None = None, repair: Repair | None = None, **details: str
+) -> Decision:
     """Return a denial that the client itself gives, in the same envelope as the service's."""
     meta = Meta(elapsed_ms=0, decision_id="", provenance=UNKNOWN, audited=False)
-    envelope = error_envelope(code, message, meta=meta, hint=hint, details=details)
+    envelope = error_envelope(code, message, meta=meta, hint=hint, repair=repair, details=details)
     return Decision(allowed=False, code=code.value, envelope=dict(envelope))
 
 
 def read_envelope(text: bytes, *, ok: bool) -> dict[str, Any]:
     """Return the envelope in ``text``; raise Unproven unless it is one whose ``ok`` is as it must be."""
     try:
-        envelope = json.loads(text)
-    except ValueError:
+        envelope = json.loads(text, object_pairs_hook=_object)
+    except (ValueError, RecursionError):
         raise Unproven("the envelope is not JSON") from None
     if not isinstance(envelope, dict) or envelope.get("ok") is not ok:
         raise Unproven("the envelope contradicts the outcome")
@@ -51,3 +53,11 @@ def read_envelope(text: bytes, *, ok: bool) -> dict[str, Any]:
     if not ok and not isinstance(envelope.get("code"), str):
         raise Unproven("the envelope has no code")
     return envelope
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Two readers may take different values for a repeated key, of which one may be "ok": true.
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Unproven("the envelope repeats a key")
+    return members

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from evalward.client.decision import Decision, Unproven, read_envelope
-from evalward.client.proof import check_binding
+from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The wall time of the server's own default, for a request that names none.
 DEADLINE_SECONDS: Final = 1.0
@@ -46,16 +43,6 @@ class EvaluationReply:
         )
 
 
-def evaluate_request(
-    code: bytes, *, arg_json: bytes | None, limits: Mapping[str, int] | None, seed: int | None
-) -> pb.EvaluateRequest:
-    """Return the request; raise TypeError or ValueError for what it cannot carry."""
-    request = pb.EvaluateRequest(code=code, argument_json=arg_json or b"", seed=seed)
-    if limits:
-        request.limits.CopyFrom(pb.EvaluateLimits(**limits))
-    return request
-
-
 def seconds_for(request: pb.EvaluateRequest) -> float:
     """Return the wall time that the run of ``request`` may take."""
     limits = request.limits
@@ -81,8 +68,8 @@ def reply_from(
         told = envelope.get("result_json")
         if told != (None if result is None else result.decode()):
             raise Unproven("the envelope contradicts the result")
-    elif response.error.code != code:
-        raise Unproven("the envelope contradicts the outcome")
+    else:
+        check_error(response.error, envelope)
     return EvaluationReply(
         ok=ok,
         code=code,

@@ -7,43 +7,82 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
+from evalward.challenge import PROOF
+from evalward.client.arguments import Unsendable
 from evalward.client.decision import Decision, Unproven, denial, read_envelope
-from evalward.errors import Code
+from evalward.client.diagnosis import FINDINGS, Reason, reason_of
+from evalward.client.peer import WrongPeer
+from evalward.client.too_large import TooLarge, refused_message
+from evalward.errors import Code, Repair
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.challenge import Challenge
     from evalward.client.address import Link
 
 STATUS_DETAILS: Final = "grpc-status-details-bin"
-AWAY: Final = "Nothing runs while the guard is away; check that it is up, then send the same request again."
 
 RESTARTED: Final = "The guard's process ended while it was asked, and has been started again."
+CLOSED: Final = "This client has been closed."
+FORGED: Final = "Who answered does not know the token, so it is not the guard"
+MISUNDERSTOOD: Final = (
+    "The guard has another token, or is of a version that cannot prove itself on plain TCP: reach that one over TLS"
+    " or a Unix socket."
+)
 
 # For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
 CODES: Final[Mapping[grpc.StatusCode, Code]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: Code.DEADLINE_EXCEEDED,
     grpc.StatusCode.UNAUTHENTICATED: Code.UNAUTHENTICATED,
     grpc.StatusCode.PERMISSION_DENIED: Code.PERMISSION_DENIED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Code.OVERLOADED,
 }
 
 
 def unbuilt(error: Exception) -> Decision:
-    """Return the denial for a request that cannot be built; the text of ``error`` may hold payload."""
-    return denial(Code.INVALID_INPUT, f"The request cannot be built ({type(error).__name__}).")
+    """Return the denial for a request that cannot be built; the text of another ``error`` may hold payload."""
+    if not isinstance(error, Unsendable):
+        return denial(Code.INVALID_INPUT, f"The request cannot be built ({type(error).__name__}).")
+    if isinstance(error, TooLarge):
+        return denial(error.code, f"The request is not sent: {error}.", repair=error.repair)
+    repair = Repair(field=error.pointer, allowed=error.allowed or None)
+    return denial(error.code, f"The request cannot be built: {error}.", repair=repair)
 
 
-def unreachable(message: str) -> Decision:
-    """Return the denial for a guard that is not there, ``message`` saying which."""
-    return denial(Code.SHUTTING_DOWN, message, hint=AWAY, grpc_status="UNAVAILABLE")
+def unreachable(target: str, reason: Reason) -> Decision:
+    """Return the denial for the guard at ``target``, which cannot be reached for ``reason``."""
+    found = FINDINGS[reason]
+    message = f"The guard at {target} cannot be reached: {found.message} (gRPC status UNAVAILABLE)."
+    return denial(found.code, message, hint=found.hint, grpc_status="UNAVAILABLE", reason=reason.value)
 
 
-def failed(error: Exception) -> Decision:
-    """Return the denial for ``error``, whatever it is."""
+def absent(message: str) -> Decision:
+    """Return the denial for a guard that is known to be away, ``message`` saying why."""
+    found = FINDINGS[Reason.STOPPED]
+    return denial(
+        found.code, message, hint=found.hint, grpc_status="UNAVAILABLE", reason=Reason.STOPPED.value
+    )
+
+
+def unproven_peer(why: str) -> Decision:
+    """Return the denial for somebody who answers in the guard's place, or may."""
+    return denial(Code.SERVICE_UNPROVEN, f"{why}.")
+
+
+def refused_socket(error: OSError | WrongPeer, target: str) -> Decision:
+    """Return the denial for a socket that is not ``peer_uid``'s, or cannot be looked at."""
+    if isinstance(error, WrongPeer):
+        return unproven_peer(f"It is not known that the guard answers: {error}")
+    return unreachable(target, reason_of(error) or Reason.NO_ANSWER)
+
+
+def failed(error: Exception, signed: Challenge | None = None) -> Decision:
+    """Return the denial for ``error``, whatever it is; with ``signed`` only a status that proves itself is told."""
     if isinstance(error, grpc.RpcError):
         try:
-            return _from_status(error)
+            return _from_status(error, signed)
         except Exception as doubt:  # noqa: BLE001 - a status that cannot be read is a failure like any other
             error = doubt
     if isinstance(error, Unproven):
@@ -51,9 +90,14 @@ def failed(error: Exception) -> Decision:
     return denial(Code.INTERNAL, f"The guard could not be asked ({type(error).__name__}).")
 
 
-def is_unavailable(error: Exception) -> bool:
-    """Return whether the connection is the trouble, so that the next call has to wait for one."""
-    return isinstance(error, grpc.RpcError) and _status(error) is grpc.StatusCode.UNAVAILABLE
+def is_unavailable(error: Exception, signed: Challenge | None = None) -> bool:
+    """Return whether the connection is the trouble, and no guard says what it is."""
+    if not isinstance(error, grpc.RpcError) or _status(error) is not grpc.StatusCode.UNAVAILABLE:
+        return False
+    try:
+        return _attached_envelope(error, signed) is None
+    except Exception:  # noqa: BLE001 - what does not parse says nothing about the connection
+        return False
 
 
 def is_from_next_run(error: Exception, link: Link, run: int) -> bool:
@@ -66,17 +110,20 @@ def is_from_next_run(error: Exception, link: Link, run: int) -> bool:
     return link.run != run or link.absence() is not None
 
 
-def _from_status(failure: Any) -> Decision:
-    attached = _attached_envelope(failure)
+def _from_status(failure: Any, signed: Challenge | None) -> Decision:
+    attached = _attached_envelope(failure, signed)
     if attached is not None:
         envelope = read_envelope(attached, ok=False)
         decision_id = str(envelope["_meta"].get("decision_id", ""))
         return Decision(allowed=False, code=envelope["code"], envelope=envelope, decision_id=decision_id)
     status = _status(failure)
+    if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
+        too_large = refused_message(failure.details())
+        if too_large is not None:
+            return too_large
     message = f"The guard answered with the gRPC status {status.name}."
-    if status is grpc.StatusCode.UNAVAILABLE:
-        return unreachable(message)
-    return denial(CODES.get(status, Code.INTERNAL), message, grpc_status=status.name)
+    hint = MISUNDERSTOOD if signed is not None and status is grpc.StatusCode.UNAUTHENTICATED else None
+    return denial(CODES.get(status, Code.INTERNAL), message, hint=hint, grpc_status=status.name)
 
 
 def _status(failure: Any) -> grpc.StatusCode:
@@ -84,12 +131,20 @@ def _status(failure: Any) -> grpc.StatusCode:
     return status
 
 
-def _attached_envelope(failure: Any) -> bytes | None:
-    """Return the envelope among a status's details, None when there is none."""
-    for key, value in failure.trailing_metadata() or ():
+def _attached_envelope(failure: Any, signed: Challenge | None) -> bytes | None:
+    """Return the envelope among a status's details, None when there is none, or none that is proven."""
+    trailing = failure.trailing_metadata() or ()
+    for key, value in trailing:
         if key == STATUS_DETAILS:
+            if signed is not None and not _is_proven(trailing, value, signed):
+                return None
             envelope = pb.ErrorEnvelope()
             for detail in status_pb2.Status.FromString(value).details:
                 if detail.Unpack(envelope):
                     return bytes(envelope.envelope)
     return None
+
+
+def _is_proven(trailing: Any, details: bytes, signed: Challenge) -> bool:
+    proofs = [value for key, value in trailing if key == PROOF and isinstance(value, str)]
+    return len(proofs) == 1 and signed.proves_status(proofs[0], details)

@@ -46,9 +46,11 @@ def guarded(
     eval_fn: Callable[Concatenate[str, P], Coroutine[Any, Any, R]],
     guard: AsyncGuardClient,
     *,
-    target: str,
-    shape: str,
+    sink: str | None = None,
+    target: str | None = None,
+    shape: str | None = None,
     bindings: Mapping[str, str] | None = None,
+    profile: str | None = None,
     wrap: bool = False,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], Coroutine[Any, Any, R]]: ...
@@ -59,9 +61,11 @@ def guarded(
     eval_fn: Callable[Concatenate[str, P], R],
     guard: GuardClient,
     *,
-    target: str,
-    shape: str,
+    sink: str | None = None,
+    target: str | None = None,
+    shape: str | None = None,
     bindings: Mapping[str, str] | None = None,
+    profile: str | None = None,
     wrap: bool = False,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], R]: ...
@@ -71,18 +75,23 @@ def guarded(  # noqa: PLR0913 - what a sink is
     eval_fn: Callable[..., Any],
     guard: GuardClient | AsyncGuardClient,
     *,
-    target: str,
-    shape: str,
+    sink: str | None = None,
+    target: str | None = None,
+    shape: str | None = None,
     bindings: Mapping[str, str] | None = None,
+    profile: str | None = None,
     wrap: bool = False,
     triage: Triage | None = None,
 ) -> Callable[..., Any]:
     """Return ``eval_fn`` behind ``guard``: it is called with an allowed payload's own text, or not at all.
 
-    ``eval_fn(text, …)`` evaluates text in ``target``; ``shape`` is the wrapper that it puts around it, and
-    ``bindings`` what it binds. With ``wrap`` it evaluates programs as they are, and gets the payload inside
-    the wrapper of ``shape``. A coroutine function goes with an AsyncGuardClient, any other with a
-    GuardClient; another combination is a TypeError. With ``triage`` what is denied is kept there.
+    ``sink`` names what ``eval_fn(text, …)`` does with the text, such as ``playwright.evaluate`` (``evalward sinks``
+    lists them); ``bindings`` is what it binds beside that. For what has no name there, ``target`` says where the text
+    is evaluated and ``shape`` the wrapper that ``eval_fn`` puts around it; with ``wrap`` it evaluates programs as they
+    are, and gets the payload inside the wrapper of ``shape``. Neither a sink nor both of those is a TypeError.
+    ``profile`` asks for one at least as strict as the policy's; an ALLOW under ``seed`` counts only where it asks for
+    that. A coroutine function goes with an AsyncGuardClient, any other with a GuardClient; another combination is a
+    TypeError. With ``triage`` what is denied is kept there.
 
     The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for whatever is not allowed and
     SinkFailed for what ``eval_fn`` raises; neither's text holds payload. A sink that wants to report the
@@ -91,8 +100,10 @@ def guarded(  # noqa: PLR0913 - what a sink is
     is_async = inspect.iscoroutinefunction(eval_fn)
     if is_async is not isinstance(guard, AsyncGuardClient):
         raise TypeError("a coroutine function needs an AsyncGuardClient, any other sink a GuardClient")
-    before, behind = _wrapper(shape) if wrap else ("", "")
-    ask = functools.partial(guard.validate, target=target, shape=shape, bindings=bindings)
+    before, behind = _pasted(sink, target, shape, wrap=wrap)
+    ask = functools.partial(
+        guard.validate, target=target, shape=shape, sink=sink, bindings=bindings, profile=profile
+    )
 
     def passed(payload: bytes, decision: Decision) -> str:
         if decision.allowed is not True:
@@ -124,9 +135,9 @@ def guarded(  # noqa: PLR0913 - what a sink is
             failure = error
         raise SinkFailed(failure)
 
-    sink = async_sink if is_async else sync_sink
-    setattr(sink, MARK, True)
-    return sink
+    made = async_sink if is_async else sync_sink
+    setattr(made, MARK, True)
+    return made
 
 
 def is_guarded(function: object) -> bool:
@@ -149,6 +160,17 @@ def _payload(code: str | bytes) -> bytes:
     except TypeError:
         refusal = denial(Code.INVALID_INPUT, f"A payload is text or bytes, not {type(code).__name__}.")
     raise EvalDenied(refusal)
+
+
+def _pasted(sink: str | None, target: str | None, shape: str | None, *, wrap: bool) -> tuple[str, str]:
+    """Return what is pasted around a payload; raise TypeError for what does not say how it is evaluated."""
+    if sink is not None:
+        if shape is not None or wrap:
+            raise TypeError("a sink says itself how it reads a text: no shape beside it, and nothing to wrap")
+        return "", ""
+    if target is None or shape is None:
+        raise TypeError("guarded() needs the name of a sink, or a target and the shape of its wrapper")
+    return _wrapper(shape) if wrap else ("", "")
 
 
 def _wrapper(shape: str) -> tuple[str, str]:

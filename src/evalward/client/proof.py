@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
+# Those that a policy may choose without the caller's asking: seed is weaker than what a caller takes for granted.
+UNASKED_PROFILES = frozenset({pb.PROFILE_BALANCED, pb.PROFILE_STRICT})
 
 Asked: TypeAlias = pb.ValidateRequest | pb.EvaluateRequest | pb.ValidateCallRequest
 
@@ -32,19 +34,47 @@ def decision_from(
         raise Unproven("the reply has no outcome")
     allowed = outcome == "allowed"
     envelope = read_envelope(response.envelope, ok=allowed)
-    check_binding(request, response.binding, envelope, target=request.target, policy_digest=policy_digest)
-    if response.binding.HasField("shape") != request.HasField("shape"):
-        raise Unproven("the verdict is about another shape")
-    code = None if allowed else str(envelope["code"])
-    if not allowed and response.error.code != code:
-        raise Unproven("the envelope contradicts the outcome")
+    check_validated(request, response.binding, envelope, policy_digest=policy_digest)
+    if not allowed:
+        check_error(response.error, envelope)
     return Decision(
         allowed=allowed,
-        code=code,
+        code=None if allowed else str(envelope["code"]),
         envelope=envelope,
         code_hash=response.binding.code_hash,
         decision_id=response.binding.decision_id,
     )
+
+
+def check_validated(
+    request: pb.ValidateRequest,
+    binding: pb.VerdictBinding,
+    envelope: dict[str, Any],
+    *,
+    policy_digest: str | None,
+) -> None:
+    """Raise Unproven when ``binding`` is not about ``request``, or ``envelope`` about something else."""
+    is_allow = envelope["ok"] is True
+    # A refusal of the sink itself is about no sink, and its target may be nobody's.
+    if binding.sink != request.sink and (is_allow or binding.sink):
+        raise Unproven("the verdict is about another sink")
+    target = request.target or (binding.target if request.sink else request.target)
+    if request.sink and is_allow and target == pb.TARGET_UNSPECIFIED:
+        raise Unproven("the verdict does not say for which target the sink was judged")
+    check_binding(request, binding, envelope, target=target, policy_digest=policy_digest)
+    if binding.HasField("shape") != request.HasField("shape"):
+        raise Unproven("the verdict is about another shape")
+
+
+def check_error(error: pb.Error, envelope: dict[str, Any]) -> None:
+    """Raise Unproven when the typed ``error`` and its envelope say different things."""
+    told = {name: envelope.get(name) for name in ("number", "domain", "category", "cause", "http")}
+    typed = {name: getattr(error, name) for name in told}
+    if error.code != envelope["code"] or error.retryable is not bool(envelope.get("retryable")):
+        raise Unproven("the envelope contradicts the outcome")
+    # A service that is one version older may leave out what is newer.
+    if any(typed[name] and typed[name] != value for name, value in told.items()):
+        raise Unproven("the envelope contradicts the outcome")
 
 
 def check_binding(
@@ -56,7 +86,8 @@ def check_binding(
     policy_digest: str | None,
 ) -> None:
     """Raise Unproven when ``binding`` differs from the question in anything that the question said."""
-    for mismatch in _mismatches(request, binding, envelope, target, policy_digest):
+    mismatches = _mismatches(request, binding, envelope, target, policy_digest)
+    for mismatch in (*mismatches, *_contradictions(binding, envelope)):
         raise Unproven(f"the verdict is about another {mismatch}")
 
 
@@ -68,16 +99,18 @@ def _mismatches(
     policy_digest: str | None,
 ) -> Iterator[str]:
     """Name every field in which a verdict differs from the question."""
-    is_call = isinstance(request, pb.ValidateCallRequest)
+    # A call declares no target, and a request that names a sink need not.
+    has_none = isinstance(request, pb.ValidateCallRequest) or (
+        isinstance(request, pb.ValidateRequest) and bool(request.sink)
+    )
     sent = request.arguments_json if isinstance(request, pb.ValidateCallRequest) else request.code
     if binding.code_hash != hashlib.sha256(sent).hexdigest():
         yield "payload"
-    # A call declares neither target nor shape: the server's manifest does.
-    if binding.target != target or (target == pb.TARGET_UNSPECIFIED and not is_call):
+    if binding.target != target or (target == pb.TARGET_UNSPECIFIED and not has_none):
         yield "target"
     if not isinstance(request, pb.ValidateCallRequest) and not _has_shape(request, binding):
         yield "shape"
-    if request.HasField("profile") and binding.profile != request.profile:
+    if not _has_profile(request, binding, is_allow=envelope["ok"] is True):
         yield "profile"
     if binding.request_id != request.request_id:
         yield "request"
@@ -97,3 +130,29 @@ def _has_shape(request: pb.ValidateRequest | pb.EvaluateRequest, binding: pb.Ver
     if not request.HasField("shape"):
         return True
     return binding.HasField("shape") and binding.shape == request.shape
+
+
+def _has_profile(request: Asked, binding: pb.VerdictBinding, *, is_allow: bool) -> bool:
+    """Return whether the profile is one that the caller may have meant: what it asked for, or not the weak one."""
+    if binding.profile == pb.PROFILE_UNSPECIFIED:
+        # What refuses a request before a profile is chosen names none, and what evaluates nothing neither.
+        is_command = isinstance(request, pb.ValidateCallRequest) and binding.target == pb.TARGET_UNSPECIFIED
+        return is_command or not is_allow
+    if request.HasField("profile"):
+        return binding.profile == request.profile
+    return not is_allow or binding.profile in UNASKED_PROFILES
+
+
+def _contradictions(binding: pb.VerdictBinding, envelope: dict[str, Any]) -> Iterator[str]:
+    """Name what the envelope of an ALLOW says otherwise than its binding; it need not repeat it."""
+    if envelope["ok"] is not True:
+        return
+    if "code" in envelope or "error" in envelope:
+        yield "outcome"
+    told = {"target": (pb.Target, binding.target), "shape": (pb.Shape, binding.shape)}
+    for field, (kind, number) in (told | {"profile": (pb.Profile, binding.profile)}).items():
+        text = envelope.get(field)
+        if text is not None and dict(kind.items()).get(f"{field}_{text}".upper()) != number:
+            yield field
+    if envelope.get("code_hash", binding.code_hash) != binding.code_hash:
+        yield "payload"

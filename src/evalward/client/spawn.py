@@ -141,7 +141,12 @@ class SpawnedGuard:
             return False
         limit = threading.Timer(START_SECONDS, process.kill)
         limit.daemon = True
-        limit.start()
+        try:
+            limit.start()
+        except RuntimeError:  # there is no thread for it now
+            _end(process)
+            process.stdout.close()
+            return False
         with suppress(OSError):
             process.stdin.write(token.encode() + b"\n")
             process.stdin.flush()

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from queue import Empty
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import grpc
 
-from evalward.client.address import CONNECT_SECONDS, Link, Tls, address_of
+from evalward.client.address import CONNECT_SECONDS, Link, Tls, digest_or_none, link_of, seconds_of
+from evalward.client.batch import BatchDecision, ItemDecision, Payload, batch_question, refused
 from evalward.client.call import CallDecision
+from evalward.client.diagnosis import PROBE_SECONDS, Reason, diagnosed
 from evalward.client.evaluation import EvaluationReply
-from evalward.client.failure import RESTARTED, failed, is_from_next_run, is_unavailable, unbuilt, unreachable
+from evalward.client.exchange import Exchange, path_of
+from evalward.client.failure import (
+    CLOSED,
+    RESTARTED,
+    absent,
+    is_from_next_run,
+    refused_socket,
+    unbuilt,
+    unreachable,
+)
+from evalward.client.lane import Lane
+from evalward.client.peer import WrongPeer
 from evalward.client.question import VALIDATE_SECONDS, Question, Questions
-from evalward.v1.evalward_pb2_grpc import GuardServiceStub
+from evalward.client.stream import Conversation, late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from types import TracebackType
 
     from evalward.client.decision import Decision
@@ -32,10 +47,13 @@ class GuardClient:
 
     ``connect_timeout`` and ``timeout`` are in seconds and count separately: the first for a channel that is
     not ready, the second for each call on one that is, beside the run of an ``evaluate``. With
-    ``policy_digest`` only verdicts under that policy count; ``token`` goes with every call. Safe to share
-    between threads; close it, or use it as a context manager.
+    ``policy_digest`` only verdicts under that policy count. ``token`` goes with every call over TLS or a Unix
+    socket; over plain TCP it does not leave this process: each call is signed with it, and an answer counts
+    only if it is, too. With ``peer_uid`` a Unix socket must be that user's. Safe to share between threads;
+    close it, or use it as a context manager.
 
-    Raises ValueError for an address or a token that cannot be used, OSError for a file of ``tls``.
+    The constructor raises ValueError or TypeError for an argument that cannot be used, and OSError for a file
+    of ``tls``. A call raises for nothing that happens: whatever goes wrong is a denial.
     """
 
     def __init__(  # noqa: PLR0913 - what there is to configure
@@ -47,21 +65,19 @@ class GuardClient:
         policy_digest: str | None = None,
         tls: Tls | None = None,
         token: str | None = None,
+        peer_uid: int | None = None,
     ) -> None:
-        self._link = (
-            address_of(address, tls=tls, token=token)
-            if address is None or isinstance(address, str)
-            else address
-        )
+        self._link = link_of(address, tls=tls, token=token, peer_uid=peer_uid)
         where = self._link.address
         self.address = where.target
-        self._questions = Questions(timeout, policy_digest)
-        self._connect_timeout = connect_timeout
+        self._questions = Questions(
+            seconds_of("timeout", timeout), digest_or_none("policy_digest", policy_digest)
+        )
+        self._connect_timeout = seconds_of("connect_timeout", connect_timeout)
         if where.tls is None:
             self._channel = grpc.insecure_channel(where.target, options=where.options)
         else:
             self._channel = grpc.secure_channel(where.target, where.tls.credentials(), options=where.options)
-        self._stub = GuardServiceStub(self._channel)
         self._health = self._channel.unary_unary(HEALTH_CHECK, bytes, bytes)
         self._ready_run: int | None = None
         self._is_closed = False
@@ -86,16 +102,31 @@ class GuardClient:
         self,
         code: bytes,
         *,
-        target: str,
+        target: str | None = None,
         shape: str | None = None,
+        sink: str | None = None,
         bindings: Mapping[str, str] | None = None,
         profile: str | None = None,
+        limits: Mapping[str, int] | None = None,
         session_id: str = "",
+        include_context: bool = False,
     ) -> Decision:
-        """Ask whether ``target`` may run ``code`` in ``shape``; whatever goes wrong is a denial."""
+        """Ask whether ``sink``, or ``target`` in ``shape``, may run ``code``; whatever goes wrong is a denial.
+
+        ``limits`` are those of Limits, and may only be smaller than the policy's. With ``include_context`` a denial
+        has the source lines around each finding.
+        """
         return self._answer(
             lambda: self._questions.validate(
-                code, target=target, shape=shape, bindings=bindings, profile=profile, session_id=session_id
+                code,
+                target=target,
+                shape=shape,
+                sink=sink,
+                bindings=bindings,
+                profile=profile,
+                limits=limits,
+                session_id=session_id,
+                include_context=include_context,
             ),
             lambda denial: denial,
         )
@@ -108,13 +139,18 @@ class GuardClient:
         runs: Collection[str] = (),
         target: str | None = None,
         shape: str | None = None,
+        sink: str | None = None,
         profile: str | None = None,
+        limits: Mapping[str, int] | None = None,
         session_id: str = "",
+        include_context: bool = False,
+        judged_fields_only: bool = False,
     ) -> CallDecision:
         """Ask whether ``tool`` may be called with ``arguments_json``; whatever goes wrong is a denial.
 
-        ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target`` and ``shape``
-        where and how it will: a verdict that leaves one of them out, or is about another, is a denial too.
+        ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target``, ``shape``
+        and ``sink`` where and how it will: a verdict that leaves one of them out, or is about another, is a denial too.
+        ``judged_fields_only`` says that the arguments lack what need not be judged, as a required field.
         """
         return self._answer(
             lambda: self._questions.validate_call(
@@ -123,11 +159,65 @@ class GuardClient:
                 runs=runs,
                 target=target,
                 shape=shape,
+                sink=sink,
                 profile=profile,
+                limits=limits,
                 session_id=session_id,
+                include_context=include_context,
+                judged_fields_only=judged_fields_only,
             ),
             CallDecision.denied,
         )
+
+    def validate_batch(
+        self, items: Iterable[Payload], *, stop_on_first: bool = False, session_id: str = ""
+    ) -> BatchDecision:
+        """Ask whether each of ``items`` may run; whatever goes wrong is a denial of what it concerns.
+
+        With ``stop_on_first`` the payloads behind the first failure are skipped, which denies them.
+        """
+        try:
+            given = [*items]
+        except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
+            return refused(0, unbuilt(error))
+        return self._answer(
+            lambda: batch_question(
+                self._questions, given, stop_on_first=stop_on_first, session_id=session_id
+            ),
+            lambda denial: refused(len(given), denial),
+        )
+
+    def validate_stream(
+        self, items: Iterable[Payload], *, stop_on_first: bool = False, session_id: str = ""
+    ) -> Iterator[ItemDecision]:
+        """Ask about each of ``items`` in turn and yield its decision before the next is taken.
+
+        What breaks the stream denies that payload and all behind it. Close the iterator to end the stream early.
+        """
+        try:
+            talk = Conversation(
+                self._questions, self._link.address, stop_on_first=stop_on_first, session_id=session_id
+            )
+        except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
+            why = unbuilt(error)
+            yield from (ItemDecision.of(why, index, "failed") for index, _ in enumerate(items))
+            return
+        lane: Lane | None = None
+        try:
+            for item in items:
+                wire = talk.asked(item)
+                if isinstance(wire, ItemDecision):
+                    yield wire
+                    continue
+                if lane is None:
+                    if (why_not := self._unready()) is not None:
+                        yield talk.ended(why_not)
+                        continue
+                    lane = Lane(self._channel, talk.metadata)
+                yield self._next(talk, lane, wire)
+        finally:
+            if lane is not None:
+                lane.close()
 
     def evaluate(  # noqa: PLR0913 - one parameter per field of the request
         self,
@@ -137,13 +227,14 @@ class GuardClient:
         shape: str | None = None,
         profile: str | None = None,
         limits: Mapping[str, int] | None = None,
+        guard_limits: Mapping[str, int] | None = None,
         seed: int | None = None,
         session_id: str = "",
     ) -> EvaluationReply:
         """Have ``code`` judged for the sandbox and run there; whatever goes wrong is a reply without result.
 
         ``arg_json`` is the argument as JSON text; ``limits`` are those of EvaluateLimits, and may only be
-        smaller than the server's.
+        smaller than the server's; ``guard_limits`` are those of Limits.
         """
         return self._answer(
             lambda: self._questions.evaluate(
@@ -152,6 +243,7 @@ class GuardClient:
                 shape=shape,
                 profile=profile,
                 limits=limits,
+                guard_limits=guard_limits,
                 seed=seed,
                 session_id=session_id,
             ),
@@ -178,15 +270,53 @@ class GuardClient:
         except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
             return deny(unbuilt(error))
         run = self._link.run
+        if (why := self._unready()) is not None:
+            return deny(why)
+        exchange = Exchange(question, self._link.address)
+        try:
+            call = self._channel.unary_unary(path_of(exchange.method), None, None)
+            response, ended = call.with_call(
+                exchange.wire, timeout=exchange.seconds, metadata=exchange.metadata
+            )
+            return exchange.reply(response, ended.trailing_metadata())
+        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
+            if is_from_next_run(error, self._link, run):
+                return deny(absent(RESTARTED))
+            if exchange.is_lost(error):
+                return deny(self._lost())
+            return deny(exchange.denial(error))
+
+    def _unready(self) -> Decision | None:
+        """Return why the guard cannot be asked at this moment, None if it can."""
+        if self._is_closed:
+            return absent(CLOSED)
+        where = self._link.address
         try:
             if (absence := self._link.absence()) is not None:
-                return deny(unreachable(absence))
-            if not self.ready():
-                return deny(unreachable(f"The guard at {self.address} cannot be reached."))
-            call = getattr(self._stub, question.method)
-            response = call(question.request, timeout=question.seconds, metadata=self._link.address.metadata)
-            return question.read(response)
+                return absent(absence)
+            if where.peer is not None:
+                where.peer.check()
+        except (OSError, WrongPeer) as error:
+            return refused_socket(error, self.address)
+        return None if self.ready() else self._lost()
+
+    def _lost(self) -> Decision:
+        """Return the denial for a connection that is not there, or not any more."""
+        self._ready_run = None
+        try:
+            reason = diagnosed(self._link.address).result(PROBE_SECONDS)
+        except FutureTimeoutError:
+            reason = Reason.NO_ANSWER
+        return unreachable(self.address, reason)
+
+    def _next(self, talk: Conversation, lane: Lane, wire: bytes) -> ItemDecision:
+        """Send ``wire`` and return what comes back for it."""
+        run = self._link.run
+        try:
+            return talk.answered(lane.exchanged(wire, talk.seconds))
+        except Empty:
+            return talk.ended(late())
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
-            if is_unavailable(error):
-                self._ready_run = None
-            return deny(unreachable(RESTARTED) if is_from_next_run(error, self._link, run) else failed(error))
+            if is_from_next_run(error, self._link, run):
+                return talk.ended(absent(RESTARTED))
+            return talk.ended(self._lost() if talk.is_lost(error) else talk.failure(error))

@@ -6,7 +6,6 @@ from evalward.errors.coded import CodedError
 from evalward.errors.envelope import (
     Meta,
     Provenance,
-    Repair,
     error_envelope,
     estimate_tokens,
     success_envelope,
@@ -14,11 +13,13 @@ from evalward.errors.envelope import (
 from evalward.errors.plugins import (
     CodesRefusedError,
     Domain,
+    UnknownSymbolError,
     define_domain,
     register_error_codes,
     unregister_error_codes,
 )
 from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow, row_of
+from evalward.errors.self_repair import Range, Repair, pointer
 from evalward.errors.verdict_envelope import verdict_envelope, would_block, would_block_names
 
 __all__ = [
@@ -35,11 +36,14 @@ __all__ = [
     "Meta",
     "NotJsonError",
     "Provenance",
+    "Range",
     "Repair",
+    "UnknownSymbolError",
     "canonical_json",
     "define_domain",
     "error_envelope",
     "estimate_tokens",
+    "pointer",
     "register_error_codes",
     "row_of",
     "success_envelope",

@@ -23,7 +23,7 @@ class AllowEnvelope:
         self._provenance = canonical_text(provenance.as_json())
         self._frames: dict[tuple[str | None, ...], str] = {}
 
-    def text(
+    def text(  # noqa: PLR0913 - one parameter per key
         self,
         verdict: Verdict,
         *,
@@ -31,6 +31,7 @@ class AllowEnvelope:
         decision_id: str,
         audited: bool,
         session_id: str | None,
+        item_index: int | None = None,
     ) -> str | None:
         """Return the canonical text of what ``verdict_envelope`` says, None when that is more than an allow.
 
@@ -42,7 +43,8 @@ class AllowEnvelope:
         # What is neither a letter nor a digit may need an escape.
         if not ((decision_id + code_hash).isalnum() and isfinite(elapsed_ms)):
             return None
-        body = f'"code_hash":"{code_hash}","code_length":{verdict.code_length:d},{self._frame(verdict)}'
+        item = "" if item_index is None else f'"item_index":{item_index:d},'
+        body = f'"code_hash":"{code_hash}","code_length":{verdict.code_length:d},{item}{self._frame(verdict)}'
         session = "" if session_id is None else f',"session_id":{canonical_text(to_json(session_id))}'
         return (
             f'{{"_meta":{{"audited":{"true" if audited else "false"},"decision_id":"{decision_id}",'
@@ -51,9 +53,11 @@ class AllowEnvelope:
         )
 
     def _frame(self, verdict: Verdict) -> str:
-        key = (verdict.target, verdict.shape, verdict.profile)
+        key = (verdict.target, verdict.shape, verdict.sink, verdict.profile)
         text = self._frames.get(key)
         if text is None:
             frame = {"ok": True, "profile": verdict.profile, "shape": verdict.shape, "target": verdict.target}
+            if verdict.sink is not None:
+                frame["sink"] = verdict.sink
             text = self._frames[key] = canonical_text(to_json(frame))[1:-1]
         return text

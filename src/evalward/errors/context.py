@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,24 +23,26 @@ MAX_WIDTH = 400
 _TERMINATOR = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 
 
-def source_context(payload: bytes, places: Sequence[Location]) -> dict[str, object]:
-    """Return the raw lines around ``places``, without line numbers; empty when there is no place.
+def source_context(payload: bytes, places: Sequence[Location], *, unlisted: int = 0) -> dict[str, object]:
+    """Return the raw lines around ``places``, one per finding, without line numbers; empty when there is no place.
 
     One place gives ``{snippet}``; several give ``{snippets: [{line, column, snippet}], omitted}`` for the first
-    ``MAX_PLACES``, ``omitted`` being the number of the rest.
+    ``MAX_PLACES`` of them. ``omitted`` is the number of findings whose place is not quoted, ``unlisted`` being how
+    many more there are than ``places``.
     """
-    distinct = list({(place.line, place.column): place for place in places}.values())
+    distinct = {(place.line, place.column): place for place in places}
     if not distinct:
         return {}
     lines = _TERMINATOR.split(payload.decode("utf-8", "replace"))
-    if len(distinct) == 1:
-        return {"snippet": _snippet(lines, distinct[0], AROUND_ONE, whole=True)}
+    if len(distinct) == 1 and not unlisted:
+        return {"snippet": _snippet(lines, places[0], AROUND_ONE, whole=True)}
+    quoted = dict(islice(distinct.items(), MAX_PLACES))
     return {
         "snippets": [
             {"line": place.line, "column": place.column, "snippet": _snippet(lines, place, AROUND_EACH)}
-            for place in distinct[:MAX_PLACES]
+            for place in quoted.values()
         ],
-        "omitted": max(0, len(distinct) - MAX_PLACES),
+        "omitted": unlisted + sum((place.line, place.column) not in quoted for place in places),
     }
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors.canonical import JsonValue, canonical_text, to_json, to_json_object
-from evalward.errors.registry import row_of
+from evalward.errors.registry import Code, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from evalward.errors.self_repair import Repair
 
 _CHARS_PER_TOKEN = 4
 _RESERVED = frozenset({"ok", "_meta"})
@@ -55,34 +57,6 @@ class Meta(NamedTuple):
     would_block: tuple[Mapping[str, JsonValue], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """The self-repair fields of seed 003; a field that does not apply stays None and out of the envelope.
-
-    ``allowed`` are the accepted values (or the number of a limit), ``required`` what must be supplied,
-    ``range`` an inclusive (lowest, highest), ``limit`` a limit's name and ``actual`` what the request had.
-    """
-
-    field: str | None = None
-    allowed: Sequence[str] | int | None = None
-    required: Sequence[str] | str | None = None
-    range: tuple[int, int] | None = None
-    limit: str | None = None
-    actual: int | None = None
-
-    def as_json(self) -> dict[str, JsonValue]:
-        """Return the fields that apply, as plain JSON data."""
-        fields = {
-            "field": self.field,
-            "allowed": self.allowed,
-            "required": self.required,
-            "range": self.range,
-            "limit": self.limit,
-            "actual": self.actual,
-        }
-        return {name: to_json(value) for name, value in fields.items() if value is not None}
-
-
 def estimate_tokens(body: dict[str, JsonValue]) -> int:
     """Return ceil(characters / 4) of ``body`` (without ``_meta``) as canonical JSON, 0 when it is empty.
 
@@ -115,15 +89,20 @@ def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the env
     similar_refs: Sequence[str] | None = None,
     details: Mapping[str, object] | None = None,
     repair: Repair | None = None,
+    retryable: bool | None = None,
 ) -> dict[str, JsonValue]:
     """Return the error envelope of ``code``; hint, recovery hints and next actions default to its row.
 
-    ``message`` is for people and may change between releases. Raise NotJsonError when ``details`` is
-    not JSON, and ValueError when ``message`` is empty or ``details`` repeats a repair field.
+    ``message`` is for people and may change between releases. ``retryable`` overrides the row of a plugin's code.
+    Raise NotJsonError when ``details`` is not JSON, and ValueError when ``message`` is empty, when ``details``
+    repeats a repair field, and when ``retryable`` would contradict the row of a code of this package.
     """
     if not message:
         raise ValueError(f"{code}: an error envelope needs a message")
     row = row_of(code)
+    again = row.retryable if retryable is None else retryable
+    if again is not row.retryable and row.code in Code.__members__:
+        raise ValueError(f"{code}: whether it is retryable is the registry's to say")
     body: dict[str, object] = {
         "ok": False,
         "error": message,
@@ -142,7 +121,7 @@ def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the env
         "details": _details(code, details, repair),
     }
     body.update({key: value for key, value in optional.items() if value})
-    return _with_meta({**body, "retryable": row.retryable, "http": row.http}, meta)
+    return _with_meta({**body, "retryable": again, "http": row.http}, meta)
 
 
 def _details(code: str, details: Mapping[str, object] | None, repair: Repair | None) -> dict[str, object]:

@@ -49,7 +49,7 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
                 "Check that shape matches the text: a statement is no expression.",
                 "TypeScript and JSX are not JavaScript; send plain JavaScript.",
             ),
-            (_RESEND, "Declare the shape that the sink uses."),
+            (_RESEND, "Name the sink that evaluates the text, or the shape in which it does."),
         ),
         "EVAL_BAD_ENCODING": Guidance(
             "The payload must be valid UTF-8 without NUL bytes.",
@@ -132,6 +132,25 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             ("details.allowed lists what a request may ask for.",),
             ("Leave the field out to use the policy's value.", "Ask for a stricter value."),
         ),
+        "TOOL_URL_DENIED": Guidance(
+            "The policy does not permit this URL; details.allowed lists the schemes that it permits.",
+            (
+                "Of about: only about:blank is permitted.",
+                "A URL counts as a browser reads it: tabs, line ends and case in its scheme change nothing.",
+            ),
+            (
+                "Use a URL of a permitted scheme.",
+                "Ask the operator to permit the scheme if the task needs it.",
+            ),
+        ),
+        "TOOL_VALUE_DENIED": Guidance(
+            "The policy does not list this value for a field that holds a path or decides what is launched.",
+            ("Only the operator can list values; a field's own default needs no entry.",),
+            (
+                "Leave the field out, or use a value of details.allowed.",
+                "Ask the operator to list the value if the task needs it.",
+            ),
+        ),
         "INVALID_INPUT": Guidance(
             "A field of the request is malformed or outside of its allowed values.",
             ("details.field names the field, details.allowed or details.range what it may hold.",),
@@ -169,8 +188,8 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
         ),
         "PERMISSION_DENIED": Guidance(
             "The credential is valid but may not make this call.",
-            ("Permissions are per credential; the operator grants them.",),
-            ("Use a call that the credential permits.", "Ask the operator for the permission."),
+            ("The operator lists the certificates whose clients may ask.",),
+            ("Ask the operator to let the client's certificate in.",),
         ),
         "AUDIT_UNAVAILABLE": Guidance(
             "The verdict could not be written to the audit log, so nothing may run.",
@@ -192,10 +211,35 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             ("Another instance, or this one after its restart, can answer the same request.",),
             (_BACK_OFF,),
         ),
+        "GUARD_UNAVAILABLE": Guidance(
+            "The guard came to no verdict through no fault of the payload; treat the payload as denied.",
+            (
+                "Its worker was stopped, killed or kept from the processor; another one takes its place by itself.",
+            ),
+            (_BACK_OFF, _OPERATOR),
+        ),
         "INTERNAL": Guidance(
             "Evalward failed in a way that it does not expect; treat the payload as denied.",
             ("The same request is likely to fail again until the fault is repaired.",),
             ("Report the decision id to the operator.", _GRANULAR),
+        ),
+        "SERVICE_UNREACHABLE": Guidance(
+            "Nothing runs while the guard cannot be reached; check that it is up, then send the same request again.",
+            ("details.reason says how far the client came.",),
+            (_BACK_OFF, _OPERATOR),
+        ),
+        "TLS_FAILED": Guidance(
+            "Nothing runs until client and guard agree on TLS; the same request fails again until then.",
+            ("details.reason names the certificate, or which side speaks TLS and which does not.",),
+            ("Correct the address or the certificates of the client or the guard.",),
+        ),
+        "SERVICE_UNPROVEN": Guidance(
+            "Whoever answered did not prove to be the guard; treat the payload as denied.",
+            (
+                "Somebody else may listen at the guard's address.",
+                "A guard of an older version cannot prove itself on plain TCP: reach it over TLS or a Unix socket.",
+            ),
+            ("Ask the operator who listens at the guard's address.",),
         ),
     }
 )

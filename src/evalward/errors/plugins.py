@@ -15,9 +15,9 @@ from evalward.errors.coded import CodedError
 from evalward.errors.registry import PLUGIN_ROWS, REGISTRY, Category, Cause, Code, ErrorRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from evalward.errors.envelope import Repair
+    from evalward.errors.self_repair import Repair
 
 FIRST_NUMBER: Final = 4000
 """Numbers below are this package's, or reserved (seed 004)."""
@@ -26,6 +26,9 @@ _NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 _NEEDED: Final = ("number", "category", "cause", "http", "retryable", "hint")
 _OPTIONAL: Final = ("recovery_hints", "next_actions")
 _HTTP = range(400, 600)
+_DEFAULTS: Final = {"category": Category.INTERNAL, "cause": Cause.SYSTEM, "http": 500, "retryable": False}
+_RANGES: dict[str, range] = {}
+"""The numbers that each domain holds, those included that it has no code for yet."""
 _LOCK = threading.Lock()
 
 
@@ -33,13 +36,23 @@ class CodesRefusedError(ValueError):
     """Codes that cannot be registered; the message names the code and what is wrong with it."""
 
 
+class UnknownSymbolError(LookupError):
+    """A symbol that its domain does not define; the message names those that it does."""
+
+
 def register_error_codes(namespace: str, codes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Register every one of ``codes`` under ``namespace`` and return their full names, or register none.
 
     A definition has ``number`` (from ``FIRST_NUMBER``), ``category``, ``cause``, ``http``, ``retryable`` and ``hint``,
-    and may have ``recovery_hints`` and ``next_actions``. Raise CodesRefusedError for a namespace or number in use,
-    for a malformed name, and for a missing, unknown or malformed field.
+    and may have ``recovery_hints`` and ``next_actions``. Raise CodesRefusedError for a namespace or number in use or
+    in the range of a domain, for a malformed name, and for a missing, unknown or malformed field.
     """
+    return tuple(row.code for row in _registered(namespace, codes, None))
+
+
+def _registered(
+    namespace: str, codes: Mapping[str, Mapping[str, Any]], numbers: range | None
+) -> list[ErrorRow]:
     if _NAMESPACE.fullmatch(namespace) is None:
         raise CodesRefusedError(f"{namespace!a} is no namespace: it must match {_NAMESPACE.pattern}")
     if not codes:
@@ -48,61 +61,108 @@ def register_error_codes(namespace: str, codes: Mapping[str, Mapping[str, Any]])
     with _LOCK:
         if any(row.domain == namespace for row in (*PLUGIN_ROWS.values(), *REGISTRY.values())):
             raise CodesRefusedError(f"the namespace {namespace} is in use")
-        used = {row.number for row in PLUGIN_ROWS.values()}
-        for row in rows:
-            if row.number in used:
-                raise CodesRefusedError(f"{row.code}: the number {row.number} is in use")
-            used.add(row.number)
+        if numbers is not None:
+            _check_range(namespace, numbers)
+        _check_numbers(rows)
         PLUGIN_ROWS.update({row.code: row for row in rows})
-    return tuple(row.code for row in rows)
+        if numbers is not None:
+            _RANGES[namespace] = numbers
+    return rows
+
+
+def _check_range(namespace: str, numbers: range) -> None:
+    for other, taken in _RANGES.items():
+        if numbers.start < taken.stop and taken.start < numbers.stop:
+            raise CodesRefusedError(f"{namespace}: {_shown(numbers)} overlaps {_shown(taken)} of {other}")
+    for row in PLUGIN_ROWS.values():
+        if row.number in numbers:
+            raise CodesRefusedError(f"{namespace}: the number {row.number} is in use by {row.code}")
+
+
+def _check_numbers(rows: Sequence[ErrorRow]) -> None:
+    used = {row.number for row in PLUGIN_ROWS.values()}
+    for row in rows:
+        if row.number in used:
+            raise CodesRefusedError(f"{row.code}: the number {row.number} is in use")
+        used.add(row.number)
+        for other, taken in _RANGES.items():
+            if row.number in taken:
+                raise CodesRefusedError(
+                    f"{row.code}: the number {row.number} is in use: {other} holds its range"
+                )
 
 
 def unregister_error_codes(namespace: str) -> None:
-    """Forget every code of ``namespace``; raise CodesRefusedError when there is none."""
+    """Forget every code of ``namespace`` and its range; raise CodesRefusedError when there is none."""
     with _LOCK:
         codes = [code for code, row in PLUGIN_ROWS.items() if row.domain == namespace]
         if not codes:
             raise CodesRefusedError(f"the namespace {namespace!a} has no codes")
         for code in codes:
             del PLUGIN_ROWS[code]
+        _RANGES.pop(namespace, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A domain of errors with numbers of its own (seed 004, the shared domain error factory)."""
+    """A domain of errors with numbers of its own (seed 004, the shared domain error factory).
+
+    ``rows`` are its codes and ``messages`` their default messages, by symbol; ``numbers`` are the domain's alone.
+    """
 
     name: str
+    numbers: range
     rows: Mapping[str, ErrorRow]
+    messages: Mapping[str, str]
 
     def error(
         self,
         symbol: str,
-        message: str,
+        message: str | None = None,
         *,
         details: Mapping[str, object] | None = None,
+        retryable: bool | None = None,
         repair: Repair | None = None,
     ) -> CodedError:
-        """Return the error ``symbol`` to raise; raise KeyError for a symbol that the domain lacks."""
-        return CodedError(self.rows[symbol].code, message, details=details, repair=repair)
+        """Return the error ``symbol`` to raise, with its own message and ``retryable`` unless others are given.
+
+        Raise UnknownSymbolError for a symbol that the domain lacks.
+        """
+        row = self.rows.get(symbol)
+        if row is None:
+            raise UnknownSymbolError(
+                f"{symbol!a} is no error symbol of the domain {self.name}; it has {', '.join(self.rows)}"
+            )
+        text = self.messages[symbol] if message is None else message
+        return CodedError(row.code, text, details=details, retryable=retryable, repair=repair)
 
 
 def define_domain(name: str, numbers: range, definitions: Mapping[str, Mapping[str, Any]]) -> Domain:
     """Register ``definitions`` under ``name``, numbered without gaps from the start of ``numbers``.
 
-    A definition is one of ``register_error_codes`` without ``number``. Raise CodesRefusedError also for a range with
-    steps or too short.
+    A definition has ``message``, and may have what one of ``register_error_codes`` has but ``number``: ``retryable``
+    is False by default, ``category`` INTERNAL, ``cause`` system, ``http`` 500 and ``hint`` the message. The whole of
+    ``numbers`` is the domain's until it is unregistered, so that it can grow. Raise CodesRefusedError also for a range
+    with steps, one too short, and one that overlaps the numbers of somebody else.
     """
     if numbers.step != 1 or len(numbers) < len(definitions):
         raise CodesRefusedError(f"{name}: {numbers} has no {len(definitions)} numbers without gaps")
-    clash = [symbol for symbol, definition in definitions.items() if "number" in definition]
-    if clash:
-        raise CodesRefusedError(f"{name}.{clash[0]}: the range gives the number")
-    numbered = {
-        symbol: {**definition, "number": number}
-        for number, (symbol, definition) in zip(numbers, definitions.items(), strict=False)
-    }
-    full = register_error_codes(name, numbered)
-    return Domain(name, {symbol: PLUGIN_ROWS[code] for symbol, code in zip(definitions, full, strict=True)})
+    numbered, messages = {}, {}
+    for number, (symbol, definition) in zip(numbers, definitions.items(), strict=False):
+        if "number" in definition:
+            raise CodesRefusedError(f"{name}.{symbol}: the range gives the number")
+        message = definition.get("message")
+        if not (isinstance(message, str) and message.strip()):
+            raise CodesRefusedError(f"{name}.{symbol}: malformed message")
+        fields = {key: value for key, value in definition.items() if key != "message"}
+        numbered[symbol] = {**_DEFAULTS, "hint": message, **fields, "number": number}
+        messages[symbol] = message
+    rows = _registered(name, numbered, numbers)
+    return Domain(name, numbers, dict(zip(definitions, rows, strict=True)), messages)
+
+
+def _shown(numbers: range) -> str:
+    return f"{numbers.start} to {numbers.stop - 1}"
 
 
 def _row(namespace: str, name: str, definition: Mapping[str, Any]) -> ErrorRow:

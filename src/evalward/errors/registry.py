@@ -37,6 +37,8 @@ class Code(StrEnum):
     TOOL_UNKNOWN = "TOOL_UNKNOWN"
     TOOL_FIELD_FORBIDDEN = "TOOL_FIELD_FORBIDDEN"
     STRICT_CONSTANT_OVERRIDE = "STRICT_CONSTANT_OVERRIDE"
+    TOOL_URL_DENIED = "TOOL_URL_DENIED"
+    TOOL_VALUE_DENIED = "TOOL_VALUE_DENIED"
     INVALID_INPUT = "INVALID_INPUT"
     MISSING_FIELD = "MISSING_FIELD"
     UNSUPPORTED_OPTION = "UNSUPPORTED_OPTION"
@@ -50,6 +52,10 @@ class Code(StrEnum):
     POLICY_INVALID = "POLICY_INVALID"
     SHUTTING_DOWN = "SHUTTING_DOWN"
     INTERNAL = "INTERNAL"
+    SERVICE_UNREACHABLE = "SERVICE_UNREACHABLE"
+    TLS_FAILED = "TLS_FAILED"
+    SERVICE_UNPROVEN = "SERVICE_UNPROVEN"
+    GUARD_UNAVAILABLE = "GUARD_UNAVAILABLE"
 
 
 class Cause(StrEnum):
@@ -60,13 +66,18 @@ class Cause(StrEnum):
 
 
 class Category(StrEnum):
-    """The failure categories of seed 002, plus INPUT for domain failures."""
+    """The failure categories of seed 002, plus INPUT for domain failures.
+
+    No code of this package has UPSTREAM or PROTOCOL: it has no upstream and keeps no session. Plugins use them.
+    """
 
     INPUT = "INPUT"
     CONFIG = "CONFIG"
     AUTH = "AUTH"
+    UPSTREAM = "UPSTREAM"
     TIMEOUT = "TIMEOUT"
     TRANSPORT = "TRANSPORT"
+    PROTOCOL = "PROTOCOL"
     INTERNAL = "INTERNAL"
 
 
@@ -179,6 +190,8 @@ _ROWS = (
     _caller(Code.TOOL_UNKNOWN, 3200, "tool", 404),
     _caller(Code.TOOL_FIELD_FORBIDDEN, 3201, "tool", 400),
     _caller(Code.STRICT_CONSTANT_OVERRIDE, 3202, "tool", 403),
+    _caller(Code.TOOL_URL_DENIED, 3203, "tool", 403),
+    _caller(Code.TOOL_VALUE_DENIED, 3204, "tool", 403),
     _caller(Code.INVALID_INPUT, 1000, "common", 400),
     _caller(Code.MISSING_FIELD, 1007, "common", 400),
     _caller(Code.UNSUPPORTED_OPTION, 1006, "common", 400),
@@ -192,6 +205,11 @@ _ROWS = (
     _broken(Code.POLICY_INVALID, 3305, Category.CONFIG, "FAILED_PRECONDITION"),
     _system(Code.SHUTTING_DOWN, 3306, "service", Category.TRANSPORT, 503, "UNAVAILABLE"),
     _broken(Code.INTERNAL, 3307, Category.INTERNAL, "INTERNAL"),
+    # What clients say of a service that they did not reach, or did not recognise.
+    _system(Code.SERVICE_UNREACHABLE, 3308, "service", Category.TRANSPORT, 503, "UNAVAILABLE"),
+    _broken(Code.TLS_FAILED, 3309, Category.CONFIG, "FAILED_PRECONDITION"),
+    _broken(Code.SERVICE_UNPROVEN, 3311, Category.AUTH, "UNAUTHENTICATED"),
+    _system(Code.GUARD_UNAVAILABLE, 3310, "service", Category.TRANSPORT, 503, "UNAVAILABLE"),
 )
 
 REGISTRY: Mapping[Code, ErrorRow] = MappingProxyType({Code(row.code): row for row in _ROWS})

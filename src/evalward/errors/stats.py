@@ -35,12 +35,12 @@ class ErrorStats:
         """The part of failures that is counted, above 0 and at most 1."""
         return 1 / self._every
 
-    def count(self, code: Code) -> None:
-        """Count one failure."""
+    def count(self, code: Code, times: int = 1) -> None:
+        """Count one failure, or as many as there are ``times``."""
         with self._lock:
-            self._seen += 1
-            if self._seen % self._every == 0:
-                self._counts[code] += 1
+            before, self._seen = self._seen, self._seen + times
+            if sampled := self._seen // self._every - before // self._every:
+                self._counts[code] += sampled
 
     def by_code(self) -> dict[Code, int]:
         """Return the counts so far."""

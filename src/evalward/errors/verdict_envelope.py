@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.errors.context import source_context
-from evalward.errors.envelope import Meta, Provenance, Repair, error_envelope, success_envelope
+from evalward.errors.envelope import Meta, Provenance, error_envelope, success_envelope
 from evalward.errors.registry import Code
+from evalward.errors.self_repair import Repair
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from evalward.errors.canonical import JsonValue
     from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
-
-_MAX_FINDINGS = 5
 
 
 def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key of _meta
@@ -27,13 +26,21 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     session_id: str | None = None,
     allowed_targets: Collection[str] | None = None,
     context: bytes | None = None,
+    target_field: str | None = "/target",
+    payload_field: str | None = "/code",
+    item_index: int | None = None,
 ) -> dict[str, JsonValue]:
     """Return the envelope of ``verdict`` (contract.md §2).
 
-    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. The next actions of
-    EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct. ``context`` is the payload, when the lines
-    around its findings are wanted.
+    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. ``target_field`` and
+    ``payload_field`` point to what the request says of the target and the payload; None where it says nothing. The
+    next actions of EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct. ``details.findings`` lists every
+    keyword and construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
+    ``details.findings_omitted`` is how many are left out. ``context`` is the payload, when the lines around its
+    findings are wanted. ``item_index`` is the place, from 0, of a payload
+    that is one of many.
     """
+    item = {} if item_index is None else {"item_index": item_index}
     meta = Meta(
         elapsed_ms=elapsed_ms,
         decision_id=decision_id,
@@ -46,9 +53,11 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         fields = {
             "target": verdict.target,
             "shape": verdict.shape,
+            **_sink(verdict),
             "profile": verdict.profile,
             "code_hash": verdict.code_hash,
             "code_length": verdict.code_length,
+            **item,
         }
         return success_envelope(fields, meta=meta)
     return error_envelope(
@@ -56,8 +65,8 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         _message(verdict, verdict.code),
         meta=meta,
         next_actions=_next_actions(verdict),
-        details={**_details(verdict, verdict.code), **_quoted(verdict, context)},
-        repair=_repair(verdict, verdict.code, allowed_targets),
+        details={**_details(verdict, verdict.code), **_quoted(verdict, context), **item},
+        repair=_repair(verdict, allowed_targets, target_field=target_field, payload_field=payload_field),
     )
 
 
@@ -65,8 +74,8 @@ def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
     """Return what ``_meta.would_block`` says of ``verdict``: what policy only audits, or lets pass in shadow mode."""
     found = [_finding(finding) for finding in verdict.shadow]
     withheld = verdict.withheld
-    if withheld is not None and withheld.keyword is not None:
-        found.append({"keyword": withheld.keyword, "location": _where(withheld.location)})
+    if withheld is not None:
+        found += [_finding(finding) for finding in withheld.findings if finding.keyword is not None]
     if withheld is not None and withheld.limit is not None:
         found.append({"limit": withheld.limit[0], "location": _where(withheld.location)})
     return tuple(found)
@@ -76,8 +85,9 @@ def would_block_names(verdict: Verdict) -> tuple[str, ...]:
     """Return the same in short: construct labels, ``keyword:<id>``, ``limit:<name>``."""
     names = [finding.construct for finding in verdict.shadow]
     withheld = verdict.withheld
-    if withheld is not None and withheld.keyword is not None:
-        names.append(f"keyword:{withheld.keyword}")
+    if withheld is not None:
+        keywords = (finding.name for finding in withheld.findings if finding.keyword is not None)
+        names += dict.fromkeys(keywords)
     if withheld is not None and withheld.limit is not None:
         names.append(f"limit:{withheld.limit[0]}")
     return tuple(names)
@@ -86,8 +96,12 @@ def would_block_names(verdict: Verdict) -> tuple[str, ...]:
 def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
     if payload is None:
         return {}
-    places = [verdict.location, *(finding.location for finding in verdict.findings)]
-    context = source_context(payload, [place for place in places if place is not None])
+    # The verdict's own place is that of a finding; a denial without findings has it alone.
+    places = [finding.location for finding in verdict.findings] or [verdict.location]
+    if verdict.location is not None:
+        places.sort(key=lambda place: place != verdict.location)
+    unlisted = _total(verdict) - len(verdict.findings)
+    context = source_context(payload, [place for place in places if place is not None], unlisted=unlisted)
     return {"context": context} if context else {}
 
 
@@ -137,36 +151,50 @@ def _place(location: Location | None) -> str:
     return f" at line {location.line}, column {location.column}" if location else ""
 
 
-def _repair(verdict: Verdict, code: Code, allowed_targets: Collection[str] | None) -> Repair | None:
-    if code is Code.EVAL_TARGET_DENIED:
+def _repair(
+    verdict: Verdict,
+    allowed_targets: Collection[str] | None,
+    *,
+    target_field: str | None,
+    payload_field: str | None,
+) -> Repair | None:
+    if verdict.code is Code.EVAL_TARGET_DENIED:
         return Repair(
-            field="target",
+            field=target_field,
             allowed=None if allowed_targets is None else sorted(allowed_targets),
-            required=f"--allow-eval={_target_name(verdict)}",
+            required=[f"--allow-eval={_target_name(verdict)}"],
         )
     if verdict.limit is not None:
-        name, allowed, actual = verdict.limit
-        return Repair(limit=name, allowed=allowed, actual=actual)
+        name, value, actual = verdict.limit
+        return Repair.passed(name, value, field=payload_field, actual=actual)
     return None
 
 
 def _details(verdict: Verdict, code: Code) -> dict[str, object]:
-    details: dict[str, object] = {"code_hash": verdict.code_hash}
+    details: dict[str, object] = {"code_hash": verdict.code_hash, **_sink(verdict)}
     if code is Code.EVAL_BLOCKED_CONSTRUCT:
         first = _first(verdict)
         details["construct"] = verdict.construct
         details["location"] = _where(verdict.location)
         details["trace"] = [_step(step) for step in first.trace] if first else []
-        others = [finding for finding in verdict.findings if finding is not first]
-        if others:
-            details["findings"] = [_finding(finding) for finding in others[:_MAX_FINDINGS]]
-            details["findings_omitted"] = max(0, len(others) - _MAX_FINDINGS)
     elif code is Code.EVAL_BLOCKED_KEYWORD:
         details["keyword"] = verdict.keyword
         details["where"] = _where(verdict.location)
     elif verdict.location is not None:
         details["location"] = _where(verdict.location)
+    if verdict.findings:
+        details["findings"] = [_finding(finding) for finding in verdict.findings]
+        details["findings_total"] = _total(verdict)
+        details["findings_omitted"] = _total(verdict) - len(verdict.findings)
     return {**dict(verdict.details), **details}
+
+
+def _total(verdict: Verdict) -> int:
+    return max(verdict.findings_total, len(verdict.findings))
+
+
+def _sink(verdict: Verdict) -> dict[str, str]:
+    return {} if verdict.sink is None else {"sink": verdict.sink}
 
 
 def _first(verdict: Verdict) -> Finding | None:
@@ -177,12 +205,16 @@ def _first(verdict: Verdict) -> Finding | None:
 
 
 def _where(location: Location | None) -> dict[str, JsonValue] | None:
-    return {"line": location.line, "column": location.column} if location else None
+    if location is None:
+        return None
+    return {"line": location.line, "column": location.column, "start": location.start, "end": location.end}
 
 
 def _step(step: TraceStep) -> dict[str, object]:
-    return {"note": step.note, **(_where(step.location) or {})}
+    place = step.location
+    return {"note": step.note, **({"line": place.line, "column": place.column} if place else {})}
 
 
 def _finding(finding: Finding) -> dict[str, JsonValue]:
-    return {"construct": finding.construct, "location": _where(finding.location)}
+    named = {"construct": finding.construct} if finding.keyword is None else {"keyword": finding.keyword}
+    return {**named, "location": _where(finding.location)}

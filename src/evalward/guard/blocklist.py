@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 # These are calls, so that text which merely mentions them is harmless; a plain word may be a key.
 CALL_LIKE = frozenset({"process.exit", "require(", "eval(", "Function("})
 
+TEXT_OF = {
+    "process.exit": frozenset({"process.exit"}),
+    "require(": frozenset({"require()"}),
+    "eval(": frozenset({"eval()"}),
+    "Function(": frozenset({"Function()", "new Function()"}),
+    "__proto__": frozenset({"__proto__"}),
+}
+"""The constructs of which a built-in keyword is the text: the word and the use are found in the same place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
@@ -39,15 +48,15 @@ def occurrences(payload: bytes, keywords: Sequence[Keyword]) -> list[Occurrence]
     return found
 
 
-def first_confirmed(
+def confirmed(
     found: Sequence[Occurrence], payload: bytes, spans: tuple[Span, ...], offset: int
-) -> Occurrence | None:
-    """Return the first of ``found`` that the tree does not show to be harmless.
+) -> list[Occurrence]:
+    """Return those of ``found`` that the tree does not show to be harmless.
 
     ``spans`` are the opaque spans of the wrapped source, in which the payload begins at ``offset``. Text in a
     regular expression is like text in a string: it is matched, not run.
     """
-    return next((each for each in found if _counts(each, payload, spans, offset)), None)
+    return [each for each in found if _counts(each, payload, spans, offset)]
 
 
 def _counts(each: Occurrence, payload: bytes, spans: tuple[Span, ...], offset: int) -> bool:

@@ -7,33 +7,39 @@ A pure function of its arguments. Every step that cannot say "safe" denies; only
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evalward.errors.registry import Code
 from evalward.guard.admission import admit, content_hash
 from evalward.guard.ambiguity import contextual_name_fault
-from evalward.guard.blocklist import Occurrence, first_confirmed, occurrences
+from evalward.guard.blocklist import Occurrence, confirmed, occurrences
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.locate import locate
+from evalward.guard.offending import offending_token
 from evalward.guard.program import Survey
 from evalward.guard.quiet import is_quiet
 from evalward.guard.resolver import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.seed import seed_findings
 from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.sinks import sinks
+from evalward.guard.sinks.readings import programs_for
 from evalward.guard.switched import switched_findings
 from evalward.guard.target import Profile, Shape
-from evalward.guard.verdict import Finding, Verdict
+from evalward.guard.verdict import MAX_FINDINGS, Finding, Verdict, listed
 from evalward.guard.walk import survey
+from evalward.guard.wrap import WRAPPERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from evalward.guard.program import ParsedProgram
     from evalward.guard.rules import Rules
     from evalward.guard.target import Target
 
 _LIMIT = "analysis-limit"
+_NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,14 @@ class _Case:
         return replace(self.base, code=code, message=message, location=place)
 
 
-def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
+def judge(
+    payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
+) -> Verdict:
     """Return the verdict on ``payload`` run by ``target`` in ``shape`` (None: in any undeclared way).
 
-    ``rules`` is the effective policy for ``target``. Never raises on any payload: what it may raise is a
-    defect, and the caller answers INTERNAL.
+    With a ``sink``, an id that ``sinks.asked_sink`` takes beside ``target`` and without a shape, the payload must be
+    safe in every way in which that sink reads it. ``rules`` is the effective policy for ``target``. Never raises on
+    any payload: what it may raise is a defect, and the caller answers INTERNAL.
     """
     base = Verdict(
         code=None,
@@ -63,6 +72,7 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
         profile=rules.profile,
         code_hash=content_hash(payload),
         code_length=len(payload),
+        sink=sink,
     )
     case = _Case(payload, target, rules, base)
     refusal = admit(payload, rules.limits)
@@ -71,30 +81,38 @@ def judge(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) 
     if not rules.allowed:
         return case.deny(Code.EVAL_TARGET_DENIED, f"The policy does not allow evaluation in {target}.")
     found = occurrences(payload, rules.keywords)
-    if found and (rules.blocklist_mode is BlocklistMode.SUBSTRING or rules.profile is Profile.SEED):
-        return _keyword(case, found[0])
     if rules.profile is Profile.SEED:
-        return _seed(case)
+        return _keyword(case, found) if found else _seed(case)
     return _analysed(case, found)
 
 
 def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     """Parse, confirm the blocklist's occurrences in the tree, resolve and judge."""
     payload, rules = case.payload, case.rules
-    programs = programs_of(payload, case.base.shape, limit_bytes=rules.limits.payload_bytes)
+    limit_bytes = rules.limits.payload_bytes
+    sink = None if case.base.sink is None else sinks()[case.base.sink]
+    if sink is None:
+        programs = programs_of(payload, case.base.shape, limit_bytes=limit_bytes)
+    else:
+        programs = programs_for(payload, sink, limit_bytes=limit_bytes)
     if isinstance(programs, Rejection):
-        return _keyword(case, found[0]) if found else _rejected(case, programs)
+        return _with_keywords(case, found, _rejected(case, programs))
     if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
     if isinstance(surveys, Rejection):
-        return _keyword(case, found[0]) if found else _rejected(case, surveys)
-    for program, seen in zip(programs, surveys, strict=True):
-        confirmed = first_confirmed(found, payload, seen.opaque, program.offset) if found else None
-        if confirmed is not None:
-            return _keyword(case, confirmed)
-    resolved = resolve(programs, merged(surveys), rules, case.target)
-    return _findings(case, [*resolved, *switched_findings(payload, programs, rules)])
+        return _with_keywords(case, found, _rejected(case, surveys))
+    if found and rules.blocklist_mode is not BlocklistMode.SUBSTRING:
+        counting = {
+            each
+            for program, seen in zip(programs, surveys, strict=True)
+            for each in confirmed(found, payload, seen.opaque, program.offset)
+        }
+        found = [each for each in found if each in counting]
+    resolved = resolve(programs, merged(surveys), rules, case.target, sink)
+    all_found = [*resolved.findings, *switched_findings(payload, programs, rules)]
+    judged = _findings(case, all_found, resolved.untold)
+    return _with_keywords(case, found, judged)
 
 
 def _watches_more(rules: Rules) -> bool:
@@ -129,13 +147,40 @@ def _surveys(
     return tuple(done)
 
 
-def _keyword(case: _Case, each: Occurrence) -> Verdict:
+def _with_keywords(case: _Case, found: Sequence[Occurrence], judged: Verdict) -> Verdict:
+    """Return the denial for the keywords in ``found``, which hides nothing of what else ``judged`` found."""
+    return _keyword(case, found, judged) if found else judged
+
+
+def _keyword(case: _Case, found: Sequence[Occurrence], judged: Verdict | None = None) -> Verdict:
+    first = found[0]
     message = (
-        f"The payload contains the blocklisted keyword {each.keyword.id}; the policy's blocklist setting "
+        f"The payload contains the blocklisted keyword {first.keyword.id}; the policy's blocklist setting "
         f"(mode {case.rules.blocklist_mode}) decides which occurrences count."
     )
-    denial = case.deny(Code.EVAL_BLOCKED_KEYWORD, message, each.start, each.end)
-    return replace(denial, keyword=each.keyword.id)
+    denial = case.deny(Code.EVAL_BLOCKED_KEYWORD, message, first.start, first.end)
+    others = () if judged is None else judged.findings
+    keywords = [
+        Finding("", locate(case.payload, each.start, each.end), keyword=each.keyword.id)
+        for each in _told(found)
+    ]
+    return replace(
+        denial,
+        keyword=first.keyword.id,
+        findings=listed([*keywords, *others]),
+        findings_total=len(found) + (0 if judged is None else judged.findings_total),
+        shadow=() if judged is None else judged.shadow,
+    )
+
+
+def _told(found: Sequence[Occurrence]) -> list[Occurrence]:
+    """Return the first occurrences, and the first of each keyword: to say where one is takes a look at the text."""
+    firsts = {each.keyword.id: number for number, each in reversed([*enumerate(found)])}
+    return [
+        each
+        for number, each in enumerate(found)
+        if number < MAX_FINDINGS or firsts[each.keyword.id] == number
+    ]
 
 
 def _rejected(case: _Case, why: Rejection) -> Verdict:
@@ -144,9 +189,9 @@ def _rejected(case: _Case, why: Rejection) -> Verdict:
             named = contextual_name_fault(case.payload)
             if named is not None:
                 return _blocked(case, [Finding("parser-ambiguity", locate(case.payload, *named))], ())
-            return case.deny(
-                Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", why.start, why.end
-            )
+            found = None if why.exact else _offending(case, why.start)
+            place = found or (why.start, why.end)
+            return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
         name = "parse_budget" if why.construct is None else why.construct.partition(":")[2]
         denial = case.deny(
             Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {name} of {why.budget} is used up.", why.start
@@ -154,6 +199,16 @@ def _rejected(case: _Case, why: Rejection) -> Verdict:
         return replace(denial, limit=(name, why.budget, None))
     finding = Finding(why.construct, locate(case.payload, why.start, why.end))
     return _blocked(case, [finding], ())
+
+
+def _offending(case: _Case, fault: int) -> tuple[int, int] | None:
+    """Return the payload span of the token at which the payload stops being a program in its shape."""
+    wrapper = WRAPPERS[case.base.shape or Shape.SCRIPT]
+    found = offending_token(wrapper.prefix + case.payload + wrapper.suffix, fault + len(wrapper.prefix))
+    if found is None:
+        return None
+    start, end = (min(max(at - len(wrapper.prefix), 0), len(case.payload)) for at in found)
+    return start, end
 
 
 def _seed(case: _Case) -> Verdict:
@@ -168,7 +223,7 @@ def _seed(case: _Case) -> Verdict:
     return _findings(case, found)
 
 
-def _findings(case: _Case, found: Sequence[Finding]) -> Verdict:
+def _findings(case: _Case, found: Sequence[Finding], untold: Mapping[str, int] = _NOTHING) -> Verdict:
     blocking, shadow = [], []
     for finding in found:
         action = _action(case.rules, finding.construct)
@@ -177,8 +232,9 @@ def _findings(case: _Case, found: Sequence[Finding]) -> Verdict:
         elif action is Action.AUDIT:
             shadow.append(finding)
     if not blocking:
-        return replace(case.base, shadow=tuple(shadow)) if shadow else case.base
-    return _blocked(case, blocking, tuple(shadow))
+        return replace(case.base, shadow=listed(shadow)) if shadow else case.base
+    more = sum(count for label, count in untold.items() if _action(case.rules, label) is Action.BLOCK)
+    return _blocked(case, blocking, listed(shadow), more)
 
 
 def _action(rules: Rules, construct: str) -> Action:
@@ -188,7 +244,9 @@ def _action(rules: Rules, construct: str) -> Action:
     return rules.actions.get(construct, default)
 
 
-def _blocked(case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ...]) -> Verdict:
+def _blocked(
+    case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ...], untold: int = 0
+) -> Verdict:
     blocking = [each for each in blocking if each.construct != _LIMIT] or blocking
     first = blocking[0]
     if first.construct == _LIMIT:
@@ -199,7 +257,8 @@ def _blocked(case: _Case, blocking: Sequence[Finding], shadow: tuple[Finding, ..
         code=Code.EVAL_BLOCKED_CONSTRUCT,
         construct=first.construct,
         location=first.location,
-        findings=tuple(blocking),
+        findings=listed(blocking),
+        findings_total=len(blocking) + untold,
         shadow=shadow,
         message=f"The payload reaches {first.construct}, which the policy denies.",
     )

@@ -61,7 +61,7 @@ class _PerThread(threading.local):
 _local = _PerThread()
 
 
-class _Meter:
+class Meter:
     """Hands the source out in slices and counts what the parser does with them."""
 
     __slots__ = ("allowed", "calls", "calls_in_error", "offset", "read_left", "source", "spent", "views")
@@ -77,6 +77,7 @@ class _Meter:
         self.spent = False
 
     def read(self, offset: int, _point: Point) -> memoryview:
+        """Return the next slice of the text: what the parser reads through."""
         self.read_left -= _CHUNK
         # There is no other way to stop a scan than to let the text end.
         view = self.source[offset : offset + _CHUNK] if self.read_left > 0 else self.source[:0]
@@ -85,6 +86,7 @@ class _Meter:
         return view
 
     def progress(self, offset: int, in_error: bool) -> bool:  # noqa: FBT001  the binding calls it so
+        """Count a progress call; True stops the parser."""
         self.calls += 1
         self.offset = offset
         if in_error:
@@ -98,6 +100,7 @@ class _Meter:
         return False
 
     def release(self) -> None:
+        """Let go of the text, once the parse is over."""
         views = self.views
         while views:
             view = views.pop()
@@ -115,7 +118,7 @@ def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFaul
     A tree that is returned has no ERROR and no MISSING node.
     """
     parser = _local.parser
-    meter = _Meter(source, limit_bytes)
+    meter = Meter(source, limit_bytes)
     meter.allowed = affordable_calls(source, parser, meter.allowed)
     try:
         tree = parser.parse(meter.read, progress_callback=meter.progress)

@@ -18,7 +18,8 @@ class ParsedProgram:
     ``source`` is the wrapped text that the tree's byte offsets index, ``offset`` the length of the wrapper's
     prefix, so that ``node.start_byte - offset`` is a payload offset. ``roots`` are what the payload consists
     of: its statements (script, async_body, module; comments included), or its one expression (expression,
-    function). ``length`` is the payload's own length in bytes.
+    function). ``length`` is the payload's own length in bytes. ``called`` says that the sink calls what the program
+    gives, if that is a function.
     """
 
     shapes: tuple[Shape, ...]
@@ -27,6 +28,7 @@ class ParsedProgram:
     offset: int
     length: int
     roots: tuple[Node, ...]
+    called: bool = False
 
     def text(self, node: Node) -> bytes:
         """Return the bytes of ``node`` (``node.text`` is unset: the text was read by a callable)."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.ambiguity import LONE_CR, UNUSUAL_SPACE
 from evalward.guard.depth import may_nest_deeper
 from evalward.guard.grammar import kind
+from evalward.guard.tokens import may_be_refused
 from evalward.guard.triggers import names_something
 from evalward.guard.walk import ASYNC_BROKEN, RETURN_BROKEN, enters, is_dynamic, node_limit
 from evalward.guard.words import UNPLAIN_LET, Words
@@ -43,7 +44,7 @@ _PARTS = (
     (b"\r", LONE_CR),
     (b"with", re.compile(rb"with\s*+[(/\x80-\xff]")),
 )
-_NEVER = (b"<!--", b"-->", b"yield")
+_NEVER = (b"<!--", b"-->", b"yield", b"#!")
 _AWAIT = re.compile(rb"await(?<![\w$]await)(?![\w$])")
 # Behind these a bracket opens an array, a pattern or nothing.
 _OPERATORS = b"(=[!&|?+-*%<>~^:"
@@ -59,7 +60,7 @@ _LOOKS_AT_START = 4_096
 def is_quiet(program: ParsedProgram, limits: Limits) -> bool:
     """Say whether ``program`` surely holds nothing to resolve, no ambiguity, and keeps the limits."""
     source, root = program.source, program.tree.root_node
-    if source.startswith(b"#!") or any(text in source for text in _NEVER):
+    if any(text in source for text in _NEVER) or may_be_refused(source):
         return False
     if source.count(b"this") != source.count(b"this.") or (b"\\" in source and _SPELLS.search(source)):
         return False

@@ -7,6 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from evalward.guard.binding import BINDING_KINDS
 from evalward.guard.target import Profile
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class Rules:
 
     ``allowed`` is the target's opt-in (default deny). ``actions`` holds what differs from each construct's
     default. ``bindings`` maps a name that the sink binds to what it is bound to, such as
-    ``{"electronApp": "electron", "page": "playwright.page", "arg": "json"}``.
+    ``{"electronApp": "electron", "page": "playwright.page", "arg": "json"}``. Raise ValueError for a kind that is
+    no ``BindingKind``.
     """
 
     allowed: bool = False
@@ -76,3 +78,7 @@ class Rules:
     process_reads: frozenset[str] = frozenset()
     env_names: frozenset[str] = frozenset()
     bindings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        if not BINDING_KINDS.issuperset(self.bindings.values()):
+            raise ValueError(f"a binding's kind is one of {', '.join(sorted(BINDING_KINDS))}")

@@ -56,12 +56,16 @@ _UNSET = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """No program: a construct label, or a fault of the parse, at payload offsets."""
+    """No program: a construct label, or a fault of the parse, at payload offsets.
+
+    ``exact``: the place is that of the token that no engine takes.
+    """
 
     construct: str | None
     start: int
     end: int
     budget: int | None = None
+    exact: bool = False
 
 
 def programs_of(
@@ -73,15 +77,16 @@ def programs_of(
     else may also be called by the sink.
     """
     if shape is not None:
-        return _declared(payload, shape, limit_bytes)
-    found = _undeclared(payload, limit_bytes)
+        return declared(payload, shape, limit_bytes)
+    found = undeclared(payload, limit_bytes)
     return found if isinstance(found, Rejection) else tuple(_perhaps_called(each) for each in found)
 
 
-def _undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
+def undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
+    """Return the programs that ``payload`` is as a script, an expression or the body of an async function."""
     first = _first_token(payload)
     if _NAMELESS.match(payload, first):
-        return _declared(payload, Shape.EXPRESSION, limit_bytes)
+        return declared(payload, Shape.EXPRESSION, limit_bytes)
     script = _program(payload, Shape.SCRIPT, limit_bytes)
     if isinstance(script, Rejection) and script.budget is not None:
         return script
@@ -185,7 +190,8 @@ def _program(payload: bytes, shape: Shape, limit_bytes: int) -> ParsedProgram | 
     return ParsedProgram((shape,), source, tree, offset, len(payload), roots)
 
 
-def _declared(payload: bytes, shape: Shape, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
+def declared(payload: bytes, shape: Shape, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
+    """Return the one program that ``payload`` is in ``shape``."""
     program = _program(payload, shape, limit_bytes)
     if isinstance(program, ParsedProgram):
         return (program,)
@@ -207,7 +213,7 @@ def _breakout(payload: bytes, limit_bytes: int) -> Rejection | None:
     """Name the breakout of a payload that is no program alone; large ones are refused without that name."""
     if len(payload) <= _NAMED_BREAKOUT:
         for shape in (Shape.EXPRESSION, Shape.ASYNC_BODY):
-            found = _declared(payload, shape, limit_bytes)
+            found = declared(payload, shape, limit_bytes)
             if isinstance(found, Rejection) and found.construct is not None:
                 return found
     return None

@@ -49,7 +49,8 @@ _MEMBERS = (
     "sharedStorageWorklet _stdout _stderr nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
     "getAttributeNodeNS script SCRIPT scripts currentScript "
     "html parseHTML crashReporter chromium firefox webkit playwright _electron "
-    "getApplicationMenu buildFromTemplate MenuItem"
+    "getApplicationMenu buildFromTemplate MenuItem "
+    "enum"  # no capability, but no name either (`tokens`)
 )
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.

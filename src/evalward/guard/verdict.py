@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from evalward.guard.rules import Enforcement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalward.errors.registry import Code
     from evalward.guard.target import Profile, Shape, Target
+
+KEYWORD_PREFIX = "keyword:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +34,40 @@ class TraceStep:
     location: Location | None = None
 
 
+MAX_FINDINGS = 20
+"""How many findings a verdict lists; ``findings_total`` counts the rest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A construct (a label of the catalogue), where it is used and how it got there."""
+    """A construct (a label of the catalogue), where it is used and how it got there.
+
+    A finding of the blocklist has the ``keyword``'s id, and no construct.
+    """
 
     construct: str
     location: Location | None = None
     trace: tuple[TraceStep, ...] = ()
+    keyword: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The construct, or ``keyword:<id>``: what an exception names to let it pass."""
+        return self.construct if self.keyword is None else f"{KEYWORD_PREFIX}{self.keyword}"
+
+
+def listed(found: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return at most ``MAX_FINDINGS``: the first of each name, then the others, in the order of ``found``.
+
+    So what hides behind many occurrences of one word is named all the same.
+    """
+    if len(found) <= MAX_FINDINGS:
+        return tuple(found)
+    firsts = {finding.name: number for number, finding in reversed([*enumerate(found)])}
+    chosen = sorted(firsts.values())[:MAX_FINDINGS]
+    left = MAX_FINDINGS - len(chosen)
+    others = [number for number in range(len(found)) if number not in chosen][:left]
+    return tuple(found[number] for number in sorted([*chosen, *others]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +76,12 @@ class Verdict:
 
     ``allowed`` is true if and only if ``code`` is None. ``construct`` is set for EVAL_BLOCKED_CONSTRUCT,
     ``keyword`` (the keyword's id) for EVAL_BLOCKED_KEYWORD, ``limit`` (name, allowed, actual) for
-    EVAL_PAYLOAD_TOO_LARGE and EVAL_ANALYSIS_LIMIT. ``shadow`` holds what policy only audits.
+    EVAL_PAYLOAD_TOO_LARGE and EVAL_ANALYSIS_LIMIT. ``findings`` is everything that denies the payload, keywords
+    first, at most ``MAX_FINDINGS`` of ``findings_total``. ``shadow`` holds what policy only audits.
     ``enforcement`` is what policy said of this payload; under ``audit`` a denial that policy lets pass is kept in
     ``withheld``, and ``exception_id`` names the exception that let the payload through. ``details`` are more of the
     envelope's details, by name; a verdict is shared by all who ask the same, so that nothing in it can change.
+    ``sink`` is the id of the sink whose readings were judged, None where the request named none.
     ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number.
     """
 
@@ -69,6 +102,8 @@ class Verdict:
     enforcement: Enforcement = Enforcement.ENFORCE
     withheld: Verdict | None = None
     exception_id: str | None = None
+    sink: str | None = None
+    findings_total: int = 0
 
     @property
     def allowed(self) -> bool:

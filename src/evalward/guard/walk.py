@@ -8,6 +8,7 @@ out is ruled out for every way to read it.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from evalward.guard.landmarks import landmarks
 from evalward.guard.program import ParsedProgram, Survey
 from evalward.guard.shapes import Rejection
 from evalward.guard.spans import opaque_spans
+from evalward.guard.tokens import has_reserved_word, may_be_refused, refused_token
 from evalward.guard.words import Words, words_of
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ def survey(program: ParsedProgram, limits: Limits, *, spans: bool = False) -> Su
     With ``spans`` the survey carries the opaque spans.
     """
     seen = _survey(program, limits, spans=spans, ordered=False)
-    if isinstance(seen, Rejection):
+    if isinstance(seen, Rejection) and not seen.exact:
         # A query gives its nodes in another order each time; which of several faults is named must not follow it.
         return _survey(program, limits, spans=spans, ordered=True)
     return seen
@@ -224,6 +226,10 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         return _ambiguous(program, operand)
     if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
         return _ambiguous(program, hash_bang)
+    if (has_reserved_word(source) or may_be_refused(source)) and (
+        token := refused_token(root, source)
+    ) is not None:
+        return _refused(program, token)
     for check in (
         ambiguity.html_comment_fault,
         ambiguity.line_comment_fault,
@@ -238,6 +244,11 @@ def _ambiguous(program: ParsedProgram, node: Node) -> Rejection:
     start = min(max(node.start_byte - program.offset, 0), program.length)
     end = min(max(node.end_byte - program.offset, start), program.length)
     return Rejection("parser-ambiguity", start, end)
+
+
+def _refused(program: ParsedProgram, node: Node) -> Rejection:
+    """Return what the parser would have said, had it refused this token."""
+    return replace(_ambiguous(program, node), construct=None, exact=True)
 
 
 def _has_escaped_name(program: ParsedProgram) -> bool:

@@ -97,18 +97,19 @@ class Gate:
         if tool is None:
             return denial(Code.TOOL_UNKNOWN, "The manifest has no such tool.").envelope
         way = route(tool, arguments)
-        if not way.is_eval:
+        if not way.fields:
             return None
-        paths = [source.path for source in way.sources]
-        judged = [steps_of(path) for path in paths]
+        judged = [steps_of(field.path) for field in way.fields]
         if tool.when is not None:
             judged.append((tool.when.field,))
         decision = await self._guard.validate_call(
             name,
             canonical_json(only(arguments, judged)),
-            runs=paths,
-            target=tool.target,
-            shape=tool.shape,
+            runs=[field.path for field in way.fields if field.is_text],
+            target=tool.target if way.is_eval else None,
+            shape=tool.shape if way.is_eval else None,
+            sink=tool.sink if way.is_eval else None,
+            judged_fields_only=True,
         )
         return None if decision.allowed is True else decision.envelope
 

@@ -37,11 +37,19 @@ MIN_MEMORY: Final = 16 << 20
 TICK_SECONDS: Final = 0.002
 """How finely deadlines are kept: a run ends within the last tick before its deadline, if the machine has time."""
 STACK_BYTES: Final = 512 << 10
-"""The wasm stack of every instance, in bytes: a setting of the engine, and so of no single call."""
+"""The largest wasm stack of an instance, in bytes."""
+STACK_STEP: Final = 64 << 10
+"""Stacks come in multiples of this: wasmtime keeps the size in its engine, so each size is an engine of its own."""
+MIN_STACK: Final = STACK_STEP
 
 _GUARD: Final = 32 << 20
 # Raise it when this package changes what it bakes into the guest.
 _FORMAT: Final = 2
+
+
+def stack_of(wished: int) -> int:
+    """Return the size of the stack, in bytes, that a run gets which may use at most ``wished``."""
+    return wished // STACK_STEP * STACK_STEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +83,26 @@ class Engine:
     """
 
     def __init__(self, bootstrap: str, *, marker: bytes = b"", window: int = 0) -> None:
-        config = wasmtime.Config()
-        config.consume_fuel = True
-        config.epoch_interruption = True
-        config.cranelift_opt_level = "speed"
-        config.max_wasm_stack = STACK_BYTES
-        config.memory_init_cow = True
-        config.memory_reservation = MAX_MEMORY
-        config.memory_guard_size = _GUARD
-        config.memory_may_move = False
-        self._engine = wasmtime.Engine(config)
+        self._engine = _engine(STACK_BYTES)
         self._window = window
         self.module, self._guest = self._compiled(bootstrap, marker)
         self._ticker = _Ticker(self._engine)
+        self._by_stack = {STACK_BYTES: (self._engine, self.module)}
+        self._lock = threading.Lock()
+
+    def _with_stack(self, size: int) -> tuple[wasmtime.Engine, wasmtime.Module]:
+        """Return the engine whose stack has ``size`` bytes; making one takes some milliseconds, once a size."""
+        found = self._by_stack.get(size)
+        if found is not None:
+            return found
+        with self._lock:
+            if size not in self._by_stack:
+                engine = _engine(size)
+                # The size of the stack is checked at run time, so that the compiled code is the same.
+                module = wasmtime.Module.deserialize(engine, self.module.serialize())
+                self._ticker.add(engine)
+                self._by_stack[size] = engine, module
+            return self._by_stack[size]
 
     def _compiled(self, bootstrap: str, marker: bytes) -> tuple[wasmtime.Module, Guest]:
         key = self._key(bootstrap, marker)
@@ -109,18 +124,28 @@ class Engine:
         settings = (str(n) for n in (STACK_BYTES, MAX_MEMORY, _GUARD))
         return hashlib.sha256("\0".join([*parts, *settings]).encode()).hexdigest()
 
-    def run(self, request: bytes, *, fuel: int, deadline: float, memory: int, output: int) -> Run:
+    def run(  # noqa: PLR0913 - the request and one parameter per limit
+        self,
+        request: bytes,
+        *,
+        fuel: int,
+        deadline: float,
+        memory: int,
+        output: int,
+        stack: int = STACK_BYTES,
+    ) -> Run:
         """Evaluate ``request`` in a fresh instance that is gone afterwards.
 
-        ``deadline`` is in seconds, ``memory`` and ``output`` are limits in bytes. Raises
+        ``deadline`` is in seconds, ``memory``, ``output`` and ``stack`` (see ``stack_of``) are limits in bytes. Raises
         wasmtime.WasmtimeError when the instance cannot be made.
         """
-        with self._ticker.running(), contextlib.closing(wasmtime.Store(self._engine)) as store:
+        engine, module = self._with_stack(stack_of(stack))
+        with self._ticker.running(), contextlib.closing(wasmtime.Store(engine)) as store:
             store.set_limits(memory_size=memory, instances=1, memories=1, tables=4)
             # Another run's tick may be due at once, so that one tick would be no time at all.
             store.set_epoch_deadline(max(2, int(deadline / TICK_SECONDS)))
             store.set_fuel(fuel)
-            exports = wasmtime.Instance(store, self.module, []).exports(store)
+            exports = wasmtime.Instance(store, module, []).exports(store)
             linear, evaluate = exports["memory"], exports["evaluate"]
             assert isinstance(linear, wasmtime.Memory)  # noqa: S101 - build_guest exports these
             assert isinstance(evaluate, wasmtime.Func)  # noqa: S101
@@ -171,8 +196,21 @@ class Engine:
         return True
 
 
+def _engine(stack: int) -> wasmtime.Engine:
+    config = wasmtime.Config()
+    config.consume_fuel = True
+    config.epoch_interruption = True
+    config.cranelift_opt_level = "speed"
+    config.max_wasm_stack = stack
+    config.memory_init_cow = True
+    config.memory_reservation = MAX_MEMORY
+    config.memory_guard_size = _GUARD
+    config.memory_may_move = False
+    return wasmtime.Engine(config)
+
+
 class _Ticker:
-    """Advances the engine's epoch by one every TICK_SECONDS while something runs, and sleeps otherwise.
+    """Advances the engines' epoch by one every TICK_SECONDS while something runs, and sleeps otherwise.
 
     On a busy machine a thread wakes late, so ticks are counted by the clock and made up for: else every
     late one would lengthen every deadline. A run begins with the epoch up to date, so that it never pays for
@@ -180,12 +218,17 @@ class _Ticker:
     """
 
     def __init__(self, engine: wasmtime.Engine) -> None:
-        self._engine = engine
+        self._engines = [engine]
         self._active = 0
         self._origin = 0.0
         self._ticks = 0
         self._changed = threading.Condition()
         threading.Thread(target=self._tick, name="evalward-epoch", daemon=True).start()
+
+    def add(self, engine: wasmtime.Engine) -> None:
+        """Advance ``engine`` too."""
+        with self._changed:
+            self._engines.append(engine)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
@@ -205,7 +248,8 @@ class _Ticker:
     def _catch_up(self) -> None:
         due = int((time.monotonic() - self._origin) / TICK_SECONDS)
         for _ in range(due - self._ticks):
-            self._engine.increment_epoch()
+            for engine in self._engines:
+                engine.increment_epoch()
         self._ticks = due
 
     def _tick(self) -> None:

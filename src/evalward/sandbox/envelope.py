@@ -34,8 +34,7 @@ def evaluation_envelope(evaluation: Evaluation, verdict: Verdict, *, meta: Meta)
         about["thrown"] = {"name": evaluation.error_name, "message": evaluation.message}
     repair = None
     if evaluation.limit is not None:
-        name, allowed = evaluation.limit
-        repair = Repair(limit=name, allowed=allowed)
+        repair = Repair.passed(*evaluation.limit)
     return error_envelope(evaluation.code, _message(evaluation), meta=meta, details=about, repair=repair)
 
 

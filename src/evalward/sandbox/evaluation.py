@@ -14,7 +14,7 @@ import wasmtime
 from evalward.errors.registry import Code
 from evalward.guard.run_shape import choose_shape
 from evalward.guard.target import Shape
-from evalward.sandbox.engine import Engine, Run
+from evalward.sandbox.engine import Engine, Run, stack_of
 from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script
 from evalward.sandbox.outcome import MAX_ARGUMENT, ArgumentError, ConsoleLine, Evaluation, EvaluationLimits
 from evalward.sandbox.shape import CALLED_SHAPES, program
@@ -26,6 +26,9 @@ DEFAULT_LIMITS: Final = EvaluationLimits()
 MAX_SEED: Final = 2**64 - 1
 _GOLDEN_RATIO: Final = 0x9E37_79B9_7F4A_7C15
 _HEAD_BYTES: Final = 16 << 10
+# As in the bootstrap script, which cuts before it serialises.
+_MAX_NAME: Final = 100
+_MAX_MESSAGE: Final = 500
 # A JavaScript string may hold half of a pair, which no UTF-8 can carry.
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -40,11 +43,11 @@ _TRAPS: Final = {
 _LIMIT_OF: Final = {
     Code.EVAL_TIMEOUT: ("deadline_ms", "the deadline of {} ms passed"),
     Code.EVAL_FUEL_EXHAUSTED: ("fuel", "the fuel of {} instructions was used up"),
-    Code.EVAL_MEMORY_LIMIT: ("memory", "the memory limit of {} bytes was reached"),
-    Code.EVAL_RESULT_TOO_LARGE: ("output", "the result is larger than {} bytes"),
+    Code.EVAL_MEMORY_LIMIT: ("memory_bytes", "the memory limit of {} bytes was reached"),
+    Code.EVAL_STACK_LIMIT: ("stack_bytes", "the stack limit of {} bytes was reached"),
+    Code.EVAL_RESULT_TOO_LARGE: ("result_bytes", "the result is larger than {} bytes"),
 }
 _PLAIN: Final = {
-    Code.EVAL_STACK_LIMIT: "the stack limit was reached",
     Code.EVAL_UNSETTLED: "the promise that the payload gave never settled",
     Code.SANDBOX_UNAVAILABLE: "the sandbox's engine failed",
 }
@@ -107,8 +110,9 @@ class Sandbox:
                 request,
                 fuel=limits.fuel,
                 deadline=limits.deadline_ms / 1000,
-                memory=limits.memory,
-                output=limits.output + 6 * limits.console + _HEAD_BYTES,
+                memory=limits.memory_bytes,
+                output=limits.result_bytes + 6 * limits.console_bytes + _HEAD_BYTES,
+                stack=limits.stack_bytes,
             )
         except TimeoutError:
             return Evaluation(Code.SANDBOX_UNAVAILABLE, shape, message="the sandbox's engine is being built")
@@ -174,6 +178,16 @@ def _well_formed(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
+def _one_line(text: str, most: int) -> str:
+    """Return the first line of what a payload wrote, without control, format and other invisible characters.
+
+    It ends up in texts that people and models read, where an escape sequence or a change of direction could forge
+    what stands around it.
+    """
+    line = (_well_formed(text).splitlines() or [""])[0]
+    return "".join(character for character in line if character.isprintable())[:most]
+
+
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
@@ -183,7 +197,7 @@ def _request(source: str, argument: str, *, shape: Shape, limits: EvaluationLimi
     calls = "true" if shape in CALLED_SHAPES else "false"
     return (
         f'{{"source":{json.dumps(source, ensure_ascii=False)},"calls":{calls},"seed":{seed},'
-        f'"output":{limits.output},"console":{limits.console},"arg":{argument}}}'
+        f'"output":{limits.result_bytes},"console":{limits.console_bytes},"arg":{argument}}}'
     ).encode()
 
 
@@ -199,7 +213,7 @@ def _outcome(run: Run, shape: Shape, limits: EvaluationLimits) -> Evaluation:
     head: dict[str, Any] = json.loads(line)
     console = tuple(ConsoleLine(entry["level"], _well_formed(entry["text"])) for entry in head["console"])
     code = _ENDINGS.get(head["state"])
-    if code is None and len(result) > limits.output:
+    if code is None and len(result) > limits.result_bytes:
         code = Code.EVAL_RESULT_TOO_LARGE
     if code is None:
         return Evaluation(None, shape, result or None, console, head["dropped"], run.fuel, run.memory)
@@ -210,7 +224,7 @@ def _trapped(run: Run, limits: EvaluationLimits) -> Code:
     """Name what a trap means; an abort beside an exhausted memory is how the guest's allocator gives up."""
     if run.trap in _TRAPS:
         return _TRAPS[run.trap]
-    aborted_full = run.trap is wasmtime.TrapCode.UNREACHABLE and run.memory > limits.memory * 3 // 4
+    aborted_full = run.trap is wasmtime.TrapCode.UNREACHABLE and run.memory > limits.memory_bytes * 3 // 4
     return Code.EVAL_MEMORY_LIMIT if aborted_full else Code.SANDBOX_UNAVAILABLE
 
 
@@ -228,13 +242,14 @@ def _failure(  # noqa: PLR0913 - the run, its frame, and what the guest said of 
     error_name = None
     if code in _LIMIT_OF:
         name, message = _LIMIT_OF[code]
-        limit = (name, getattr(limits, name))
+        value = getattr(limits, name)
+        limit = (name, stack_of(value) if name == "stack_bytes" else value)
         message = message.format(limit[1])
     elif code in _PLAIN:
         message = _PLAIN[code]
     else:
-        error_name = _well_formed(thrown.get("name", "Error"))
-        message = _well_formed((thrown.get("message", "").splitlines() or [""])[0])
+        error_name = _one_line(thrown.get("name", "Error"), _MAX_NAME) or "Error"
+        message = _one_line(thrown.get("message", ""), _MAX_MESSAGE)
     return Evaluation(
         code,
         shape,

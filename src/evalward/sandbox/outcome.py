@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
-from evalward.sandbox.engine import MAX_MEMORY, MIN_MEMORY
+from evalward.sandbox.engine import MAX_MEMORY, MIN_MEMORY, MIN_STACK, STACK_BYTES
 
 if TYPE_CHECKING:
     from evalward.errors.registry import Code
@@ -21,18 +21,21 @@ class ArgumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationLimits:
-    """Limits of one evaluation. The stack (512 KB) is the engine's; the code's size is the guard's.
+    """Limits of one evaluation, by the names that requests, errors, metrics and flags use.
 
-    ``fuel`` counts wasm instructions and binds first, ``deadline_ms`` is wall time; ``memory`` (the guest's
-    whole memory), ``output`` (the result's JSON) and ``console`` (its text) are bytes. Raises ValueError
-    for a value out of range, naming the range.
+    The code's size is the guard's limit.
+
+    ``fuel`` counts wasm instructions and binds first, ``deadline_ms`` is wall time; ``memory_bytes`` is the guest's
+    whole memory, ``stack_bytes`` its wasm stack (in steps: ``stack_of``), ``result_bytes`` the result's JSON and
+    ``console_bytes`` the text of the console. Raises ValueError for a value out of range, naming the range.
     """
 
     fuel: int = 400_000_000
     deadline_ms: int = 1_000
-    memory: int = 64 << 20
-    output: int = 1 << 20
-    console: int = 64 << 10
+    memory_bytes: int = 64 << 20
+    stack_bytes: int = STACK_BYTES
+    result_bytes: int = 1 << 20
+    console_bytes: int = 64 << 10
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -45,9 +48,10 @@ class EvaluationLimits:
 RANGES: Final[dict[str, tuple[int, int]]] = {
     "fuel": (1_000_000, 4_000_000_000),
     "deadline_ms": (1, 5_000),
-    "memory": (MIN_MEMORY, MAX_MEMORY),
-    "output": (1, 4 << 20),
-    "console": (0, 1 << 20),
+    "memory_bytes": (MIN_MEMORY, MAX_MEMORY),
+    "stack_bytes": (MIN_STACK, STACK_BYTES),
+    "result_bytes": (1, 4 << 20),
+    "console_bytes": (0, 1 << 20),
 }
 
 
@@ -65,9 +69,9 @@ class Evaluation:
 
     ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is
     ``undefined`` or a function. Otherwise ``message`` says what happened (for EVAL_RUNTIME_ERROR, with
-    ``error_name``, what the payload threw: never log it), and ``limit`` is the (name, allowed) of the limit
-    that was hit. ``fuel`` is what was used, ``memory`` the final size in bytes, ``console_dropped`` the
-    lines past the console's limit.
+    ``error_name``, what the payload threw, on one line and without control characters: never log it), and ``limit``
+    is the (name, value) of the limit that was hit. ``fuel`` is what was used, ``memory`` the final size in bytes,
+    ``console_dropped`` the lines past the console's limit.
     """
 
     code: Code | None

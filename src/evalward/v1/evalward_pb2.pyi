@@ -237,10 +237,11 @@ class ValidateRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
     code: _builtins.bytes
     """The text that would reach the sink, as UTF-8. Invalid UTF-8 gets an answer like anything else."""
     target: Global___Target.ValueType
-    """Where it would run. Required."""
+    """Where it would run. Required without a sink."""
     shape: Global___Shape.ValueType
     """The declared wrapper. Unset: the payload must be safe under script, expression and async body alike."""
     profile: Global___Profile.ValueType
@@ -251,6 +252,10 @@ class ValidateRequest(_message.Message):
     """The caller's own number for this request, repeated in the binding; the same pattern."""
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply. Never in a log."""
+    sink: _builtins.str
+    """What evaluates the text, by name, such as `playwright.evaluate` (docs/sinks.md). It has a target, readings and
+    bindings of its own: `target` may stay unset, `shape` must. Empty: the target and the shape say it.
+    """
     @_builtins.property
     def bindings(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Names that the sink binds, and what each is bound to, such as `page` to `playwright.page`."""
@@ -271,10 +276,11 @@ class ValidateRequest(_message.Message):
         session_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
         include_context: _builtins.bool = ...,
+        sink: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "limits", b"limits", "profile", b"profile", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -300,6 +306,7 @@ class VerdictBinding(_message.Message):
     DECISION_ID_FIELD_NUMBER: _builtins.int
     PROFILE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
     code_hash: _builtins.str
     """Lower-case hex SHA-256 of the payload bytes."""
     target: Global___Target.ValueType
@@ -314,6 +321,8 @@ class VerdictBinding(_message.Message):
     """The profile that was applied."""
     request_id: _builtins.str
     """The request's own number, repeated."""
+    sink: _builtins.str
+    """The sink whose readings were judged; empty when the request named none."""
     def __init__(
         self,
         *,
@@ -324,10 +333,11 @@ class VerdictBinding(_message.Message):
         decision_id: _builtins.str = ...,
         profile: Global___Profile.ValueType = ...,
         request_id: _builtins.str = ...,
+        sink: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "code_hash", b"code_hash", "decision_id", b"decision_id", "policy_digest", b"policy_digest", "profile", b"profile", "request_id", b"request_id", "shape", b"shape", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "code_hash", b"code_hash", "decision_id", b"decision_id", "policy_digest", b"policy_digest", "profile", b"profile", "request_id", b"request_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__shape: _TypeAlias = _typing.Literal["shape"]  # noqa: Y015
     _WhichOneofArgType__shape: _TypeAlias = _typing.Literal["_shape", b"_shape"]  # noqa: Y015
@@ -394,6 +404,38 @@ class Location(_message.Message):
 Global___Location: _TypeAlias = Location  # noqa: Y015
 
 @_typing.final
+class Finding(_message.Message):
+    """Finding is one thing that denies a payload: a construct or a keyword."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONSTRUCT_FIELD_NUMBER: _builtins.int
+    KEYWORD_FIELD_NUMBER: _builtins.int
+    LOCATION_FIELD_NUMBER: _builtins.int
+    construct: _builtins.str
+    """A label of the catalogue; empty for a keyword."""
+    keyword: _builtins.str
+    """The id of a blocklisted keyword; empty for a construct."""
+    @_builtins.property
+    def location(self) -> Global___Location:
+        """Where it is used."""
+
+    def __init__(
+        self,
+        *,
+        construct: _builtins.str = ...,
+        keyword: _builtins.str = ...,
+        location: Global___Location | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["location", b"location"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["construct", b"construct", "keyword", b"keyword", "location", b"location"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Finding: _TypeAlias = Finding  # noqa: Y015
+
+@_typing.final
 class Error(_message.Message):
     """Error is the outcome of everything that may not run, with the fields of the code's row in the registry."""
 
@@ -417,6 +459,13 @@ class Error(_message.Message):
     KEYWORD_FIELD_NUMBER: _builtins.int
     LOCATION_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
+    REQUIRED_FIELD_NUMBER: _builtins.int
+    RANGE_FIELD_NUMBER: _builtins.int
+    LIMIT_VALUE_FIELD_NUMBER: _builtins.int
+    FINDINGS_FIELD_NUMBER: _builtins.int
+    PATTERN_FIELD_NUMBER: _builtins.int
+    TYPES_FIELD_NUMBER: _builtins.int
+    ACTUAL_FIELD_NUMBER: _builtins.int
     code: _builtins.str
     """The registered code, or `namespace.CODE` of a plugin."""
     number: _builtins.int
@@ -424,7 +473,7 @@ class Error(_message.Message):
     domain: _builtins.str
     """The domain that the code belongs to."""
     category: _builtins.str
-    """INPUT, TIMEOUT, TRANSPORT, AUTH, CONFIG or INTERNAL."""
+    """INPUT, TIMEOUT, TRANSPORT, AUTH, CONFIG or INTERNAL; a code of a plugin may also have UPSTREAM or PROTOCOL."""
     cause: _builtins.str
     """`caller` (change the request) or `system`."""
     message: _builtins.str
@@ -436,13 +485,21 @@ class Error(_message.Message):
     http: _builtins.int
     """The equivalent HTTP status."""
     field: _builtins.str
-    """The request's field that is at fault."""
+    """RFC 6901 JSON Pointer to what is at fault: into the request, into the arguments of a tool call, into the item of a
+    batch or stream. Empty: the whole of it, or nothing in particular.
+    """
     construct: _builtins.str
     """The blocked construct, a label of the catalogue."""
     keyword: _builtins.str
     """The id of the blocklisted keyword."""
     limit: _builtins.str
     """The name of the limit that was passed."""
+    limit_value: _builtins.int
+    """The value of the limit that was passed."""
+    pattern: _builtins.str
+    """The regular expression that the field must match."""
+    actual: _builtins.int
+    """What the request had of what the limit bounds."""
     @_builtins.property
     def next_actions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Concrete next steps."""
@@ -457,11 +514,27 @@ class Error(_message.Message):
 
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The values that the field may have."""
+        """The values that the field may have; for an unknown member, the names of those that there are."""
 
     @_builtins.property
     def location(self) -> Global___Location:
         """Where the construct or keyword is used."""
+
+    @_builtins.property
+    def required(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """JSON Pointers to what must be supplied; for EVAL_TARGET_DENIED the operator's flag that permits the target."""
+
+    @_builtins.property
+    def range(self) -> Global___Range:
+        """The numbers that the field may have."""
+
+    @_builtins.property
+    def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
+        """Every construct and keyword that denies the payload, at most 20; the envelope's details say how many there are."""
+
+    @_builtins.property
+    def types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The JSON types that the field may have."""
 
     def __init__(
         self,
@@ -484,14 +557,61 @@ class Error(_message.Message):
         keyword: _builtins.str = ...,
         location: Global___Location | None = ...,
         limit: _builtins.str = ...,
+        required: _abc.Iterable[_builtins.str] | None = ...,
+        range: Global___Range | None = ...,
+        limit_value: _builtins.int | None = ...,
+        findings: _abc.Iterable[Global___Finding] | None = ...,
+        pattern: _builtins.str = ...,
+        types: _abc.Iterable[_builtins.str] | None = ...,
+        actual: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["location", b"location"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_actual", b"_actual", "_limit_value", b"_limit_value", "actual", b"actual", "limit_value", b"limit_value", "location", b"location", "range", b"range"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "category", b"category", "cause", b"cause", "code", b"code", "construct", b"construct", "domain", b"domain", "field", b"field", "hint", b"hint", "http", b"http", "keyword", b"keyword", "limit", b"limit", "location", b"location", "message", b"message", "next_actions", b"next_actions", "number", b"number", "recovery_hints", b"recovery_hints", "retryable", b"retryable", "similar_refs", b"similar_refs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actual", b"_actual", "_limit_value", b"_limit_value", "actual", b"actual", "allowed", b"allowed", "category", b"category", "cause", b"cause", "code", b"code", "construct", b"construct", "domain", b"domain", "field", b"field", "findings", b"findings", "hint", b"hint", "http", b"http", "keyword", b"keyword", "limit", b"limit", "limit_value", b"limit_value", "location", b"location", "message", b"message", "next_actions", b"next_actions", "number", b"number", "pattern", b"pattern", "range", b"range", "recovery_hints", b"recovery_hints", "required", b"required", "retryable", b"retryable", "similar_refs", b"similar_refs", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__actual: _TypeAlias = _typing.Literal["actual"]  # noqa: Y015
+    _WhichOneofArgType__actual: _TypeAlias = _typing.Literal["_actual", b"_actual"]  # noqa: Y015
+    _WhichOneofReturnType__limit_value: _TypeAlias = _typing.Literal["limit_value"]  # noqa: Y015
+    _WhichOneofArgType__limit_value: _TypeAlias = _typing.Literal["_limit_value", b"_limit_value"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__actual) -> _WhichOneofReturnType__actual | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__limit_value) -> _WhichOneofReturnType__limit_value | None: ...
 
 Global___Error: _TypeAlias = Error  # noqa: Y015
+
+@_typing.final
+class Range(_message.Message):
+    """Range is the numbers between two bounds, both inclusive."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
+    minimum: _builtins.float
+    """The smallest; unset: no bound."""
+    maximum: _builtins.float
+    """The largest; unset: no bound."""
+    def __init__(
+        self,
+        *,
+        minimum: _builtins.float | None = ...,
+        maximum: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum", b"_maximum", "_minimum", b"_minimum", "maximum", b"maximum", "minimum", b"minimum"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum", b"_maximum", "_minimum", b"_minimum", "maximum", b"maximum", "minimum", b"minimum"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__maximum: _TypeAlias = _typing.Literal["maximum"]  # noqa: Y015
+    _WhichOneofArgType__maximum: _TypeAlias = _typing.Literal["_maximum", b"_maximum"]  # noqa: Y015
+    _WhichOneofReturnType__minimum: _TypeAlias = _typing.Literal["minimum"]  # noqa: Y015
+    _WhichOneofArgType__minimum: _TypeAlias = _typing.Literal["_minimum", b"_minimum"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__maximum) -> _WhichOneofReturnType__maximum | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__minimum) -> _WhichOneofReturnType__minimum | None: ...
+
+Global___Range: _TypeAlias = Range  # noqa: Y015
 
 @_typing.final
 class ErrorEnvelope(_message.Message):
@@ -576,6 +696,7 @@ class ValidateCallRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
+    JUDGED_FIELDS_ONLY_FIELD_NUMBER: _builtins.int
     tool: _builtins.str
     """The tool's name in the manifest."""
     arguments_json: _builtins.bytes
@@ -588,6 +709,8 @@ class ValidateCallRequest(_message.Message):
     """The caller's own number for this request."""
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply."""
+    judged_fields_only: _builtins.bool
+    """The arguments hold only the fields that must be judged, so that a command lacks what its schema requires."""
     @_builtins.property
     def limits(self) -> Global___Limits:
         """Limits no larger than the policy's."""
@@ -602,10 +725,11 @@ class ValidateCallRequest(_message.Message):
         session_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
         include_context: _builtins.bool = ...,
+        judged_fields_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "limits", b"limits", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "include_context", b"include_context", "judged_fields_only", b"judged_fields_only", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -615,25 +739,33 @@ Global___ValidateCallRequest: _TypeAlias = ValidateCallRequest  # noqa: Y015
 
 @_typing.final
 class JudgedField(_message.Message):
-    """JudgedField is a source field that was judged."""
+    """JudgedField is a field that was judged."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     PATH_FIELD_NUMBER: _builtins.int
     SHA256_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
     path: _builtins.str
     """RFC 6901 JSON Pointer into the arguments."""
     sha256: _builtins.str
     """Lower-case hex SHA-256 of the field's UTF-8 bytes."""
+    kind: _builtins.str
+    """What the field carries: source, url, markup, launch or path. Empty from a server that judges only source."""
+    sink: _builtins.str
+    """The sink whose readings were judged; empty when the manifest names none."""
     def __init__(
         self,
         *,
         path: _builtins.str = ...,
         sha256: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        sink: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["path", b"path", "sha256", b"sha256"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "path", b"path", "sha256", b"sha256", "sink", b"sink"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -861,12 +993,15 @@ class ValidateStreamResponse(_message.Message):
     ALLOWED_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     ENVELOPE_FIELD_NUMBER: _builtins.int
+    PROOF_FIELD_NUMBER: _builtins.int
     item_index: _builtins.int
     """The item's place in the stream, from 0."""
     status: Global___ItemStatus.ValueType
     """What became of it."""
     envelope: _builtins.bytes
     """The canonical JSON envelope."""
+    proof: _builtins.bytes
+    """Where the call is signed (docs/deployment.md, "Tokens"): the proof of this reply, behind all other fields."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
         """What the verdict is about; unset for a skipped item."""
@@ -888,10 +1023,11 @@ class ValidateStreamResponse(_message.Message):
         allowed: Global___Allowed | None = ...,
         error: Global___Error | None = ...,
         envelope: _builtins.bytes = ...,
+        proof: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "binding", b"binding", "error", b"error", "outcome", b"outcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "binding", b"binding", "envelope", b"envelope", "error", b"error", "item_index", b"item_index", "outcome", b"outcome", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "binding", b"binding", "envelope", b"envelope", "error", b"error", "item_index", b"item_index", "outcome", b"outcome", "proof", b"proof", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["allowed", "error"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
@@ -918,7 +1054,7 @@ class EvaluateLimits(_message.Message):
     memory_bytes: _builtins.int
     """Bytes of linear memory."""
     stack_bytes: _builtins.int
-    """Bytes of stack."""
+    """Bytes of stack, from 65536 up; rounded down to a multiple of that."""
     result_bytes: _builtins.int
     """Bytes of the result as JSON."""
     console_bytes: _builtins.int
@@ -1184,7 +1320,7 @@ class ErrorCode(_message.Message):
     domain: _builtins.str
     """The domain that it belongs to."""
     category: _builtins.str
-    """INPUT, TIMEOUT, TRANSPORT, AUTH, CONFIG or INTERNAL."""
+    """INPUT, TIMEOUT, TRANSPORT, AUTH, CONFIG or INTERNAL; a code of a plugin may also have UPSTREAM or PROTOCOL."""
     cause: _builtins.str
     """`caller` or `system`."""
     http: _builtins.int

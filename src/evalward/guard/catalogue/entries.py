@@ -12,6 +12,7 @@ The data are TOML files beside this module, one per environment. A table describ
   ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct that a read by
   an unresolved key is (none: the union of the members), ``inert`` marks functions that do nothing with what they
   are given.
+- ``data``, ``identity``, ``inside`` and ``secret_names`` say which denied members are data (``denied_data``).
 
 A result is ``string text number boolean undefined plain data unknown``, ``@path`` (that object), ``new:path`` (an
 object that inherits from it),
@@ -26,6 +27,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from evalward.guard.catalogue.denied_data import DeniedData
 
 ENVIRONMENTS = ("ecmascript", "node", "browser", "electron", "playwright")
 
@@ -128,6 +131,7 @@ class Catalogue:
     def __init__(self, documents: dict[str, str]) -> None:
         self.entries: dict[str, Entry] = {}
         self.globals: dict[str, Member] = {}
+        self.denied_data = DeniedData()
         self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
         self.constants: dict[
@@ -186,6 +190,7 @@ class Catalogue:
                     del self.entries[other]
 
     def _add(self, path: str, table: dict[str, Any]) -> None:
+        self.denied_data.add(path, table)
         old = self.entries.get(path)
         members: dict[str, Member] = dict(old.members) if old else {}
         sinks: dict[str, str] = dict(old.sinks) if old else {}
@@ -249,6 +254,7 @@ def load_catalogue(switched: frozenset[str] = frozenset()) -> Catalogue:
     catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})
     if switched:
         groups = tomllib.loads((folder / "switched.toml").read_text("utf-8"))
-        for label in sorted(switched & groups.keys()):
+        for label in sorted(switched & (groups.keys() - {"data"})):
             catalogue.switch_on(label, groups[label])
+            catalogue.denied_data.add_paths(groups["data"].get(label, "").split())
     return catalogue

@@ -10,6 +10,10 @@ resourcesPath, argv, uptime(), hrtime, memoryUsage(), cpuUsage(), cwd(), nextTic
 each lead to the file system and to child processes; the whole of `process.env` holds the secrets of the machine;
 `process.on` outlives the payload.
 
+A denied *function* or *object* may still be compared and tested, since its identity tells nothing: `typeof process.env`
+and `if (process.send)` are allowed. Denied *data* may not even be read. One comparison (`process.env.TOKEN < 'm'`), a
+test, `typeof`, `in`, a default that steps in or an exception each tell one bit, and a loop puts the bits together.
+
 **Instead.** Read one of the allowed members. A policy may add reads (`process_reads`) and names of environment
 variables (`env_names`), or decide about one member under its own label.
 
@@ -33,6 +37,9 @@ CONSTRUCT = Construct(
         Twins("process['bind' + 'ing']('fs')", "({ binding: n => n })['bind' + 'ing']('fs')"),
         Twins("Object.keys(process.env)", "Object.keys(process.versions)"),
         Twins("Object.values(process.env)", "Object.values(process.versions)"),
+        Twins("process.env.TOKEN < 'm'", "process.env.NODE_ENV === 'production'"),
+        Twins("'TOKEN' in process.env", "'NODE_ENV' in process.env"),
+        Twins("typeof process.env.TOKEN", "typeof process.env"),
         Twins("process.on('exit', () => 1)", "process.nextTick(() => 1)"),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.catalogue.denied_data import INSIDE
 from evalward.guard.resolver.heap import HeapObject
 from evalward.guard.resolver.literals import is_index
 from evalward.guard.resolver.operators import Operators
@@ -96,6 +97,30 @@ class Catalogued(Operators):
             return name in self.env_names or name.startswith("ELECTRON_")
         return path == "process" and name in self.process_reads
 
+    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
+        """Report a read of denied data: whatever is done with the value tells something of it."""
+        if atom.label is not None and self.catalogue.denied_data.is_data(atom.path):
+            self.report(atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value")
+
+    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        pending, seen = [*owner], set(owner)
+        while pending:
+            atom = pending.pop()
+            if isinstance(atom, HeapObject):
+                atom.readers[self.reader] = None
+                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
+                seen |= above
+                pending.extend(above)
+            elif type(atom) is Known and self.catalogue.denied_data.has_secret_names(atom.path):
+                listed = self.catalogue.get(atom.path).members
+                if not all(
+                    type(each) is str and (each in listed or self.allowed_read(atom.path, each))
+                    for each in key
+                ):
+                    label = atom.label or atom.path
+                    self.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+
     def module_named(self, name: str, start: int, end: int) -> Value:
         """Return the module that a name stands for where the payload runs."""
         made = self.modules[name]
@@ -120,6 +145,8 @@ class Catalogued(Operators):
                 if member.label is not None:
                     for atom in made:
                         self.origin(atom, None, f"`{name}` is read here", start, end)
+                        if type(atom) is Known:
+                            self.read_denied_data(atom, start, end)
                 return made
             path = entry.prototype
         return (
@@ -166,6 +193,7 @@ class Catalogued(Operators):
                     else f"`{child.path}` is read here"
                 )
                 self.origin(child, atom, note, start, end)
+                self.read_denied_data(child, start, end)
         return made
 
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
@@ -190,7 +218,7 @@ class Catalogued(Operators):
         if atom.path == "NamedNodeMap" and name.startswith("on"):
             return of(known("HandlerAttr"))
         if self._is_denied(atom):
-            return of(atom)  # a path per member would make as many values as there are paths in a loop
+            return of(self._inside(atom, start, end))
         if atom.path == "globalThis":
             stored = self.global_value(name)
             if stored:
@@ -225,6 +253,7 @@ class Catalogued(Operators):
                     f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
                 )
                 self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self.read_denied_data(made, start, end)
                 return of(made)
             case "named":  # an element or a window by its name, where the host has nothing of its own
                 return _NAMED
@@ -235,12 +264,28 @@ class Catalogued(Operators):
             case others if others.startswith("deny:"):
                 made = known(f"{atom.path}.{name}", others[5:])
                 self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self.read_denied_data(made, start, end)
                 return of(made)
             case others:
                 return self.materialize(others, start)
 
+    def _inside(self, atom: Known, start: int, end: int) -> Known:
+        """Return what is read from a capability of which no more is known.
+
+        A path per member would make as many values as there are paths in a loop.
+        """
+        path = f"{atom.path}.{INSIDE}"
+        if not self.catalogue.denied_data.is_data(path):
+            return atom
+        made = known(path, atom.label)
+        self.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
+        self.read_denied_data(made, start, end)
+        return made
+
     def element_of(self, atom: Known, start: int) -> Value:
         """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
+        if atom.label is not None and self.catalogue.denied_data.has_secret_names(atom.path):
+            self.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
         return (
             of(atom)
             if self._is_denied(atom)

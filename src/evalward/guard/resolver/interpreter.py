@@ -87,12 +87,12 @@ class Interpreter(FlowOperations):
         steps: int,
         strict: bool,
         bindings: Mapping[str, Value],
-        parameter: Value | None,
+        parameters: tuple[Value, ...] | None,
         module: bool,
     ) -> None:
         super().__init__(lowered, catalogue, steps=steps, strict=strict)
         self.bindings = bindings
-        self.parameter = parameter
+        self.parameters = parameters
         top = lowered.units[0]
         self.values[top.this] = V_UNDEFINED if module else V_GLOBAL
         self.operations: list[Callable[[Instruction], Value]] = [getattr(self, name) for name in _HANDLERS]

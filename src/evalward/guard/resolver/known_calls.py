@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.calls import Call
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
+# Their constructors read members of what they are given, all of them or those of their options.
+_READERS_OF_MEMBERS = frozenset({"URLSearchParams", "URL", "Blob", "EventClass"})
 _SPECIES = frozenset(
     f"{path}.prototype.{name}"
     for path, names in {
@@ -133,6 +135,10 @@ class KnownCalls(Calls):
                         converts = converts or _may_convert(given)
                 if converts:
                     self.use_conversions(value, call.start, call.end)
+            if path in _READERS_OF_MEMBERS:
+                for value in (*call.args, call.rest):
+                    held = frozenset(a for a in value if type(a) is Known and a.label is not None)
+                    self.use(held, Flow.ARGUMENT, call.start, call.end)
             made = native(self, call)
             if call.constructing or path == "Error":
                 self.keep_in(made, (*call.args, call.rest))

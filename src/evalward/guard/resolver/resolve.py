@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from evalward.guard.binding import BindingKind
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.grammar import COMMENTS
 from evalward.guard.locate import locate
 from evalward.guard.resolver.interpreter import Interpreter
 from evalward.guard.resolver.lowering import lower
 from evalward.guard.resolver.state import AnalysisLimitError
-from evalward.guard.resolver.values import V_DATA, Value, known, of
+from evalward.guard.resolver.values import V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
 from evalward.guard.rules import Action, Limits
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.triggers import is_loaded
-from evalward.guard.verdict import Finding, TraceStep
+from evalward.guard.verdict import MAX_FINDINGS, Finding, TraceStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,18 +27,20 @@ if TYPE_CHECKING:
     from evalward.guard.program import ParsedProgram, Survey
     from evalward.guard.resolver.uses import Use
     from evalward.guard.rules import Rules
+    from evalward.guard.sinks import Sink
 
 _BINDING_KINDS: dict[str, Value] = {
-    "json": V_DATA,
-    "electron": of(known("electron")),
-    "electron.app": of(known("electron.app")),
-    "electronApp": of(known("electron"), known("playwright.electronApp")),
-    "playwright.page": of(known("playwright.page")),
-    "playwright.context": of(known("playwright.context")),
-    "playwright.browser": of(known("playwright.browser")),
-    "playwright.electronApp": of(known("playwright.electronApp")),
-    "element": of(known("Element")),
+    BindingKind.JSON: V_DATA,
+    BindingKind.ELECTRON: of(known("electron")),
+    BindingKind.ELECTRON_APP_MODULE: of(known("electron.app")),
+    BindingKind.ELECTRON_APP: of(known("electron"), known("playwright.electronApp")),
+    BindingKind.PLAYWRIGHT_PAGE: of(known("playwright.page")),
+    BindingKind.PLAYWRIGHT_CONTEXT: of(known("playwright.context")),
+    BindingKind.PLAYWRIGHT_BROWSER: of(known("playwright.browser")),
+    BindingKind.PLAYWRIGHT_ELECTRON_APP: of(known("playwright.electronApp")),
+    BindingKind.ELEMENT: of(known("Element")),
 }
+_SINK_KINDS: dict[str, Value] = {"global": V_GLOBAL, "undefined": V_UNDEFINED}
 # What a sink of each target usually binds, when policy declares nothing else.
 _USUAL: dict[Target, dict[str, str]] = {
     Target.MAIN: {"electron": "electron", "app": "electron.app", "electronApp": "electronApp", "arg": "json"},
@@ -74,7 +78,7 @@ _DRIVERS = {
 
 _STEPS_AT_START = 64_000
 _STEPS_PER_BYTE = 1
-_MAX_TOLD = 16  # findings of one construct
+_MAX_TOLD = MAX_FINDINGS  # findings of one construct
 
 
 _READ = 1  # the rank of what is reached; of higher ones a value leaves
@@ -100,8 +104,29 @@ def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
         for name, path in _ELECTRON_GLOBALS.items():
             bound[name] = of(known(path, load_catalogue().get(path).label))
     for name, kind in rules.bindings.items():
-        bound[name] = _BINDING_KINDS.get(kind, V_DATA)
+        bound[name] = _BINDING_KINDS[kind]
     return bound
+
+
+def bindings_of(sink: Sink, rules: Rules) -> dict[str, Value]:
+    """Return what a sink binds: its own names, those of policy or the request, and what the target's realm has."""
+    usual = _USUAL[sink.target].items() if sink.target is Target.MAIN else ()
+    bound = {name: _BINDING_KINDS[kind] for name, kind in usual if kind != "json"}
+    if sink.target is Target.MAIN:
+        for name, path in _ELECTRON_GLOBALS.items():
+            bound[name] = of(known(path, load_catalogue().get(path).label))
+    for name, kind in {**rules.bindings, **sink.bindings}.items():
+        bound[name] = kind_value(kind)
+    return bound
+
+
+def kind_value(kind: str) -> Value:
+    """Return what a value of a kind of binding may be; ``|`` stands between kinds that it may have."""
+    kinds = kind.split("|")
+    value = _SINK_KINDS.get(kinds[0]) or _BINDING_KINDS.get(kinds[0], V_DATA)
+    for each in kinds[1:]:
+        value = join(value, _SINK_KINDS.get(each) or _BINDING_KINDS.get(each, V_DATA))
+    return value
 
 
 @cache
@@ -121,21 +146,41 @@ def modules_for(target: Target, catalogue: Catalogue) -> dict[str, Value]:
     return found
 
 
+class Resolved(NamedTuple):
+    """What was found, the most telling first, and how many more there are by construct.
+
+    Of one construct at most ``_MAX_TOLD`` are told: to say where each is takes a look at the text.
+    """
+
+    findings: list[Finding]
+    untold: Counter[str]
+
+
 def resolve(
-    programs: Sequence[ParsedProgram], survey: Survey, rules: Rules, target: Target = Target.MAIN
-) -> list[Finding]:
-    """Return what the programs reach that policy decides about, the most telling finding first."""
+    programs: Sequence[ParsedProgram],
+    survey: Survey,
+    rules: Rules,
+    target: Target = Target.MAIN,
+    sink: Sink | None = None,
+) -> Resolved:
+    """Return what the programs reach that policy decides about."""
     findings: list[Finding] = []
+    untold: Counter[str] = Counter()
     switched = frozenset(label for label, action in rules.actions.items() if action is not Action.ALLOW)
     switched &= _SWITCHED_GROUPS
     for program in programs:
         if is_loaded(program.source, survey, strict=rules.profile is Profile.STRICT):
-            findings.extend(_findings(program, rules, target, load_catalogue()))
+            found = _findings(program, rules, target, load_catalogue(), sink)
+            findings.extend(found.findings)
+            untold |= found.untold  # two readings of a payload find the same
         if switched:
             # A run of its own: with the groups denied, less is known of what their members yield.
-            found = _findings(program, rules, target, load_catalogue(switched))
-            findings.extend(each for each in found if each.construct in switched | {"analysis-limit"})
-    return list(dict.fromkeys(findings))
+            found = _findings(program, rules, target, load_catalogue(switched), sink)
+            findings.extend(
+                each for each in found.findings if each.construct in switched | {"analysis-limit"}
+            )
+            untold |= Counter({label: found.untold[label] for label in switched})
+    return Resolved(list(dict.fromkeys(findings)), untold)
 
 
 def _findings(
@@ -143,8 +188,9 @@ def _findings(
     rules: Rules,
     target: Target,
     catalogue: Catalogue,
+    sink: Sink | None,
     cleared: frozenset[tuple[int, int]] = frozenset(),
-) -> list[Finding]:
+) -> Resolved:
     shapes = program.shapes
     expression = Shape.EXPRESSION in shapes or Shape.FUNCTION in shapes
     lowered = lower(
@@ -154,18 +200,29 @@ def _findings(
         module=Shape.MODULE in shapes,
         script=Shape.SCRIPT in shapes,
     )
-    parameter: Value | None = None
+    parameters: tuple[Value, ...] | None = None
     if Shape.FUNCTION in shapes:
-        parameter = _parameter(program, target)
+        parameters = (_parameter(program, target),)
+    elif program.called and sink is not None:
+        parameters = tuple(map(kind_value, sink.parameters))
     interpreter = Interpreter(
         lowered,
         catalogue,
         steps=step_limit(rules.limits, program.length),
         strict=rules.profile is Profile.STRICT,
-        bindings=bindings_for(rules, target),
-        parameter=parameter,
+        bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
+        parameters=parameters,
         module=Shape.MODULE in shapes,
     )
+    if sink is not None:
+        own = kind_value(sink.this)
+        if program.called:
+            interpreter.receiver = own
+        elif Shape.ASYNC_BODY in shapes:
+            interpreter.values[lowered.units[0].this] = own
+        interpreter.rest = kind_value(sink.rest)
+        for kind in (*sink.parameters, sink.rest):
+            interpreter.arguments_given = join(interpreter.arguments_given, kind_value(kind))
     interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
     interpreter.cleared, interpreter.modules = cleared, modules_for(target, catalogue)
     uses: Iterable[Use] = interpreter.uses.values()
@@ -180,26 +237,32 @@ def _findings(
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = interpreter.checked
         interpreter.release()
-        return _findings(program, rules, target, catalogue, checked)
-    uses = sorted(uses, key=lambda use: (use.rank, use.start, use.construct))
+        return _findings(program, rules, target, catalogue, sink, checked)
+    # What is read, called and handed on in one place is one finding, told by what says most.
+    uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
+    uses = sorted(uses, key=_order)
     interpreter.release()
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []
     for use in uses:
         told[use.construct] += 1
-        if (
-            told[use.construct] <= _MAX_TOLD
-        ):  # to say where each is takes a look at the text, and some have thousands
+        if told[use.construct] <= _MAX_TOLD:
             findings.append(_finding(use, payload, program.offset))
-    return [*findings, *unfinished]
+    untold = Counter({label: count - _MAX_TOLD for label, count in told.items() if count > _MAX_TOLD})
+    return Resolved([*findings, *unfinished], untold)
+
+
+def _order(use: Use) -> tuple[int, int, str, int]:
+    return use.rank, use.start, use.construct, use.end
 
 
 def _parameter(program: ParsedProgram, target: Target) -> Value:
     """Return what the sink calls a function with; another driver object than a page is judged by its methods' names."""
     if target is Target.MAIN:
         return of(known("electron"))
-    if target is Target.NODE and _TAKES_A_PAGE.match(program.source, program.roots[-1].start_byte):
+    first = next((node for node in program.roots if node.kind_id not in COMMENTS), None)
+    if target is Target.NODE and first is not None and _TAKES_A_PAGE.match(program.source, first.start_byte):
         return _PAGE
     return V_DATA
 

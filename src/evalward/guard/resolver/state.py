@@ -10,6 +10,8 @@ from evalward.guard.resolver.ir import Op, operands
 from evalward.guard.resolver.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.resolver.values import (
     BOTTOM,
+    V_DATA,
+    V_UNDEFINED,
     Value,
 )
 
@@ -105,7 +107,11 @@ class State:
         self.pending_escapes: list[HeapObject] = []
         self.bindings: Mapping[str, Value] = {}
         self.modules: Mapping[str, Value] = {}  # what names mean that neither the payload nor the sink binds
-        self.parameter: Value | None = None  # what the sink calls the payload's value with
+        # What the sink calls the payload's value with, and on, and what further arguments would be; a body's own are
+        # ``arguments_given``.
+        self.parameters: tuple[Value, ...] | None = None
+        self.receiver, self.rest = V_UNDEFINED, V_DATA
+        self.arguments_given: Value = BOTTOM
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
         self.active: list[Unit] = []  # the calls that are being inlined
         self.revived: set[int] = set()

@@ -44,13 +44,14 @@ class Statements(Functions):
 
     def lower_program(self, nodes: Sequence[Node], *, expression: bool) -> Lowered:
         """Lower the payload's top level and resolve every name in it."""
+        statements = [
+            node for node in nodes if node.type not in {"comment", "html_comment", "hash_bang_line"}
+        ]
         if expression:
-            value = self.run(self.lower(nodes[0]))
-            self.emit(Op.COMPLETE, nodes[0], value)
+            # One expression, which comments may precede and follow.
+            for node in statements:
+                self.emit(Op.COMPLETE, node, self.run(self.lower(node)))
         else:
-            statements = [
-                node for node in nodes if node.type not in {"comment", "html_comment", "hash_bang_line"}
-            ]
             if self.has_directive(statements):
                 self.unit.strict = True
             self.run(self._top_level(statements))

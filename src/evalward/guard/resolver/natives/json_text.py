@@ -174,9 +174,11 @@ def _json_stringify(run: Calls, call: Call) -> Value:
             if wider <= inside:
                 break
             inside = wider
+        run.use(inside, Flow.COERCE, call.start, call.end)
         return V_STRING
-    convert_all(run, reachable(run, value), call)
-    run.use(value, Flow.COERCE, call.start, call.end)
+    inside = reachable(run, value)
+    convert_all(run, inside, call)
+    run.use(inside, Flow.COERCE, call.start, call.end)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(_written(text) for text in texts)

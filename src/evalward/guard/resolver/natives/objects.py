@@ -39,6 +39,16 @@ _MAX_WRAPPED = 64
 _ANY_NUMERIC = frozenset({ANY_BIGINT, ANY_NUMBER})
 
 
+def _has_own(run: Calls, call: Call) -> Value:
+    run.ask_names(call.arg(0), call.arg(1), call.start, call.end)
+    return V_BOOLEAN
+
+
+def _has_own_property(run: Calls, call: Call) -> Value:
+    run.ask_names(call.this, call.arg(0), call.start, call.end)
+    return V_BOOLEAN
+
+
 def _object(run: Calls, call: Call) -> Value:
     made = boxed(run, call.arg(0), call)
     return join(made, of(U2)) if not all(isinstance(atom, HeapObject) for atom in made) else made
@@ -277,11 +287,11 @@ TRANSFER: dict[str, Transfer] = {
     "Object.preventExtensions": _same,
     "Object.prototype.valueOf": lambda _run, call: call.this,
     "Object.is": lambda _run, _call: V_BOOLEAN,
-    "Object.hasOwn": lambda _run, _call: V_BOOLEAN,
+    "Object.hasOwn": _has_own,
     "Object.isFrozen": lambda _run, _call: V_BOOLEAN,
     "Object.isSealed": lambda _run, _call: V_BOOLEAN,
     "Object.isExtensible": lambda _run, _call: V_BOOLEAN,
-    "Object.prototype.hasOwnProperty": lambda _run, _call: V_BOOLEAN,
-    "Object.prototype.propertyIsEnumerable": lambda _run, _call: V_BOOLEAN,
+    "Object.prototype.hasOwnProperty": _has_own_property,
+    "Object.prototype.propertyIsEnumerable": _has_own_property,
     "Array.isArray": lambda _run, _call: V_BOOLEAN,
 }

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     from evalward.guard.resolver.natives import Transfer
 
 
+def _has(run: Calls, call: Call) -> Value:
+    run.ask_names(call.arg(0), call.arg(1), call.start, call.end)
+    return V_BOOLEAN
+
+
 def _get(run: Calls, call: Call) -> Value:
     result = run.get_computed(call.arg(0), call.arg(1), call.start, call.end)
     if len(call.args) > 2 or call.rest:  # noqa: PLR2004 - a receiver: what getters see as `this`
@@ -181,6 +186,7 @@ def define_all(run: Calls, target: Value, descriptors: Value, call: Call) -> Non
             if atom.elements:
                 run.define(target, V_STRING, atom.elements, call.start, call.end)
         elif type(atom) is not Primitive:
+            run.use(of(atom), Flow.ARGUMENT, call.start, call.end)  # an exception says what is no descriptor
             run.leak(target, Flow.ARGUMENT, call.start, call.end)
 
 
@@ -263,7 +269,7 @@ TRANSFER: dict[str, Transfer] = {
     "Reflect.getOwnPropertyDescriptor": _get_own_property_descriptor,
     "Reflect.defineProperty": _define_property,
     "Reflect.ownKeys": _own_keys,
-    "Reflect.has": lambda _run, _call: V_BOOLEAN,
+    "Reflect.has": _has,
     "Object.getOwnPropertyDescriptor": _get_own_property_descriptor,
     "Object.getOwnPropertyDescriptors": _get_own_property_descriptors,
     "Object.getPrototypeOf": _get_prototype_of,

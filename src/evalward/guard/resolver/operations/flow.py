@@ -12,7 +12,6 @@ from evalward.guard.resolver.values import (
     BUILT,
     U0,
     U2,
-    V_DATA,
     V_U1,
     V_UNDEFINED,
     Known,
@@ -56,6 +55,7 @@ class FlowOperations(Makers):
                 self.call(method, right, (left,), instruction[5], instruction[6])
         elif operator == "in":
             self.key(frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6])
+            self.ask_names(right, left, instruction[5], instruction[6])
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
                     self.get_unknown(atom, instruction[5], instruction[6])
@@ -182,9 +182,9 @@ class FlowOperations(Makers):
     def op_complete(self, instruction: Instruction) -> Value:
         value = self.values[instruction[2]]
         start, end = instruction[5], instruction[6]
-        if self.parameter is not None:
+        if self.parameters is not None:
             self.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, start, end)
-            value = self.call(value, V_UNDEFINED, (self.parameter,), start, end, V_DATA)
+            value = self.call(value, self.receiver, self.parameters, start, end, self.rest)
         self.leak(self.awaited(value, start, end), Flow.RETURN, start, end)
         return value
 

@@ -243,6 +243,8 @@ class Makers(Members):
                 return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers[self.reader] = None
+        if atom.prototype:
+            self.ask_names(of(atom), V_STRING, atom.start, atom.start)  # `for … in` gives inherited ones too
         self.spend(len(atom.properties) >> 3)
         names = frozenset(
             name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))

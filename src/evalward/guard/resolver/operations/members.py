@@ -66,15 +66,18 @@ class Members(Instances):
             return self.relabelled(made) if instruction[2] in self.constructors else made
         if type(key) is str:
             return self.get(owner, key, instruction[5], instruction[6])
-        if instruction[4] and not self.strict:
+        if instruction[4] and not self.strict and any(type(a) is not str for a in self.values[key]):
             owner = frozenset(
-                atom for atom in owner if not self.is_capability(atom)
-            )  # its type is no use of it
+                atom for atom in owner if not self.is_capability(atom) or self._holds_data(atom)
+            )  # its type is no use of it, unless whether it is there tells something
         if "constructor" in self.values[key]:
             self._asks_constructor(instruction[1])
             made = self.get_by(owner, key, instruction[5], instruction[6])
             return self.relabelled(made) if instruction[2] in self.constructors else made
         return self.get_by(owner, key, instruction[5], instruction[6])
+
+    def _holds_data(self, atom: Atom) -> bool:
+        return type(atom) is Known and self.catalogue.denied_data.holds_data(atom.path)
 
     def _asks_constructor(self, register: int) -> None:
         """Note that a register holds what was read by the name ``constructor``."""

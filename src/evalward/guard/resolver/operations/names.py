@@ -160,12 +160,13 @@ class Names(Constructions):
 
         A sink that runs the text in an arrow function within ``Function('electronApp', ...)`` shows it these.
         """
-        bound = frozenset(
+        bound: Value = frozenset(
             atom
             for value in self.bindings.values()
             for atom in value
             if type(atom) is Known and atom.label is None
         )
+        bound = join(bound, self.arguments_given)
         if not bound:
             return of(host("arguments"))
         holder = self.allocate("arguments", -1, "sink")

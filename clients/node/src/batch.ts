@@ -1,0 +1,119 @@
+/** Many payloads in one question: each is proven by itself, and what is not proven is denied. */
+
+import { type AllowedDecision, type Decision, type DeniedDecision, deniedBy } from './decision.js';
+import { type Envelope, readEnvelope, type SuccessEnvelope, Unproven } from './envelope.js';
+import { unproven } from './failure.js';
+import { checkError, checkValidated, isAllow } from './proof.js';
+import type { BatchRequest, BatchResponse, Binding, ItemFailure, ValidateRequest } from './protocol.js';
+
+/** `skipped`: not judged, since an earlier one failed. */
+export type ItemStatus = 'allowed' | 'failed' | 'skipped';
+
+interface Item {
+  /** The payload's place, from 0. */
+  readonly itemIndex: number;
+  readonly status: ItemStatus;
+}
+
+/** The answer about one payload of many. Run it if and only if `allowed` is true. */
+export type ItemDecision = (AllowedDecision | DeniedDecision) & Item;
+
+/** The answer about a batch: `allowed` when all of it may run, `items` with one decision for each payload. */
+export type BatchDecision = Decision & { readonly items: readonly ItemDecision[] };
+
+export const STATUSES: { readonly [name: string]: ItemStatus } = {
+  ITEM_STATUS_ALLOWED: 'allowed',
+  ITEM_STATUS_FAILED: 'failed',
+  ITEM_STATUS_SKIPPED: 'skipped',
+};
+
+export function itemOf(decision: Decision, itemIndex: number, status: ItemStatus): ItemDecision {
+  return Object.freeze({ ...decision, itemIndex, status });
+}
+
+/** Return `denial` as the answer about a batch of `count` payloads, and about each of them. */
+export function batchDeniedBy(denial: DeniedDecision, count: number): BatchDecision {
+  const items = Array.from({ length: count }, (_, index) => itemOf(denial, index, 'failed'));
+  return Object.freeze({ ...denial, items });
+}
+
+/** Return the decisions in `reply`; throw Unproven when it does not hold for `request` as a whole. */
+export function batchFrom(
+  request: BatchRequest,
+  reply: BatchResponse,
+  policyDigest: string | undefined,
+): BatchDecision {
+  const envelope = readEnvelope(reply.envelope, isAllow(reply));
+  checkError(reply.error, envelope);
+  const { decision_id } = envelope._meta;
+  const decisionId = typeof decision_id === 'string' ? decision_id : '';
+  const whole: Decision = envelope.ok
+    ? { allowed: true, code: null, envelope, codeHash: '', decisionId }
+    : deniedBy(envelope);
+  // Refused as a whole: it has items and says nothing of any of them.
+  if (!whole.allowed && !reply.bindings?.length && !reply.failures?.length)
+    return batchDeniedBy(whole, request.items.length);
+  const items = itemsOf(request, reply, whole, policyDigest);
+  const refused = items.find((item) => !item.allowed);
+  // An ALLOW of the whole, of which one item is not proven, is none.
+  if (whole.allowed && refused !== undefined) return Object.freeze({ ...deniedItem(refused), items });
+  return Object.freeze({ ...whole, items });
+}
+
+function deniedItem(item: ItemDecision): DeniedDecision {
+  if (item.allowed) throw new Unproven('the verdict is about other items');
+  const { allowed, code, envelope, codeHash, decisionId } = item;
+  return { allowed, code, envelope, codeHash, decisionId };
+}
+
+/** Give each item its failure or its binding; throw Unproven when they do not add up. */
+function itemsOf(
+  request: BatchRequest,
+  reply: BatchResponse,
+  whole: Decision,
+  policyDigest: string | undefined,
+): ItemDecision[] {
+  const count = request.items.length;
+  const failures = new Map((reply.failures ?? []).map((failure) => [failure.item_index ?? 0, failure]));
+  const places = (reply.failures ?? []).map(({ item_index = 0 }) => item_index);
+  const isOrdered = places.every((place, at) => place < count && (at === 0 || place > (places[at - 1] as number)));
+  const isSkipped = (place: number) => failures.get(place)?.status === 'ITEM_STATUS_SKIPPED';
+  const bindings = [...(reply.bindings ?? [])];
+  const judged = count - places.filter(isSkipped).length;
+  if (
+    reply.item_count !== count ||
+    !isOrdered ||
+    bindings.length !== judged ||
+    whole.allowed !== (places.length === 0)
+  ) {
+    throw new Unproven('the verdict is about other items');
+  }
+  return request.items.map((item, index) => {
+    if (isSkipped(index)) return itemOf(whole, index, 'skipped');
+    const decision = decided(item, bindings.shift() as Binding, failures.get(index), whole.envelope, policyDigest);
+    return itemOf(decision, index, decision.allowed ? 'allowed' : 'failed');
+  });
+}
+
+function decided(
+  item: ValidateRequest,
+  binding: Binding,
+  failure: ItemFailure | undefined,
+  whole: Envelope,
+  policyDigest: string | undefined,
+): Decision {
+  try {
+    // An allowed item has no envelope of its own: the whole's vouches for the policy, its binding for the rest.
+    const meta = { ...whole._meta, decision_id: binding.decision_id ?? '' };
+    const allowed: SuccessEnvelope = { ok: true, _meta: meta };
+    const envelope = failure === undefined ? allowed : readEnvelope(failure.envelope, false);
+    checkError(failure?.error, envelope);
+    checkValidated(item, binding, envelope, policyDigest);
+    const codeHash = binding.code_hash ?? '';
+    if (!envelope.ok) return deniedBy(envelope, codeHash);
+    return { allowed: true, code: null, envelope, codeHash, decisionId: binding.decision_id ?? '' };
+  } catch (doubt) {
+    if (doubt instanceof Unproven) return unproven(doubt);
+    throw doubt;
+  }
+}

@@ -1,0 +1,275 @@
+"""Why a guard cannot be reached: gRPC says UNAVAILABLE for all of it, so the address is tried once more by hand.
+
+A connection of its own, without token or payload, tells what gRPC's text only hints at: whether anybody listens,
+whether TLS is spoken there, and what is wrong with which certificate. All of it takes at most ``PROBE_SECONDS``.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+import threading
+import time
+from concurrent.futures import Future
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from evalward.errors import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.client.address import Address, Tls
+
+PROBE_SECONDS: Final = 0.5
+
+# RFC 9113, section 3.4: what a client says first, and the frame (length, SETTINGS, flags, stream) that must answer it.
+_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")
+_FRAME_BYTES: Final = 9
+_SETTINGS: Final = 4
+_H2: Final = "h2"
+
+# X509_V_ERR_* of OpenSSL's x509_vfy.h, as ssl.SSLCertVerificationError.verify_code.
+_NOT_YET_VALID, _EXPIRED, _HOST, _ADDRESS = 9, 10, 62, 64
+
+
+class Reason(StrEnum):
+    """What is wrong with the way to the guard; ``details.reason`` of the denial."""
+
+    REFUSED = "refused"
+    NO_SOCKET = "no_socket"
+    NAME_UNKNOWN = "name_unknown"
+    NO_ANSWER = "no_answer"
+    CLOSED = "closed"
+    NOT_A_GUARD = "not_a_guard"
+    NOT_PERMITTED = "not_permitted"
+    TLS_EXPECTED = "tls_expected"
+    TLS_NOT_SPOKEN = "tls_not_spoken"
+    CERTIFICATE_UNTRUSTED = "certificate_untrusted"
+    CERTIFICATE_EXPIRED = "certificate_expired"
+    CERTIFICATE_NAME = "certificate_name"
+    CLIENT_CERTIFICATE = "client_certificate"
+    STOPPED = "stopped"
+
+
+class Finding(NamedTuple):
+    """What a caller is told about a ``Reason``; ``hint`` says what to do about it."""
+
+    code: Code
+    message: str
+    hint: str
+
+
+_CHECK_UP: Final = (
+    "Nothing runs while the guard is away; check that it is up, then send the same request again."
+)
+_CHECK_ADDRESS: Final = (
+    "Nothing runs until the address is right: compare it with the ready line of the guard."
+)
+
+FINDINGS: Final = {
+    Reason.REFUSED: Finding(Code.SERVICE_UNREACHABLE, "nobody listens there", _CHECK_UP),
+    Reason.NO_SOCKET: Finding(Code.SERVICE_UNREACHABLE, "there is no socket at this path", _CHECK_UP),
+    Reason.NAME_UNKNOWN: Finding(Code.SERVICE_UNREACHABLE, "its name cannot be resolved", _CHECK_ADDRESS),
+    Reason.NO_ANSWER: Finding(Code.SERVICE_UNREACHABLE, "it does not answer in time", _CHECK_UP),
+    Reason.CLOSED: Finding(Code.SERVICE_UNREACHABLE, "the connection was closed", _CHECK_UP),
+    Reason.NOT_A_GUARD: Finding(
+        Code.SERVICE_UNREACHABLE, "what listens there does not speak gRPC", _CHECK_ADDRESS
+    ),
+    Reason.NOT_PERMITTED: Finding(
+        Code.PERMISSION_DENIED,
+        "this user may not connect to its socket",
+        "Nothing runs until this user is in the socket's group (--unix-mode of the guard).",
+    ),
+    Reason.TLS_EXPECTED: Finding(
+        Code.TLS_FAILED,
+        "it speaks TLS and was asked in plain text",
+        "Write tls:HOST:PORT, and give the certificates.",
+    ),
+    Reason.TLS_NOT_SPOKEN: Finding(
+        Code.TLS_FAILED,
+        "it speaks plain text and was asked over TLS",
+        "Start the guard with --tls-cert and --tls-key, or leave out tls: on this machine.",
+    ),
+    Reason.CERTIFICATE_UNTRUSTED: Finding(
+        Code.TLS_FAILED,
+        "its certificate is not signed by an authority that this client trusts",
+        "Give the authority's certificate as ca; if it was right before, somebody else may answer there.",
+    ),
+    Reason.CERTIFICATE_EXPIRED: Finding(
+        Code.TLS_FAILED,
+        "its certificate is not valid at this time",
+        "Renew the guard's certificate, or set the clock of this machine.",
+    ),
+    Reason.CERTIFICATE_NAME: Finding(
+        Code.TLS_FAILED,
+        "its certificate is for another name",
+        "Use a name of the certificate in the address, or give it as the server name.",
+    ),
+    Reason.CLIENT_CERTIFICATE: Finding(
+        Code.TLS_FAILED,
+        "it asks for a certificate of the client's, and none that it takes was shown",
+        "Give certificate and key, signed by the authority of the guard's --client-ca.",
+    ),
+    Reason.STOPPED: Finding(Code.SERVICE_UNREACHABLE, "it has stopped", _CHECK_UP),
+}
+
+
+def diagnosed(where: Address) -> Future[Reason]:
+    """Return what will say why ``where`` cannot be reached, NO_ANSWER when that is not seen in time.
+
+    It runs in a thread of its own: looking up a name cannot be stopped.
+    """
+    answer: Future[Reason] = Future()
+    answer.set_running_or_notify_cancel()  # nobody can stop it, so that nobody can take its answer away
+
+    def run() -> None:
+        try:
+            answer.set_result(_reason(where, _Clock(PROBE_SECONDS)))
+        except Exception as doubt:  # noqa: BLE001 - a diagnosis is never a second failure
+            answer.set_result(reason_of(doubt) or Reason.NO_ANSWER)
+
+    threading.Thread(target=run, name="evalward-diagnosis", daemon=True).start()
+    return answer
+
+
+class _Clock:
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+
+def _reason(where: Address, clock: _Clock) -> Reason:
+    connect = _connector(where.target, clock)
+    if where.tls is None:
+        try:
+            return _greeted(connect())
+        except OSError as failure:
+            spoken = where.target.startswith("unix:") or not _speaks_tls(connect)
+            return (reason_of(failure) or Reason.NO_ANSWER) if spoken else Reason.TLS_EXPECTED
+    return _secure(connect, where.tls, where.tls.server_name or _host(where.target))
+
+
+def _connector(target: str, clock: _Clock) -> Callable[[], socket.socket]:
+    """Return what connects to ``target`` and gives up when ``clock`` has run out."""
+
+    def unix() -> socket.socket:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        made.settimeout(clock.left())
+        try:
+            made.connect(target.removeprefix("unix:").removeprefix("//"))
+        except OSError:
+            made.close()
+            raise
+        return made
+
+    def tcp() -> socket.socket:
+        return socket.create_connection((_host(target), int(target.rpartition(":")[2])), clock.left())
+
+    return unix if target.startswith("unix:") else tcp
+
+
+def _host(target: str) -> str:
+    host = target.removeprefix("dns:").removeprefix("///").rpartition(":")[0]
+    return host.removeprefix("[").removesuffix("]")
+
+
+def _greeted(connection: socket.socket) -> Reason:
+    """Say what is wrong with a connection that is there; CLOSED if it speaks HTTP/2, as a guard does."""
+    with connection:
+        connection.sendall(_PREFACE)
+        frame = b""
+        while len(frame) < _FRAME_BYTES:
+            received = connection.recv(_FRAME_BYTES - len(frame))
+            if not received:
+                raise ConnectionResetError(errno.ECONNRESET, "closed")
+            frame += received
+    if frame[3] == _SETTINGS and not any(frame[5:9]):
+        return Reason.CLOSED
+    # A TLS record, an alert (RFC 8446, section 5.1): it could not read what was no handshake.
+    raise _NotHttp2Error(errno.EPROTO, "not HTTP/2")
+
+
+class _NotHttp2Error(OSError):
+    """An answer that is no frame of HTTP/2."""
+
+
+def _speaks_tls(connect: Callable[[], socket.socket]) -> bool:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols([_H2])
+    try:
+        with connect() as plain, context.wrap_socket(plain):
+            return True
+    except ssl.SSLError as failure:
+        # An alert is an answer in TLS, and so is the wish for a certificate.
+        return "ALERT" in (failure.reason or "")
+    except OSError:
+        return False
+
+
+def _secure(connect: Callable[[], socket.socket], tls: Tls, host: str) -> Reason:
+    context = tls.context()
+    context.set_alpn_protocols([_H2])
+    try:
+        plain = connect()
+        with plain, context.wrap_socket(plain, server_hostname=host) as secure:
+            return _welcomed(secure)
+    except ssl.SSLCertVerificationError as failure:
+        return _CERTIFICATE.get(failure.verify_code, Reason.CERTIFICATE_UNTRUSTED)
+    except ssl.SSLError as failure:
+        return Reason.CLIENT_CERTIFICATE if "ALERT" in (failure.reason or "") else _unspoken(connect)
+    except (ConnectionResetError, BrokenPipeError):
+        return _unspoken(connect)
+
+
+def _welcomed(secure: ssl.SSLSocket) -> Reason:
+    if secure.selected_alpn_protocol() != _H2:
+        return Reason.NOT_A_GUARD
+    try:
+        return _greeted(secure)
+    except (ssl.SSLError, ConnectionError):
+        # A guard greets behind its handshake, unless the handshake failed for it: in TLS 1.3 a client learns only
+        # now that its certificate was not taken.
+        return Reason.CLIENT_CERTIFICATE
+
+
+_CERTIFICATE: Final = {
+    _NOT_YET_VALID: Reason.CERTIFICATE_EXPIRED,
+    _EXPIRED: Reason.CERTIFICATE_EXPIRED,
+    _HOST: Reason.CERTIFICATE_NAME,
+    _ADDRESS: Reason.CERTIFICATE_NAME,
+}
+
+
+def _unspoken(connect: Callable[[], socket.socket]) -> Reason:
+    """Tell a guard in plain text from one that hung up."""
+    found = _greeted(connect())
+    return Reason.TLS_NOT_SPOKEN if found is Reason.CLOSED else found
+
+
+_ERRNO: Final = {
+    errno.ECONNREFUSED: Reason.REFUSED,
+    errno.ENOENT: Reason.NO_SOCKET,
+    errno.EACCES: Reason.NOT_PERMITTED,
+    errno.EPERM: Reason.NOT_PERMITTED,
+    errno.ECONNRESET: Reason.CLOSED,
+    errno.EPIPE: Reason.CLOSED,
+}
+
+
+def reason_of(failure: Exception) -> Reason | None:
+    """Return what ``failure``, of a socket, says; None when it says nothing that is known here."""
+    if isinstance(failure, socket.gaierror):
+        return Reason.NAME_UNKNOWN
+    if isinstance(failure, _NotHttp2Error):
+        return Reason.NOT_A_GUARD
+    if isinstance(failure, TimeoutError):
+        return Reason.NO_ANSWER
+    return _ERRNO.get(failure.errno or 0) if isinstance(failure, OSError) else None

@@ -1,0 +1,36 @@
+"""Files that hold a secret: the audit key, bearer tokens, the private key of TLS. One rule for all of them.
+
+Nobody but their owner may read or write them. A group is nobody's own: callers are in the service's group, since that
+is how they reach its Unix socket (docs/deployment.md).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHERS: Final = 0o077
+
+
+class NotPrivateError(Exception):
+    """The file is none that can hold a secret; the text says why, without its name."""
+
+
+def read_private(path: str | os.PathLike[str] | Path, *, most: int, follow_links: bool = True) -> bytes:
+    """Return at most ``most`` bytes of the file at ``path``.
+
+    Raise OSError for one that cannot be read, and NotPrivateError for what is no regular file and for one that anybody
+    but its owner may read, write or run. A pipe without a writer keeps nobody waiting.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    with open(os.open(path, flags), "rb") as stream:  # noqa: PTH123 - a descriptor
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise NotPrivateError("it is not a regular file")
+        if status.st_mode & OTHERS:
+            raise NotPrivateError(f"its mode is {stat.S_IMODE(status.st_mode):04o} and must be 0600")
+        return stream.read(most)
