@@ -70,7 +70,7 @@ def row(sandbox: Sandbox, cases: Sequence[Mapping[str, str]], deadline: int, pas
         outcomes, calls, bad = one_pass(sandbox, cases, limits)
         worst.append(max(over for _, over, _ in outcomes))
         late += [(name, round(over, 1)) for name, over, _ in outcomes if over > GRACE_MS]
-        too_large += [(name, memory) for name, _, memory in outcomes if memory > limits.memory]
+        too_large += [(name, memory) for name, _, memory in outcomes if memory > limits.memory_bytes]
         benign, wrong = benign + calls, wrong + bad
     return {
         "deadline_ms": deadline,

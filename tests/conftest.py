@@ -1,6 +1,35 @@
-"""What holds for every test: a busy machine is no failure, so no example is timed."""
+"""What holds for every test: a busy machine is no failure, so no example is timed, and no stopped process is left."""
 
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture
+def stop_process() -> Iterator[Callable[[int], None]]:
+    """Stop processes (SIGSTOP); those that are still there at the end are killed.
+
+    One that was stopped before it asked the kernel to end it with its server would stay for ever: it does not see
+    that its socket was closed.
+    """
+    with ExitStack() as stack:
+
+        def stop(pid: int) -> None:
+            handle = os.pidfd_open(pid)
+            stack.callback(os.close, handle)
+            stack.callback(_killed, handle)
+            signal.pidfd_send_signal(handle, signal.SIGSTOP)
+
+        yield stop
+
+
+def _killed(handle: int) -> None:
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(handle, signal.SIGKILL)

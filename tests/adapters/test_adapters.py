@@ -37,7 +37,7 @@ ENVELOPES: dict[str, dict[str, Any]] = {
         Code.INVALID_INPUT,
         "The request's shape names nothing.",
         meta=META,
-        repair=Repair(field="shape", allowed=["script", "expression"]),
+        repair=Repair(field="/shape", allowed=["script", "expression"]),
     ),
     "mixed": error_envelope(
         Code.INVALID_INPUT,

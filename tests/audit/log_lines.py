@@ -8,6 +8,7 @@ from evalward.audit import AuditRecord, Kind, Outcome
 
 ALLOW = AuditRecord(kind=Kind.DECISION, outcome=Outcome.ALLOW, decision_id="d1")
 START = AuditRecord(kind=Kind.START, version="0.1.0")
+STOP = AuditRecord(kind=Kind.STOP, version="0.1.0")
 
 
 def lines(path: Path) -> list[Any]:

@@ -45,12 +45,16 @@ def run(tmp_path: Path) -> Run:
     return command
 
 
+def decided(number: int) -> str:
+    return f"{number:032x}"
+
+
 def decision(number: int) -> AuditRecord:
     """Return an allow for an even number, for an odd one a block."""
     blocked = number % 2
     return AuditRecord(
         kind=Kind.DECISION,
-        decision_id=f"d{number}",
+        decision_id=decided(number),
         outcome=Outcome.DENY if blocked else Outcome.ALLOW,
         code=Code.EVAL_BLOCKED_CONSTRUCT if blocked else None,
         construct="process.exit" if blocked else None,
@@ -85,8 +89,8 @@ def test_verify_of_all_files_says_whole_and_the_head_that_head_prints(run: Run, 
 def test_verify_names_the_first_bad_line(run: Run, tmp_path: Path) -> None:
     files = log_files(tmp_path)
     edited = Path(files[1])
-    edited.write_bytes(edited.read_bytes().replace(b'"decision_id":"d1"', b'"decision_id":"d9"'))
-    line = next(n for n, text in enumerate(edited.read_text().splitlines(), 1) if '"d9"' in text)
+    edited.write_bytes(edited.read_bytes().replace(decided(1).encode(), decided(9).encode()))
+    line = next(n for n, text in enumerate(edited.read_text().splitlines(), 1) if decided(9) in text)
     done = run("verify", *files, "--audit-key", "audit.key")
     assert done.returncode == 1
     assert done.stdout.startswith(f"{edited}:{line}: edited: ")
@@ -162,17 +166,17 @@ def test_tail_follows_what_is_appended(run: Run, tmp_path: Path) -> None:
         assert json.loads(tail.stdout.readline())["kind"] == "refused"
         with AuditLog.open(tmp_path / "audit.jsonl", key=AuditKey(SECRET)) as log:
             log.append(decision(8))
-        assert json.loads(tail.stdout.readline())["decision_id"] == "d8"
+        assert json.loads(tail.stdout.readline())["decision_id"] == decided(8)
         tail.kill()
 
 
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (["--outcome", "deny"], ["d1", "d3", "d5"]),
-        (["--outcome", "allow", "--decision-id", "d4"], ["d4"]),
+        (["--outcome", "deny"], [decided(1), decided(3), decided(5)]),
+        (["--outcome", "allow", "--decision-id", decided(4)], [decided(4)]),
         (["--construct", "process.exit", "--tool", "other"], []),
-        (["--shadow", "with", "--since", "1h"], ["d0", "d1", "d2", "d3", "d4", "d5"]),
+        (["--shadow", "with", "--since", "1h"], [decided(number) for number in range(6)]),
         (["--kind", "decision", "--since", "2100-01-01"], []),
     ],
 )
@@ -210,7 +214,29 @@ def test_a_time_without_a_zone_is_utc() -> None:
 
 
 def test_what_is_no_record_is_left_out() -> None:
-    data = b'torn {"kind\n[1]\n{"kind":"gap","unrecorded":2}\n' + b"[" * 100_000
+    data = [b'torn {"kind', b"[1]", b'{"kind":"gap","unrecorded":2}', b"[" * 100_000]
     assert [*records(data)] == [{"kind": "gap", "unrecorded": 2}]
     assert summary(records(data))["unrecorded"] == 2
     assert [*matching(records(data), {}, begin=NOW)] == []
+
+
+def test_without_a_log_the_command_says_which_it_looked_for(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [EVALWARD, "audit", "query"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"XDG_STATE_HOME": str(tmp_path)},
+    )
+
+    assert done.returncode == 3
+    assert f"cannot read {tmp_path}/evalward/audit.jsonl: No such file or directory" in done.stderr
+    assert "name another one as FILE" in done.stderr
+
+
+def test_a_time_that_cannot_be_read_is_answered_with_one_that_can(run: Run) -> None:
+    done = run("query", "audit.jsonl", "--since", "yesterday")
+
+    assert done.returncode == 2
+    assert "2026-11-22T08:00:00Z" in done.stderr
+    assert run("query", "audit.jsonl", "--since", "2026-11-22T08:00:00Z").returncode == 0

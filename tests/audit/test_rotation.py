@@ -7,7 +7,7 @@ import pytest
 from log_lines import ALLOW, kinds, lines
 
 from evalward.audit import AuditKey, AuditLog, AuditUnavailable, Rotation
-from evalward.audit.read import read_files
+from evalward.audit.files import read_files
 from evalward.audit.verify import Fault, verify
 
 KEY = AuditKey(bytes(range(32)))
@@ -43,7 +43,7 @@ def test_past_its_size_a_file_is_set_aside_and_the_chain_goes_on(path: Path) -> 
     assert len(files(path)) > 3
     assert [kinds(file)[0] for file in files(path)[1:]] == ["rotate"] * (len(files(path)) - 1)
     assert lines(path)[0]["reason"] == "size"
-    found = verify(read_files(path.parent.iterdir()), key=KEY, expect_head=head)
+    found = verify(read_files(path.parent.iterdir()), key=KEY, expect_heads=[head])
     assert (found.fault, len(found.chains)) == (None, 1)
     assert {file.stat().st_mode & 0o777 for file in files(path)} == {0o600}
 

@@ -1,6 +1,8 @@
 """The exported JSON Schema against records that were really written."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -24,6 +26,7 @@ from evalward.guard.rules import Enforcement
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Verdict
 
+PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
 KEY = AuditKey(bytes(range(32)))
 HASH = "0123456789abcdef" * 4
 PROVENANCE = Provenance("0.1.0", "a" * 64, "b" * 12, "tree-sitter-javascript 0.25.0")
@@ -61,7 +64,7 @@ EVERY_KIND = (
         kind=Kind.DECISION,
         decision_id="d",
         trace_id="0" * 32,
-        principal="uid:1000",
+        principal="token:0123456789abcdef",
         field_path="steps[0].code",
         enforcement=Enforcement.AUDIT,
         outcome=Outcome.DENY,
@@ -143,3 +146,14 @@ def test_a_missing_member_is_refused(written: list[Any]) -> None:
         broken = {key: value for key, value in written[0].items() if key != name}
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(broken, audit_schema())
+
+
+def test_the_page_names_every_field_and_reason_and_no_other() -> None:
+    text = PAGE.read_text("utf-8")
+    table = text.partition("| field | what it holds |\n|---|---|\n")[2].partition("\n\n")[0]
+    rows = dict(row.strip("| ").split(" | ", 1) for row in table.splitlines())
+    named = [name for cell in rows for name in re.findall(r"`(\w+)`", cell)]
+
+    assert sorted(named) == sorted(audit_schema()["properties"])
+    reasons = {word for part in rows["`reason`"].split(";") for word in part.partition(":")[2].split(", ")}
+    assert {word.strip(" `") for word in reasons} == {*Reason}

@@ -2,6 +2,7 @@
 
 import errno
 from dataclasses import replace
+from io import BytesIO
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from log_lines import ALLOW
 
 from evalward.audit import AuditKey, AuditLog, AuditUnavailable
+from evalward.audit.files import LogFile
 from evalward.audit.read import records
 from evalward.audit.sink import Tail, failure_of
 from evalward.audit.verify import verify
@@ -45,6 +47,9 @@ class FickleSink:
     def is_in_place(self) -> bool:
         return True
 
+    def changed(self) -> None:
+        return None
+
     def close(self) -> None:
         pass
 
@@ -69,9 +74,9 @@ def test_no_run_of_short_writes_breaks_the_chain_or_loses_what_was_acknowledged(
                 acknowledged += names
         log.append(ALLOW)
         head = log.head
-    found = verify([("log", sink.data)], key=KEY, expect_head=head)
+    found = verify([LogFile("log", BytesIO(sink.data))], key=KEY, expect_heads=[head])
     assert found.fault is None, found.text
-    written = [*records(sink.data)]
+    written = [*records(sink.data.splitlines())]
     decided = [record["decision_id"] for record in written if record["kind"] == "decision"]
     gaps = [record for record in written if record["kind"] == "gap"]
     beyond = [name for name in decided if name in withheld]
@@ -89,6 +94,6 @@ def test_a_line_that_lacks_only_its_newline_is_no_record() -> None:
         with pytest.raises(AuditUnavailable, match="cut short"):
             log.append(ALLOW)
         log.append(replace(ALLOW, decision_id="d2"))
-    found = verify([("log", cut.data)], key=KEY)
+    found = verify([LogFile("log", BytesIO(cut.data))], key=KEY)
     assert found.fault is None, found.text
-    assert [record.get("decision_id") for record in records(cut.data)] == [None, None, "d2"]
+    assert [record.get("decision_id") for record in records(cut.data.splitlines())] == [None, None, "d2"]

@@ -1,14 +1,16 @@
 """Every harm to a log of 1,000 keyed records is found and located."""
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from log_lines import ALLOW, START
+from log_lines import ALLOW, START, STOP
 
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Kind
 from evalward.audit.chain import Head, read_line
+from evalward.audit.files import LogFile
 from evalward.audit.verify import Fault, Findings, KeyMissingError, verify
 
 RECORDS = 1_000
@@ -26,7 +28,7 @@ def written(path: Path, key: AuditKey | None) -> Log:
     with AuditLog.open(path, key=key) as log:
         for _ in range(RECORDS - 1):
             log.append(ALLOW)
-        log.append(AuditRecord(kind=Kind.STOP, version="0.1.0"))
+        log.append(STOP)
         head = log.head
     data = path.read_bytes()
     return Log(data, data.splitlines(keepends=True), head)
@@ -42,18 +44,22 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Log:
     return written(tmp_path_factory.mktemp("plain") / "audit.jsonl", None)
 
 
-def verified(data: bytes, **heads: Head) -> Findings:
-    return verify([("audit.jsonl", data)], key=KEY, **heads)
+def log_file(data: bytes) -> LogFile:
+    return LogFile("audit.jsonl", BytesIO(data))
 
 
-def found(data: bytes, **heads: Head) -> tuple[Fault | None, int | None]:
+def verified(data: bytes, *expect_heads: Head) -> Findings:
+    return verify([log_file(data)], key=KEY, expect_heads=expect_heads)
+
+
+def found(data: bytes, *expect_heads: Head) -> tuple[Fault | None, int | None]:
     """Return the fault and the number of the line, from 0."""
-    findings = verified(data, **heads)
+    findings = verified(data, *expect_heads)
     return findings.fault, findings.place.line - 1 if findings.place is not None else None
 
 
 def test_what_was_written_is_whole(log: Log) -> None:
-    findings = verified(log.data, expect_head=log.head)
+    findings = verified(log.data, log.head)
     assert (findings.fault, findings.records, findings.head) == (None, RECORDS, log.head)
     assert findings.integrity == "tamper-evident"
 
@@ -113,8 +119,8 @@ def test_an_inserted_record_is_found(log: Log, plain: Log, number: int, what: st
 @pytest.mark.parametrize("kept", [0, 1, 500, RECORDS - 1])
 def test_a_cut_log_is_found_against_a_head_that_was_kept(log: Log, kept: int) -> None:
     data = b"".join(log.lines[:kept])
-    assert verified(data).fault is None
-    assert found(data, expect_head=log.head) == (Fault.TRUNCATED, max(0, kept - 1))
+    assert (verified(data).fault is None) is (kept > 0)
+    assert found(data, log.head) == (Fault.TRUNCATED, max(0, kept - 1))
 
 
 @pytest.mark.parametrize("cut", [1, 2, 75, 200])
@@ -123,7 +129,7 @@ def test_a_log_cut_within_a_line_is_found(log: Log, cut: int) -> None:
 
 
 def test_a_head_from_the_middle_is_in_a_log_that_went_on(log: Log) -> None:
-    assert verified(log.data, expect_head=head_of(log.lines[300])).fault is None
+    assert verified(log.data, head_of(log.lines[300])).fault is None
 
 
 def test_a_plain_chain_put_in_place_of_a_keyed_one_is_found(plain: Log) -> None:
@@ -131,7 +137,7 @@ def test_a_plain_chain_put_in_place_of_a_keyed_one_is_found(plain: Log) -> None:
 
 
 def test_a_log_under_another_key_is_not_whole(log: Log) -> None:
-    other = verify([("audit.jsonl", log.data)], key=AuditKey(b"o" * 32))
+    other = verify([log_file(log.data)], key=AuditKey(b"o" * 32))
     assert other.fault is Fault.EDITED
 
 
@@ -139,11 +145,11 @@ def test_without_its_key_nothing_is_said_of_a_keyed_log(tmp_path: Path) -> None:
     with AuditLog.open(tmp_path / "audit.jsonl", key=KEY) as log:
         log.append(AuditRecord(kind=Kind.START, key_id=KEY.id))
     with pytest.raises(KeyMissingError, match=KEY.id):
-        verify([("audit.jsonl", (tmp_path / "audit.jsonl").read_bytes())])
+        verify([log_file((tmp_path / "audit.jsonl").read_bytes())])
 
 
 def test_without_a_key_verify_says_what_it_cannot_promise(plain: Log) -> None:
-    findings = verify([("audit.jsonl", plain.data)])
+    findings = verify([log_file(plain.data)])
     assert findings.fault is None
     assert findings.integrity == "integrity only, not tamper-evident"
 
@@ -183,4 +189,5 @@ def written_by(path: Path) -> bytes:
     with AuditLog.open(path, key=KEY) as log:
         log.append(START)
         log.append(ALLOW)
+        log.append(STOP)
     return path.read_bytes()

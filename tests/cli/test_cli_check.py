@@ -37,7 +37,6 @@ USAGE = [
     ["-e", "1", "--format", "xml"],
     ["-e", "1", "--bind", "page"],
     ["-e", "1", "--bind", "process=json"],
-    ["-e", "1", "--policy", "no-such-policy.yaml"],
     ["-e", "1", "--max-bytes", "0"],
     ["-e", "1", "--unknown"],
 ]
@@ -95,7 +94,7 @@ def test_the_size_limit_can_be_raised_and_lowered() -> None:
     payload = b"1;" * 70_000
 
     assert check("-", stdin=payload)[1]["code"] == "EVAL_PAYLOAD_TOO_LARGE"
-    assert check("-", "--max-bytes", "10", stdin=b"1234567890+1")[1]["details"]["allowed"] == 10
+    assert check("-", "--max-bytes", "10", stdin=b"1234567890+1")[1]["details"]["limit_value"] == 10
     assert check("-", "--max-bytes", "1000000", "--profile", "seed", stdin=payload)[0] == 0
 
 

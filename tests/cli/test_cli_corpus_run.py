@@ -42,8 +42,30 @@ def test_the_json_object_is_as_specified(tmp_path: Path) -> None:
         "profile": "balanced",
         "escapes": {"total": 1, "blocked": 1, "limited": [], "missed": [], "wrong_construct": []},
         "benign": {"total": 1, "allowed": 1, "blocked": []},
+        "not_opted_in": {},
     }
     assert result.exit_code == 0
+
+
+def test_the_summary_counts_one_case_as_one(tmp_path: Path) -> None:
+    one, two = (
+        RUNNER.invoke(app, ["corpus", "run", corpus(tmp_path, *cases)])
+        for cases in ([ESCAPE], [ESCAPE, BENIGN])
+    )
+
+    assert "1 case under profile" in one.stdout + one.stderr
+    assert "2 cases under profile" in two.stdout + two.stderr
+
+
+def test_a_policy_that_does_not_opt_a_target_in_is_named(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("api_version: evalward/v1\ntargets: {renderer: {allowed: true}}\n")
+    cases = corpus(tmp_path, ESCAPE, BENIGN, {**BENIGN, "id": "r", "target": "renderer"})
+
+    result = RUNNER.invoke(app, ["corpus", "run", cases, "--policy", str(policy), "--json"])
+
+    assert json.loads(result.stdout)["not_opted_in"] == {"main": 2}
+    assert f"2 cases are denied unjudged: {policy} does not opt in the target main" in result.stderr
 
 
 def test_junit_has_every_case_and_no_payload(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_construct_is_found_by_what_people_type(asked: str, label: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["evil()"], "similar: eval()"),
+        (["evil()"], "did you mean eval()"),
         (["zzzzzz"], "--list"),
         ([], "--list"),
         (["with", "--list"], "--list"),

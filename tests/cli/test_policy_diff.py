@@ -67,7 +67,9 @@ def policy(folder: Path, name: str, text: str) -> str:
         ),
         (
             OPEN,
-            OPEN.replace("node: {allowed: true}", "node: {allowed: true, bindings: {page: dom.document}}"),
+            OPEN.replace(
+                "node: {allowed: true}", "node: {allowed: true, bindings: {page: playwright.context}}"
+            ),
             ["bound (node): allowed -> STRICT_CONSTANT_OVERRIDE"],
         ),
     ],

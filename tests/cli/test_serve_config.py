@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 import yaml
+from typer.models import OptionInfo
 from typer.testing import CliRunner
 
+from evalward.cli.health import health
 from evalward.cli.serve import run, serve
 from evalward.cli.serve_config import file_model, options_of
 
@@ -27,14 +29,17 @@ TEXTS = {
     "admin_listen": ("127.0.0.1", "0.0.0.0:1", "127.0.0.1:2"),
     "log_format": ("json", "text", "json"),
 }
-LISTENS = (["127.0.0.1:1"], ["127.0.0.1:2", "unix:/a"], ["127.0.0.1:3"])
+LISTS = {
+    "listen": (["127.0.0.1:1"], ["127.0.0.1:2", "unix:/a"], ["127.0.0.1:3"]),
+    "client_name": (["a.example"], ["b.example", "c"], ["d"]),
+}
 
 
 def three(name: str) -> tuple[Any, Any, Any]:
     """Return a value for the file, another for the variable, and one for the flag."""
     kind, option = OPTIONS[name]
-    if name == "listen":
-        return LISTENS
+    if name in LISTS:
+        return LISTS[name]
     if name in TEXTS:
         return TEXTS[name]
     if kind is bool:
@@ -121,6 +126,19 @@ def test_the_page_names_no_other_option() -> None:
     assert rows == list(OPTIONS)
 
 
+def test_the_page_has_the_variables_of_health() -> None:
+    rows = []
+    for name, hint in get_type_hints(health, include_extras=True).items():
+        for option in getattr(hint, "__metadata__", ()):
+            if option.envvar is not None:
+                is_flag = isinstance(option, OptionInfo)
+                flag = f"`--{name.replace('_', '-')}`" if is_flag else "the argument"
+                rows.append(f"| {flag} | `{option.envvar}` | {option.help} |")
+
+    text = DOCS.read_text(encoding="utf-8").partition("## Settings of `evalward health`")[2]
+    assert [line for line in text.splitlines() if "`EVALWARD_" in line] == rows
+
+
 def test_defaults_have_names_and_numbers() -> None:
     settings = printed(env={"XDG_STATE_HOME": "/state"})
 
@@ -146,13 +164,13 @@ def test_text_has_a_line_for_each_setting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("qeue: 1", "qeue: unknown field (allowed: listen, unix_mode,"),
-        ("queue: 2000", "queue: Input should be less than or equal to 1024 (allowed: <= 1024)"),
-        ("queue: '7'", "queue: Input should be a valid integer (allowed: a whole number)"),
-        ("reflection: 1", "reflection: Input should be a valid boolean (allowed: true, false)"),
-        ("listen: unix:/a", "listen: Input should be a valid list (allowed: a list)"),
-        ("audit_durability: none", "audit_durability: Input should be 'process' or 'disk'"),
-        ("policy: null", "policy: Input is not a valid path"),
+        ("qeue: 1", "qeue: unknown field; did you mean queue"),
+        ("queue: 2000", "queue: too large (allowed: 1024 or less)"),
+        ("queue: '7'", "queue: not a whole number (allowed: a whole number)"),
+        ("reflection: 1", "reflection: neither true nor false (allowed: true, false)"),
+        ("listen: unix:/a", "listen: not a list (allowed: a list)"),
+        ("audit_durability: none", "audit_durability: not one of the values (allowed: process, disk)"),
+        ("policy: null", "policy: not a path"),
         ("queue: 1\nqueue: 2", "line 2, column 1: the key queue is given twice"),
         ("[1]", "no settings in it (allowed: a mapping of settings)"),
         ("", "empty (allowed: settings)"),

@@ -12,7 +12,8 @@ from evalward.cli.app import app
 from evalward.tools import load_manifest, parse_manifest
 
 ROOT = Path(__file__).parents[2]
-STAGEWRIGHT = ROOT / "examples" / "manifests" / "electron-stagewright.yaml"
+READY = ROOT / "src" / "evalward" / "tools" / "ready"
+STAGEWRIGHT = "ready:electron-stagewright"
 LISTED = [
     {
         "name": "eval_js",
@@ -41,7 +42,7 @@ def test_the_schema_of_a_manifest_describes_the_ready_ones() -> None:
 
     schema = json.loads(out)
     assert code == 0
-    for path in sorted((ROOT / "examples" / "manifests").iterdir()):
+    for path in sorted(READY.glob("*.yaml")):
         jsonschema.validate(yaml.safe_load(path.read_text("utf-8")), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"api_version": "evalward/v1", "tools": [{"name": "t"}]}, schema)
@@ -53,7 +54,7 @@ def test_the_schemas_for_tools_list_leave_out_what_policy_denies() -> None:
     tools = {tool["name"]: tool for tool in json.loads(out)["tools"]}
     assert "electron_eval_main" not in tools
     assert tools["electron_eval_renderer"]["inputSchema"]["required"] == ["code"]
-    assert "EVAL_BLOCKED_CONSTRUCT" in tools["electron_eval_renderer"]["description"]
+    assert "EVAL_{BLOCKED_KEYWORD,BLOCKED_CONSTRUCT," in tools["electron_eval_renderer"]["description"]
 
 
 def test_list_says_what_is_shown_and_how_much_is_hidden() -> None:
@@ -82,15 +83,17 @@ def test_init_drafts_a_manifest_that_loads_and_marks_its_guesses(wrap: str, tmp_
         "open": ("command", None, (), ("preloadScript",)),
         "title": ("query", None, (), ()),
     }
-    assert out.count("# review:") == 2
+    assert out.count("# review:") == 3
+    assert "name a sink instead (`evalward sinks`)" in out
+    assert {name: rule.kind.value for name, rule in manifest.tools[1].fields.items()} == {"url": "url"}
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{}", '{"tools":{}}', "[NaN]"])
 def test_init_refuses_what_is_no_list_of_tools(text: str) -> None:
     code, out, err = run("init", "--from", "-", stdin=text)
 
-    assert (code, out) == (3, "")
-    assert err.startswith("evalward tools: -")
+    assert (code, out) == (2, "")
+    assert "--from" in err
 
 
 def test_a_bad_manifest_is_named(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def tls_files(authority: trustme.CA, tmp_path: Path) -> dict[str, Path]:
     client = authority.issue_cert("client@guard.test")
     authority.cert_pem.write_to_path(str(files["ca"]))
     client.cert_chain_pems[0].write_to_path(str(files["certificate"]))
+    files["key"].touch(0o600)
     client.private_key_pem.write_to_path(str(files["key"]))
     return files
 
@@ -76,6 +77,15 @@ def test_over_tls(
     (reply,) = asker(address, question("Validate"), timeout=10, connect_timeout=10, tls=tls)
 
     assert is_allowed(reply)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+@pytest.mark.parametrize("client", [GuardClient, AsyncGuardClient])
+def test_a_key_that_others_may_touch_is_not_used(client: Any, mode: int, tls_files: dict[str, Path]) -> None:
+    tls_files["key"].chmod(mode)
+
+    with pytest.raises(PermissionError, match=f"its mode is {mode:04o} and must be 0600"):
+        client("127.0.0.1:1", tls=Tls(tls_files["ca"], tls_files["certificate"], tls_files["key"]))
 
 
 def test_the_name_in_the_certificate_may_be_another_than_the_addresss(
@@ -108,13 +118,15 @@ def test_plain_text_is_no_tls(asker: Asker, serve_fake: ServeFake, tls_files: di
     assert_denied(reply, says="cannot be reached")
 
 
-def test_the_token_goes_with_every_call(asker: Asker, serve_fake: ServeFake) -> None:
+def test_the_token_goes_with_every_call_over_a_unix_socket(
+    asker: Asker, serve_fake: ServeFake, tmp_path: Path
+) -> None:
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         if ("authorization", "Bearer s3cret") not in context.invocation_metadata():
             context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
         return true_allow(request)
 
-    address = serve_fake(answer)
+    address = serve_fake(answer, address=f"unix:{tmp_path}/guard.sock")
 
     for rpc in ("Validate", "ValidateCall", "Evaluate"):
         assert is_allowed(asker(address, question(rpc), timeout=10, token="s3cret")[0])
@@ -135,7 +147,11 @@ class Restarting:
 
 @pytest.mark.parametrize(
     ("run", "why", "code"),
-    [(2, None, "SHUTTING_DOWN"), (1, "It is being started.", "SHUTTING_DOWN"), (1, None, "UNAUTHENTICATED")],
+    [
+        (2, None, "SERVICE_UNREACHABLE"),
+        (1, "It is being started.", "SERVICE_UNREACHABLE"),
+        (1, None, "UNAUTHENTICATED"),
+    ],
 )
 def test_a_new_process_that_refuses_the_token_of_the_one_before_it_may_be_asked_again(
     run: int, why: str | None, code: str, asker: Asker, serve_fake: ServeFake

@@ -76,10 +76,11 @@ def changed(case: dict[str, Any], request: Any) -> Any:
         if value is None:
             reply.binding.ClearField(name)
         else:
-            setattr(reply.binding, name, getattr(pb, value, value))
+            setattr(reply.binding, name, getattr(pb, str(value), value))
     envelope = json.loads(reply.envelope)
     for name, value in case.get("meta", {}).items():
         envelope["_meta"][name] = value
+    envelope |= case.get("add", {})
     reply.envelope = case.get("envelope", json.dumps(envelope)).encode()
     if "tool" in case:
         reply.tool = case["tool"]
@@ -106,7 +107,8 @@ def test_a_reply_that_is_not_about_the_question_is_a_denial(
 ) -> None:
     address = serve_fake(lambda request, _: changed(case, request))
 
-    (reply,) = asker(address, question(rpc), policy_digest=POLICY_DIGEST, timeout=10)
+    asked = {"profile": None} if case.get("unasked") else {}
+    (reply,) = asker(address, question(rpc, **asked), policy_digest=POLICY_DIGEST, timeout=10)
 
     assert_denied(reply, says=case["says"])
 
@@ -160,7 +162,7 @@ def test_nobody_there_is_a_denial(rpc: str, asker: Asker, tmp_path: Path) -> Non
     for address in (f"127.0.0.1:{port}", f"unix:{tmp_path}/nobody.sock"):
         (reply,) = asker(address, question(rpc), connect_timeout=0.05)
 
-        assert_denied(reply, says="cannot be reached", code="SHUTTING_DOWN")
+        assert_denied(reply, says="cannot be reached", code="SERVICE_UNREACHABLE")
         assert reply.envelope["retryable"] is True
 
 

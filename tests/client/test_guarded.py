@@ -104,7 +104,7 @@ def test_without_a_guard_nothing_reaches_the_sink(sink: Sink) -> None:
         sink(SECRET)
 
     assert sink.ran == []
-    assert denied.value.envelope["code"] == "SHUTTING_DOWN"
+    assert denied.value.envelope["code"] == "SERVICE_UNREACHABLE"
 
 
 @pytest.mark.parametrize("code", ["\ud800", f"{SECRET}\udfff", None, 7, [1], b"\xff\xfe"])

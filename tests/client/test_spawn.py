@@ -76,7 +76,7 @@ def test_while_it_is_down_everything_is_denied_and_then_it_is_back(
 def assert_either(reply: Any, says: str = "") -> None:
     """Assert that ``reply`` is an answer of the guard or the denial for its absence."""
     if not reply.allowed and reply.code != "INTERNAL":
-        assert_denied(reply, code="SHUTTING_DOWN")
+        assert_denied(reply, code="SERVICE_UNREACHABLE")
         assert says in reply.envelope["error"] or reply.envelope["details"]["grpc_status"] == "UNAVAILABLE"
 
 
@@ -92,7 +92,7 @@ def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(tmp_path: Path
 
         (reply,) = asker(guard, question("Validate"))
 
-        assert_denied(reply, says="signal 9", code="SHUTTING_DOWN")
+        assert_denied(reply, says="signal 9", code="SERVICE_UNREACHABLE")
         assert reply.envelope["retryable"] is True
         policy.write_text("api_version: evalward/v1\n")
         assert guard.wait_ready(60, run=2)

@@ -82,7 +82,7 @@ def test_the_shapes_of_the_package_are_the_wrappers_of_the_guard() -> None:
 def test_a_denial_of_the_package_is_the_python_clients_denial() -> None:
     script = """
         import { denial } from './dist/esm/decision.js';
-        const { envelope } = denial('SHUTTING_DOWN', 'away', { hint: 'wait', details: { grpc_status: 'X' } });
+        const { envelope } = denial('SERVICE_UNREACHABLE', 'away', { hint: 'wait', details: { grpc_status: 'X' } });
         console.log(JSON.stringify(envelope));
     """
 
@@ -90,7 +90,7 @@ def test_a_denial_of_the_package_is_the_python_clients_denial() -> None:
         ["node", "--input-type=module", "-e", script], cwd=PACKAGE, capture_output=True, text=True, check=True
     )
 
-    expected = denial(Code.SHUTTING_DOWN, "away", hint="wait", grpc_status="X").envelope
+    expected = denial(Code.SERVICE_UNREACHABLE, "away", hint="wait", grpc_status="X").envelope
     assert json.loads(done.stdout) == expected
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
+import trustme
 from deployment_files import DEPLOY, documents, image_variables, paths_of, settings_of
 
 from evalward.audit import load_key
+from evalward.errors import CodedError
 from evalward.policy import parse_policy
 from evalward.policy.documents import read_yaml
 from evalward.server.listen import (
@@ -22,6 +25,7 @@ from evalward.server.listen import (
     parse_listen,
 )
 from evalward.server.settings import Settings
+from evalward.server.tls import Certificates, TlsFiles
 
 USER = 65532
 FILES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -109,24 +113,92 @@ def test_the_policy_is_one(file: str) -> None:
     assert parse_policy(read_yaml(config["data"][path.name]), source=file).allowed_targets
 
 
-@pytest.mark.parametrize("pod", PODS)
-def test_the_key_is_a_private_copy(pod: dict[str, Any], tmp_path: Path) -> None:
-    (copier,) = (each for each in pod["initContainers"] if each["name"] == "audit-key")
-    key = PurePosixPath(settings(pod)["audit_key"])
-    *python, script = copier["command"]
-    folders = {PurePosixPath(each["mountPath"]) for each in copier["volumeMounts"]}
-    for folder in folders:
-        (tmp_path / folder.name).mkdir()
-        script = script.replace(f'"{folder}/', f'"{tmp_path}/{folder.name}/')
-    (tmp_path / "secret" / "audit.key").write_bytes(bytes(32))
-
-    for _ in range(2):  # a container may start again
-        subprocess.run([sys.executable, "-c", script], check=True)
-
+def copier(pod: dict[str, Any], folder: Path) -> list[str]:
+    """Return the command of the container that copies the keys, in ``folder`` instead of the pod."""
+    first = pod["initContainers"][0]
+    *python, script = first["command"]
     assert python == ["/opt/evalward/bin/python", "-c"]
-    assert load_key(tmp_path / key.parent.name / key.name)
-    assert key.parent in folders
-    assert pod["initContainers"].index(copier) == 0
+    for place in {PurePosixPath(each["mountPath"]) for each in first["volumeMounts"]}:
+        (folder / place.relative_to("/")).mkdir(parents=True)
+        top = f"/{place.parts[1]}"
+        script = script.replace(f'"{top}"', f'"{folder}{top}"').replace(f'"{top}/', f'"{folder}{top}/')
+    return [sys.executable, "-c", script.replace("sleep(5)", "sleep(0.01)")]
+
+
+def secrets_of(settings: dict[str, Any]) -> list[PurePosixPath]:
+    """Return the files of the settings that hold a secret."""
+    return [PurePosixPath(settings[name]) for name in ("audit_key", "tls_key") if settings[name]]
+
+
+@pytest.mark.parametrize("pod", PODS)
+def test_every_key_is_a_private_copy_that_only_its_copier_finds_elsewhere(pod: dict[str, Any]) -> None:
+    first = pod["initContainers"][0]
+    volumes = {each["name"]: each for each in pod["volumes"]}
+    copied = {mount["name"]: mount["mountPath"] for mount in first["volumeMounts"]}
+    (target,) = (place for name, place in copied.items() if "emptyDir" in volumes[name])
+
+    assert {str(key.parent) for key in secrets_of(settings(pod))} == {target}
+    for each in containers(pod)[1:]:
+        assert not any("secret" in volumes[mount["name"]] for mount in each["volumeMounts"])
+
+
+def test_the_sidecar_copies_its_key(tmp_path: Path) -> None:
+    pod = of_kind("sidecar", "Deployment")["spec"]["template"]["spec"]
+    command = copier(pod, tmp_path)
+    (tmp_path / "secret" / "audit.key").write_bytes(bytes(32))
+    for _ in range(2):  # a container may start again
+        subprocess.run(command, check=True)
+    assert load_key(tmp_path / PurePosixPath(settings(pod)["audit_key"]).relative_to("/"))
+
+
+def test_the_service_copies_its_keys_and_follows_what_is_renewed(tmp_path: Path) -> None:
+    """The service takes what is copied, and would not take what the Secret itself holds."""
+    pod = of_kind("service", "Deployment")["spec"]["template"]["spec"]
+    in_force = settings(pod)
+    command = copier(pod, tmp_path)
+    (tmp_path / "secrets/audit/audit.key").write_bytes(bytes(32))
+    issue(tmp_path / "secrets/tls")
+    mine = TlsFiles(*(tmp_path / PurePosixPath(in_force[name]).relative_to("/") for name in TLS_SETTINGS))
+    with pytest.raises(CodedError, match="0440 and must be 0600"):
+        Certificates(TlsFiles(*(tmp_path / "secrets/tls" / path.name for path in mine.paths())))
+
+    with subprocess.Popen(command) as process:
+        try:
+            wait_for(mine.client_ca or mine.key)
+            first = Certificates(mine)
+            assert load_key(tmp_path / PurePosixPath(in_force["audit_key"]).relative_to("/"))
+            issue(tmp_path / "secrets/tls")
+            renewed = (tmp_path / "secrets/tls/ca.crt").read_bytes()
+            wait_for(mine.client_ca or mine.key, renewed)
+            assert Certificates(mine).validity.digest != first.validity.digest
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
+
+
+TLS_SETTINGS = ("tls_cert", "tls_key", "client_ca")
+
+
+def issue(folder: Path) -> None:
+    """Write what cert-manager does, with the modes that a kubelet gives it."""
+    ca = trustme.CA()
+    issued = ca.issue_cert("evalward")
+    for name in ("tls.crt", "tls.key", "ca.crt"):
+        (folder / name).unlink(missing_ok=True)
+    issued.cert_chain_pems[0].write_to_path(folder / "tls.crt")
+    issued.private_key_pem.write_to_path(folder / "tls.key")
+    ca.cert_pem.write_to_path(folder / "fresh")
+    for path in folder.iterdir():
+        path.chmod(0o440)
+    (folder / "fresh").rename(folder / "ca.crt")
+
+
+def wait_for(path: Path, contents: bytes | None = None) -> None:
+    """Return when the file is there, with ``contents``; the test fails when that takes half a minute."""
+    until = time.monotonic() + 30
+    while not path.exists() or contents not in {None, path.read_bytes()}:
+        assert time.monotonic() < until, f"{path} is not copied"
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("pod", PODS)
@@ -157,12 +229,12 @@ def test_the_sidecar_is_a_native_one_that_the_server_reaches_over_its_socket() -
     pod = of_kind("sidecar", "Deployment")["spec"]["template"]["spec"]
     (server,) = pod["containers"]
     (address,) = (each["value"] for each in server["env"] if each["name"] == "EVALWARD_ADDRESS")
-    mounted = {(each["name"], each["mountPath"]) for each in server["volumeMounts"]}
+    mounted = {(each["name"], each["mountPath"], each.get("readOnly")) for each in server["volumeMounts"]}
 
     assert guard(pod)["restartPolicy"] == "Always"
     assert guard(pod) in pod["initContainers"]
     assert [address] == settings(pod)["listen"]
-    assert mounted == {("socket", "/run/evalward")}
+    assert mounted == {("socket", "/run/evalward", True)}
 
 
 def test_the_service_is_mutual_tls_on_the_default_port() -> None:
@@ -180,6 +252,24 @@ def test_the_service_is_mutual_tls_on_the_default_port() -> None:
     assert in_force["insecure_remote"] is False
     assert address.port == port["containerPort"] == default.port
     assert deployment["spec"]["replicas"] >= 2
+
+
+@pytest.mark.parametrize("file", ["sidecar", "service"])
+def test_nobody_but_prometheus_reaches_the_admin_port(file: str) -> None:
+    """It has neither TLS nor a token, and may be reached from the pod's network."""
+    labels = of_kind(file, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    network = of_kind(file, "NetworkPolicy")["spec"]
+    admin = [
+        rule for rule in network["ingress"] if DEFAULT_ADMIN_PORT in {port["port"] for port in rule["ports"]}
+    ]
+
+    assert network["podSelector"]["matchLabels"].items() <= labels.items()
+    assert network["policyTypes"] == ["Ingress", "Egress"]
+    assert network["egress"] == []
+    assert all(rule["from"] and rule["ports"] for rule in network["ingress"])
+    assert [rule["from"] for rule in admin] == [
+        [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    ]
 
 
 def test_clients_find_every_replica_and_nobody_else_does() -> None:

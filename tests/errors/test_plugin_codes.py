@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from evalward.adapters import to_jsonrpc_error
 from evalward.errors import (
+    CodedError,
     CodesRefusedError,
     Meta,
     Provenance,
+    UnknownSymbolError,
     define_domain,
     error_envelope,
     register_error_codes,
@@ -23,7 +26,6 @@ GOOD = {
     "retryable": True,
     "hint": "Sign the build again.",
 }
-GOOD["category"] = "TRANSPORT"
 META = Meta(0, "d" * 32, Provenance("0", "0" * 64, "0" * 12, "tree-sitter-javascript 0.25.0"), audited=False)
 
 
@@ -110,21 +112,86 @@ def test_collisions_are_refused_and_leave_nothing_behind() -> None:
     register_error_codes("other", {"GOOD": {**GOOD, "number": 4001}})
 
 
-def test_a_domain_numbers_its_codes_without_gaps_and_makes_their_errors() -> None:
-    definition = {key: value for key, value in GOOD.items() if key != "number"}
+DEFINITIONS: dict[str, dict[str, Any]] = {
+    "FILE_NOT_FOUND": {"message": "There is no such file.", "http": 404, "cause": "caller"},
+    "FULL": {"message": "The store is full.", "category": "UPSTREAM", "hint": "Delete an entry."},
+}
 
-    domain = define_domain("production", range(4100, 4200), {"FIRST": definition, "SECOND": definition})
+
+def test_a_domain_numbers_its_codes_without_gaps_and_makes_their_errors() -> None:
+    domain = define_domain("production", range(4100, 4200), DEFINITIONS)
 
     assert [row.number for row in domain.rows.values()] == [4100, 4101]
-    error = domain.error("SECOND", "It failed.", details={"step": 2})
-    assert error.envelope(META)["number"] == 4101
-    with pytest.raises(KeyError):
-        domain.error("THIRD", "x")
+    plain = domain.error("FULL").envelope(META)
+    shown = {key: plain[key] for key in ("code", "error", "number", "category", "http", "hint", "retryable")}
+    assert shown == {
+        "code": "production.FULL",
+        "error": "The store is full.",
+        "number": 4101,
+        "category": "UPSTREAM",
+        "http": 500,
+        "hint": "Delete an entry.",
+        "retryable": False,
+    }
+    other = domain.error("FULL", "2 of 2 entries.", details={"entries": 2}, retryable=True).envelope(META)
+    assert (other["error"], other["retryable"], other["details"]) == ("2 of 2 entries.", True, {"entries": 2})
 
 
-@pytest.mark.parametrize("numbers", [range(4000, 4001), range(4000, 4010, 2)])
-def test_a_range_that_is_too_short_or_has_gaps_is_refused(numbers: range) -> None:
-    definition = {key: value for key, value in GOOD.items() if key != "number"}
+def test_an_unknown_symbol_is_named_with_those_that_there_are() -> None:
+    domain = define_domain("production", range(4100, 4200), DEFINITIONS)
 
-    with pytest.raises(CodesRefusedError, match="without gaps"):
-        define_domain("production", numbers, {"FIRST": definition, "SECOND": definition})
+    with pytest.raises(UnknownSymbolError) as caught:
+        domain.error("FULLL")
+
+    assert (
+        str(caught.value)
+        == "'FULLL' is no error symbol of the domain production; it has FILE_NOT_FOUND, FULL"
+    )
+
+
+def test_the_whole_range_is_the_domains_until_it_is_unregistered() -> None:
+    define_domain("production", range(4100, 4200), DEFINITIONS)
+
+    with pytest.raises(CodesRefusedError, match="4150 to 4249 overlaps 4100 to 4199 of production"):
+        define_domain("other", range(4150, 4250), DEFINITIONS)
+    with pytest.raises(CodesRefusedError, match="4199 is in use: production holds its range"):
+        register_error_codes("other", {"FAILED": {**GOOD, "number": 4199}})
+    unregister_error_codes("production")
+    define_domain("other", range(4150, 4250), DEFINITIONS)
+
+
+def test_a_range_with_a_number_in_use_is_refused() -> None:
+    register_error_codes("production", {"FAILED": {**GOOD, "number": 4105}})
+
+    with pytest.raises(CodesRefusedError, match="4105 is in use"):
+        define_domain("other", range(4100, 4110), DEFINITIONS)
+
+
+@pytest.mark.parametrize("numbers", [range(4000, 4001), range(4000, 4010, 2), range(2500, 2600)])
+def test_a_range_that_is_too_short_reserved_or_has_gaps_is_refused(numbers: range) -> None:
+    with pytest.raises(CodesRefusedError, match=r"without gaps|malformed number"):
+        define_domain("production", numbers, DEFINITIONS)
+
+
+@pytest.mark.parametrize(
+    "change", [{"message": ""}, {"message": None}, {"number": 4000}, {"category": "NONE"}, {"retryable": 1}]
+)
+def test_a_bad_definition_of_a_domain_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(CodesRefusedError, match=r"production\.FULL"):
+        define_domain("production", range(4100, 4200), {"FULL": {**DEFINITIONS["FULL"], **change}})
+
+
+@pytest.mark.parametrize(("category", "number"), [("UPSTREAM", -32002), ("PROTOCOL", -32000)])
+def test_a_plugin_may_have_the_categories_that_the_core_has_no_use_for(category: str, number: int) -> None:
+    domain = define_domain(
+        "production", range(4100, 4200), {"FAILED": {"message": "No.", "category": category}}
+    )
+
+    error: Any = to_jsonrpc_error(domain.error("FAILED").envelope(META))
+
+    assert (error["code"], error["data"]["type"]) == (number, category)
+
+
+def test_nobody_overrides_whether_a_code_of_the_core_is_retryable() -> None:
+    with pytest.raises(ValueError, match="is the registry's to say"):
+        CodedError("INTERNAL", "No.", retryable=True).envelope(META)

@@ -3,12 +3,15 @@ from typing import Any
 import pytest
 
 from evalward.errors import REGISTRY, Code, Provenance, verdict_envelope
+from evalward.guard import judge
 from evalward.guard.constructs import CONSTRUCTS
+from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
 
 PROVENANCE = Provenance("0.1.0", "a" * 64, "b" * 12, "tree-sitter-javascript 0.25.0")
 PLACE = Location(line=2, column=5, start=12, end=20)
+AT = {"line": 2, "column": 5, "start": 12, "end": 20}
 HASH = "0123456789abcdef" * 4
 
 
@@ -49,7 +52,10 @@ def test_blocked_construct_says_where_and_how_the_value_got_there() -> None:
     assert envelope["details"] == {
         "construct": "process.exit",
         "code_hash": HASH,
-        "location": {"line": 2, "column": 5},
+        "location": AT,
+        "findings": [{"construct": "process.exit", "location": AT}],
+        "findings_total": 1,
+        "findings_omitted": 0,
         "trace": [
             {"note": "process is read", "line": 2, "column": 5},
             {"note": "key 'exit' is built"},
@@ -60,27 +66,44 @@ def test_blocked_construct_says_where_and_how_the_value_got_there() -> None:
     )
 
 
-@pytest.mark.parametrize(("others", "listed", "omitted"), [(1, 1, 0), (5, 5, 0), (8, 5, 3)])
-def test_further_findings_are_capped_with_a_count_of_the_rest(others: int, listed: int, omitted: int) -> None:
+def test_every_finding_is_told_with_its_place_and_how_many_there_are() -> None:
     first = Finding("eval()", PLACE)
-    more = tuple(Finding("with", Location(3, n, n, n + 1)) for n in range(1, others + 1))
+    more = tuple(Finding("with", Location(3, n, n, n + 1)) for n in range(1, 4))
     verdict = deny(
-        Code.EVAL_BLOCKED_CONSTRUCT,
-        construct="eval()",
+        Code.EVAL_BLOCKED_KEYWORD,
+        keyword="eval(",
         location=PLACE,
-        findings=(*more[:1], first, *more[1:]),
+        findings=(Finding("", PLACE, keyword="eval("), first, *more),
+        findings_total=30,
     )
     details = envelope_of(verdict)["details"]
-    assert len(details["findings"]) == listed
-    assert details["findings"][0] == {"construct": "with", "location": {"line": 3, "column": 1}}
-    assert details["findings_omitted"] == omitted
+    assert details["findings"][:3] == [
+        {"keyword": "eval(", "location": AT},
+        {"construct": "eval()", "location": AT},
+        {"construct": "with", "location": {"line": 3, "column": 1, "start": 1, "end": 2}},
+    ]
+    counts = (len(details["findings"]), details["findings_total"], details["findings_omitted"])
+    assert counts == (5, 30, 25)
+
+
+def test_the_quoted_lines_count_what_is_left_out_from_all_findings() -> None:
+    payload = b"eval(1)\n" * 40
+    verdict = judge(
+        payload, target=Target.RENDERER, shape=Shape.SCRIPT, rules=Rules(allowed=True, keywords=())
+    )
+    details = envelope_of(verdict, context=payload)["details"]
+
+    assert (details["findings_total"], len(details["findings"])) == (40, 20)
+    snippets = details["context"]["snippets"]
+    assert [each["line"] for each in snippets] == [1, 2, 3, 4, 5]
+    assert details["context"]["omitted"] == 35
 
 
 def test_blocked_keyword_names_the_place_and_the_setting() -> None:
     envelope = envelope_of(deny(Code.EVAL_BLOCKED_KEYWORD, keyword="house-rule", location=PLACE))
     assert envelope["details"] == {
         "keyword": "house-rule",
-        "where": {"line": 2, "column": 5},
+        "where": AT,
         "code_hash": HASH,
     }
     for words in ("house-rule", "line 2, column 5", "blocklist.mode", "blocklist.add", "blocklist.remove"):
@@ -94,9 +117,9 @@ def test_denied_target_names_the_flag_that_permits_it(target: Target) -> None:
     assert envelope["error"].startswith("Evalward policy")
     assert f"--allow-eval={target}" in envelope["error"]
     assert envelope["details"] == {
-        "field": "target",
+        "field": "/target",
         "allowed": ["node", "sandbox"],
-        "required": f"--allow-eval={target}",
+        "required": [f"--allow-eval={target}"],
         "code_hash": HASH,
     }
 
@@ -110,7 +133,12 @@ def test_a_missing_target_is_denied_without_a_name() -> None:
 def test_limits_carry_name_bound_and_what_was_found(actual: int | None) -> None:
     verdict = deny(Code.EVAL_PAYLOAD_TOO_LARGE, limit=("payload_bytes", 131_072, actual))
     envelope = envelope_of(verdict)
-    expected: dict[str, object] = {"limit": "payload_bytes", "allowed": 131_072, "code_hash": HASH}
+    expected: dict[str, object] = {
+        "field": "/code",
+        "limit": "payload_bytes",
+        "limit_value": 131_072,
+        "code_hash": HASH,
+    }
     if actual is not None:
         expected["actual"] = actual
         assert "200000" in envelope["error"]
@@ -121,7 +149,7 @@ def test_limits_carry_name_bound_and_what_was_found(actual: int | None) -> None:
 def test_shadow_findings_are_in_meta_and_not_in_details() -> None:
     verdict = deny(None, shadow=(Finding("with", PLACE), Finding("network")))
     assert envelope_of(verdict)["_meta"]["would_block"] == [
-        {"construct": "with", "location": {"line": 2, "column": 5}},
+        {"construct": "with", "location": AT},
         {"construct": "network", "location": None},
     ]
 
@@ -154,5 +182,5 @@ def test_guard_message_and_details_are_kept() -> None:
     assert envelope["details"] == {
         "node": "string",
         "code_hash": HASH,
-        "location": {"line": 2, "column": 5},
+        "location": AT,
     }

@@ -47,14 +47,34 @@ def test_the_files_of_the_page_print_what_it_shows(folder: Path) -> None:
 
 
 def test_a_server_of_the_sdk_ends_as_the_page_says(folder: Path) -> None:
-    sink, tool, _, _, sdk, *_ = BLOCKS
+    sink, tool, _, _, _, sdk, *_ = BLOCKS
     assert "evalward.mcp.sdk" in sdk
     (folder / "server.py").write_text(sink + tool + sdk, encoding="utf-8")
 
     shown = printed(folder)
 
-    assert "ran (document.title" in shown
-    assert shown.splitlines()[1:] == SHOWN[0].splitlines()[2:]
+    assert "ran document.title" in shown.splitlines()[0]
+    assert shown.splitlines()[1:] == SHOWN[0].splitlines()[1:]
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_page_of_playwright_in_place_of_the_sink_answers(folder: Path) -> None:
+    server, page = folder / "server.py", BLOCKS[4]
+    text = server.read_text(encoding="utf-8")
+    stand_in = re.search(r"async def evaluate\(.*?\n\n\n", text, re.DOTALL)
+    assert stand_in is not None
+    page = page.replace('"/usr/bin/chromium"', repr(shutil.which("chromium")))
+    server.write_text(text.replace(stand_in.group(), f"{page}\n\n"), encoding="utf-8")
+    client = folder / "try.py"
+    number = '    number = await client.call_tool("eval_renderer", {"code": "1 + 1"})\n        print(number.data)\n'
+    text = client.read_text(encoding="utf-8")
+    client.write_text(text.replace("        escape = ", f"    {number}        escape = "), encoding="utf-8")
+
+    first, second, *rest = printed(folder).splitlines()
+
+    assert f"`{first}`" in PAGE
+    assert (first, second) == ('"Shop"', "2")
+    assert rest == SHOWN[0].splitlines()[1:]
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
@@ -67,11 +87,14 @@ def test_with_the_example_in_their_place_the_page_answers(folder: Path) -> None:
 
     assert first == '"Evalward example"'
     assert f"`{first}`" in PAGE
-    assert rest == SHOWN[0].splitlines()[2:]
+    assert rest == SHOWN[0].splitlines()[1:]
 
 
 def test_the_manifest_of_the_page_is_a_part_of_the_examples() -> None:
     (shown,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     example = (ROOT / "examples/python/manifest.yaml").read_text(encoding="utf-8")
 
-    assert [line for line in shown.splitlines() if line not in example.splitlines()] == []
+    # The example drives its browser over CDP itself.
+    assert [line for line in shown.splitlines() if line not in example.splitlines()] == [
+        "    sink: playwright.evaluate"
+    ]

@@ -106,7 +106,7 @@ def test_when_the_guards_process_is_killed_everything_is_denied(
 
         assert before.structured_content == {"result": '"Evalward example"'}
         for result in (denied, again):
-            envelope = assert_denied(result, "SHUTTING_DOWN")
+            envelope = assert_denied(result, "SERVICE_UNREACHABLE")
             assert envelope["retryable"] is True
             assert envelope["_meta"]["audited"] is False
 

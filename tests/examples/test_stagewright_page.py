@@ -4,12 +4,15 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 from typer.testing import CliRunner
 
 from evalward import validate
 from evalward.cli.app import app
+from evalward.guard.sinks import sinks
 from evalward.policy import parse_policy
+from evalward.tools import load_manifest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "electron-stagewright.md").read_text(encoding="utf-8")
@@ -22,7 +25,7 @@ def test_the_policy_of_the_page_takes_the_longest_text_that_the_tools_take() -> 
     longest = (head + "€" * (LIMIT - len(head))).encode()
     policy = parse_policy(yaml.safe_load(text), source="the page")
 
-    assert validate(longest, target="renderer", shape="async_body", policy=policy).allowed
+    assert validate(longest, sink="electron-stagewright.renderer", policy=policy).allowed
     assert len(longest) > 128 * 1024
     assert f"{LIMIT:,} characters" in PAGE
 
@@ -39,10 +42,12 @@ def test_the_hashes_of_the_page_are_those_that_are_printed(tmp_path: Path) -> No
     assert f"evalward audit query --fnv1a32 {wanted} audit.jsonl" in PAGE
 
 
-def test_the_bindings_of_the_page_are_those_of_the_manifest() -> None:
-    manifest = yaml.safe_load((ROOT / "examples/manifests/electron-stagewright.yaml").read_text("utf-8"))
-    evals = {tool["target"]: tool for tool in manifest["tools"] if tool["operation_type"] == "eval"}
-    (said,) = re.findall(r"^const BINDINGS = (.*);$", PAGE, re.MULTILINE)
+@pytest.mark.parametrize("target", ["main", "renderer"])
+def test_the_sinks_of_the_page_are_what_the_manifest_declares(target: str) -> None:
+    tools = load_manifest("ready:electron-stagewright").tools
+    (tool,) = [tool for tool in tools if tool.is_eval and tool.target == target]
+    sink = sinks()[f"electron-stagewright.{target}"]
 
-    assert yaml.safe_load(said) == {target: tool["bindings"] for target, tool in evals.items()}
-    assert {tool["shape"] for tool in evals.values()} == {"async_body"}
+    assert f"`{sink.id}`" in PAGE
+    assert sink.target == target
+    assert tool.sink == sink.id or (tool.bindings == sink.bindings and tool.shape == "async_body")

@@ -66,7 +66,7 @@ def fold(expressions: Sequence[str]) -> list[Value]:
         steps=3_000_000,
         strict=False,
         bindings={},
-        parameter=None,
+        parameters=None,
         module=False,
     )
     spy.run()

@@ -28,13 +28,14 @@ def over(name: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", rows, ids=[row.get("id") or row["code"][:40] for row in rows])
 
 
-def verdict(
+def verdict(  # noqa: PLR0913 - what decides about a payload
     code: str | bytes,
     *,
     shape: str | None = None,
     profile: str = "balanced",
     rules: Rules = RULES,
     target: Target = Target.MAIN,
+    sink: str | None = None,
 ) -> Verdict:
     payload = code.encode() if isinstance(code, str) else code
     return judge(
@@ -42,6 +43,7 @@ def verdict(
         target=target,
         shape=Shape(shape) if shape else None,
         rules=replace(rules, profile=Profile(profile)),
+        sink=sink,
     )
 
 

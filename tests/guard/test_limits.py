@@ -12,7 +12,7 @@ from guard_cases import RULES, verdict
 
 from evalward.errors.registry import Code
 from evalward.guard.depth import nesting_exceeds
-from evalward.guard.parse import BudgetFault, SyntaxFault, _Meter, parse
+from evalward.guard.parse import BudgetFault, Meter, SyntaxFault, parse
 from evalward.guard.rules import Limits
 from evalward.guard.seed import seed_findings
 from evalward.guard.shapes import Rejection, programs_of
@@ -30,14 +30,14 @@ def test_a_hostile_text_ends_within_its_calls(
 ) -> None:
     """Counted, not timed: benchmarks/hostile.py prints the milliseconds."""
     calls = 0
-    progress = _Meter.progress
+    progress = Meter.progress
 
-    def counted(meter: _Meter, offset: int, in_error: bool) -> bool:  # noqa: FBT001  as the binding calls it
+    def counted(meter: Meter, offset: int, in_error: bool) -> bool:  # noqa: FBT001  as the binding calls it
         nonlocal calls
         calls += 1
         return progress(meter, offset, in_error)
 
-    monkeypatch.setattr(_Meter, "progress", counted)
+    monkeypatch.setattr(Meter, "progress", counted)
     head = case.get("head", "")
     found = verdict((head + case["unit"] * ((size - len(head)) // len(case["unit"]))).encode())
     if case.get("valid"):

@@ -19,6 +19,7 @@ from evalward.guard.program import ParsedProgram
 from evalward.guard.quiet import is_quiet
 from evalward.guard.rules import Limits
 from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.sinks import sinks
 from evalward.guard.target import Shape, parse_target
 from evalward.guard.triggers import names_something
 from evalward.guard.walk import survey
@@ -41,9 +42,9 @@ def _unhurried(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, profile: s
 
 
 def _judged(case: dict[str, Any], profile: str) -> Verdict:
-    return verdict(
-        case["code"], shape=case.get("shape"), profile=profile, target=parse_target(case["target"])
-    )
+    sink = case.get("sink")
+    target = sinks()[sink].target if sink else parse_target(case["target"])
+    return verdict(case["code"], shape=case.get("shape"), profile=profile, target=target, sink=sink)
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=[f"{path.parent.name}/{path.stem}" for path in CORPUS])

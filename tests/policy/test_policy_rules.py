@@ -50,7 +50,7 @@ def test_a_request_may_tighten_the_profile_but_not_loosen_it(own: Profile, wish:
     assert caught.value.code is Code.STRICT_CONSTANT_OVERRIDE
     assert caught.value.repair is not None
     assert caught.value.repair.as_json() == {
-        "field": "profile",
+        "field": "/profile",
         "allowed": [name.value for name in order[order.index(own) :]],
     }
 
@@ -96,9 +96,10 @@ def test_a_request_may_not_raise_a_limit_or_switch_it_off(depth: int) -> None:
         OPEN.rules_for(Target.MAIN, limits=Limits(depth=depth))
     assert caught.value.repair is not None
     assert caught.value.repair.as_json() == {
-        "field": "limits.depth",
-        "range": [1, 100],
+        "field": "/limits/depth",
+        "range": {"minimum": 1, "maximum": 100},
         "limit": "depth",
+        "limit_value": 100,
         "actual": depth,
     }
 

@@ -30,13 +30,16 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import yaml
-from sidecar import outcome, percentile, sidecar
+from raw_http2 import PREFACE, asking, connected, frame
+from sidecar import children, outcome, percentile, processor_seconds, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from sidecar import Sidecar
 
 TEXTS = Path(__file__).parents[1] / "data/hostile_text.yaml"
 SIZES = (16 * 1024, 64 * 1024, 128 * 1024)
@@ -54,12 +57,12 @@ DEEP = {
     "joined letters": b"x=[]+[];" + b"x=x+'a'+x;" * 10_000,
     "unresolved keys": b"o[k]=o[j][k];" * 9_000,
 }
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 BENIGN_PACE = 0.05
 BENIGN_TIMEOUT = 10.0
 P99_MS = 150.0
 MOST_MS = 200.0
 HALF_SENT = 300
+HALF_SENT_PACE = 1 / 160
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -85,6 +88,7 @@ class Figures:
     half_sent: int = 0
     reset: int = 0
     rss_mb: dict[str, float] = field(default_factory=dict)
+    processor_share: dict[str, float] = field(default_factory=dict)
     load_average: float = 0.0
 
     @property
@@ -122,11 +126,16 @@ def run(folder: Path, *, seconds: float, workers: int) -> Figures:
             (abrupt_resets, (place, end, figures)),
         ]
         threads = [threading.Thread(target=job, args=args) for job, args in jobs]
+        before = shares(served, benign.pid)
         for thread in threads:
             thread.start()
-        told, _ = benign.communicate()
+        assert benign.stdout is not None
+        told = benign.stdout.read()  # all that it says; its end is waited for below
+        after = shares(served, benign.pid)
+        benign.communicate()
         for thread in threads:
             thread.join()
+        figures.processor_share = {name: round((after[name] - before[name]) / seconds, 2) for name in after}
         figures.load_average = round(os.getloadavg()[0], 1)
         figures.rss_mb = served.rss_mb()
     times, codes = json.loads(told)
@@ -136,6 +145,16 @@ def run(folder: Path, *, seconds: float, workers: int) -> Figures:
     figures.most_ms = round(max(times, default=0.0), 1)
     figures.above_200_ms = sum(each > MOST_MS for each in times)
     return figures
+
+
+def shares(served: Sidecar, benign: int) -> dict[str, float]:
+    """Return the processor seconds of each side so far; a worker that was killed meanwhile is missing."""
+    return {
+        "server": served.processor_seconds(),
+        "workers": sum(map(processor_seconds, children(served.process.pid))),
+        "generator": time.process_time(),
+        "benign": processor_seconds(benign),
+    }
 
 
 def texts() -> list[tuple[str, bytes]]:
@@ -235,6 +254,7 @@ def unread_answers(place: tuple[str, int], end: float, figures: Figures) -> None
 
 def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> None:
     """Begin requests and never end them: more of them at a time than any server has threads."""
+    due = time.perf_counter()
     message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
     kept: list[socket.socket] = []
     for _ in rounds(end):
@@ -244,7 +264,8 @@ def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> 
         figures.half_sent += 1
         if len(kept) > HALF_SENT:
             kept.pop(0).close()
-        time.sleep(0.02)
+        due = max(due + HALF_SENT_PACE, time.perf_counter())
+        time.sleep(max(0.0, due - time.perf_counter()))
     for sock in kept:
         sock.close()
 
@@ -261,37 +282,6 @@ def abrupt_resets(place: tuple[str, int], end: float, figures: Figures) -> None:
         sock.close()
         figures.reset += 1
         time.sleep(0.02)
-
-
-def connected(place: tuple[str, int]) -> socket.socket:
-    """Return a connection that gives up rather than wait."""
-    return socket.create_connection(place, timeout=30)
-
-
-def frame(kind: int, body: bytes, *, flags: int = 0, stream: int = 0) -> bytes:
-    """Return an HTTP/2 frame (RFC 9113, section 4.1)."""
-    return len(body).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + body
-
-
-def asking(message: bytes, method: str = "evalward.v1.GuardService/Validate") -> bytes:
-    """Return the frames of one call on stream 1; headers are literals without an index (RFC 7541)."""
-    headers = {
-        b":method": b"POST",
-        b":scheme": b"http",
-        b":path": f"/{method}".encode(),
-        b":authority": b"localhost",
-        b"te": b"trailers",
-        b"content-type": b"application/grpc",
-    }
-    block = b"".join(
-        b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in headers.items()
-    )
-    body = b"\0" + len(message).to_bytes(4, "big") + message
-    parts = [body[start : start + 16_384] for start in range(0, len(body), 16_384)]
-    data = b"".join(
-        frame(0, part, flags=number == len(parts), stream=1) for number, part in enumerate(parts, start=1)
-    )
-    return frame(1, block, flags=4, stream=1) + data
 
 
 def benign_calls(address: str, seconds: float) -> None:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 
 from evalward.audit import AuditKey
+from evalward.audit.files import read_files
 from evalward.audit.read import records
 from evalward.audit.verify import verify
 from evalward.v1 import evalward_pb2 as pb
@@ -143,7 +144,7 @@ def run(folder: Path, *, cycles: int, seed: int) -> Figures:
 
 def check(log: Path, key: AuditKey, figures: Figures, when: str) -> Any:
     """Verify the log as it is now; a fault goes into ``figures``."""
-    found = verify([(log.name, log.read_bytes())], key=key)
+    found = verify(read_files([log]), key=key)
     if found.fault is not None:
         figures.faults.append(f"{when}: {found.place}: {found.fault}: {found.text}")
     return found
@@ -151,7 +152,9 @@ def check(log: Path, key: AuditKey, figures: Figures, when: str) -> Any:
 
 def ids(data: bytes) -> set[str]:
     """Return the decision ids of the ALLOW records."""
-    return {record["decision_id"] for record in records(data) if record.get("outcome") == "allow"}
+    return {
+        record["decision_id"] for record in records(data.splitlines()) if record.get("outcome") == "allow"
+    }
 
 
 def limit_file_size(pid: int, size: int) -> None:

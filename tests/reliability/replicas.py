@@ -48,7 +48,9 @@ EXPECTED = {
     b"[]['constr' + 'uctor']['constr' + 'uctor']('return %d')()": "EVAL_BLOCKED_CONSTRUCT",
 }
 # What a call may end with while a replica dies or drains; nothing of it lets a payload run.
-FAILURES = frozenset({"UNAVAILABLE", "SHUTTING_DOWN", "CANCELLED", "OVERLOADED", "DEADLINE_EXCEEDED"})
+FAILURES = frozenset(
+    {"UNAVAILABLE", "SERVICE_UNREACHABLE", "SHUTTING_DOWN", "CANCELLED", "OVERLOADED", "DEADLINE_EXCEEDED"}
+)
 CONFIG = """
 global
     maxconn 200

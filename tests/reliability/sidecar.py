@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -45,6 +45,14 @@ class Sidecar:
         self.killed = True
         self.process.kill()
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that the server itself has had, its workers not counted."""
+        return processor_seconds(self.process.pid)
+
+    def descriptors(self) -> int:
+        """Return how many descriptors the server has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - only their number is asked
+
     def rss_mb(self) -> dict[str, float]:
         """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
         return {
@@ -60,13 +68,17 @@ def sidecar(
     name: str = "one",
     listen: str = "127.0.0.1:0",
     env: Mapping[str, str] | None = None,
+    under: Sequence[str] = (),
 ) -> Iterator[Sidecar]:
-    """Run a server that is ready, and stop it in order afterwards; RuntimeError if it does not end well."""
+    """Run a server that is ready, and stop it in order afterwards; RuntimeError if it does not end well.
+
+    ``under`` is a command that runs another, as prlimit(1) does.
+    """
     log, stderr = folder / f"{name}.jsonl", folder / f"{name}.err"
     with (
         stderr.open("w") as told,
         subprocess.Popen(
-            [EVALWARD, "serve", "--listen", listen, "--audit-log", log, *flags],
+            [*under, EVALWARD, "serve", "--listen", listen, "--audit-log", log, *flags],
             stdout=subprocess.PIPE,
             stderr=told,
             text=True,
@@ -87,10 +99,23 @@ def sidecar(
             process.kill()
 
 
+def processor_seconds(pid: int) -> float:
+    """Return the processor time that the process has had; 0 for one that is gone (proc(5))."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 def children(pid: int) -> list[int]:
     """Return the processes that ``pid`` has started and that still run."""
     tasks = Path(f"/proc/{pid}/task")
-    return [int(each) for task in tasks.iterdir() for each in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in tasks.iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def _rss(pid: int) -> float:
@@ -101,10 +126,12 @@ def _rss(pid: int) -> float:
     return round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1)
 
 
-def outcome(stub: Any, request: pb.ValidateRequest, *, timeout: float | None = None) -> str:
+def outcome(
+    stub: Any, request: pb.ValidateRequest, *, timeout: float | None = None, metadata: Any = None
+) -> str:
     """Return ``allowed``, or the code of the denial however it travels; ``MISBOUND`` for another question's answer."""
     try:
-        answer = stub.Validate(request, timeout=timeout)
+        answer = stub.Validate(request, timeout=timeout, metadata=metadata)
     except grpc.RpcError as failure:
         named = (failure.details() or "").partition(":")[0]
         return named if named in CODES else failure.code().name

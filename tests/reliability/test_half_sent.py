@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from hostile_mix import PREFACE, asking, benign, connected, frame
+from hostile_mix import benign
+from raw_http2 import PREFACE, asking, connected, frame
 from sidecar import sidecar
 
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
@@ -89,5 +90,7 @@ def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_p
         return
     counted = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]
     refused = [line for line in counted if line["kind"] == "refused"]
-    assert {line["code"] for line in refused} == {"UNAUTHENTICATED" if has_tokens else "OVERLOADED"}
-    assert sum(line["count"] for line in refused) > MORE_THAN_THREADS // 2
+    gave_way = "UNAUTHENTICATED" if has_tokens else "OVERLOADED"
+    # At the end all hang up; a call that has only just been taken in counts as one whose message was no message.
+    assert {gave_way} <= {line["code"] for line in refused} <= {gave_way, "INVALID_INPUT"}
+    assert sum(line["count"] for line in refused if line["code"] == gave_way) > MORE_THAN_THREADS // 2

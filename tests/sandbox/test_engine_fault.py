@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
 import pytest
 import wasmtime
@@ -19,11 +20,11 @@ class Faulty(Engine):
 
     fault: Exception | Run | None = None
 
-    def run(self, request: bytes, *, fuel: int, deadline: float, memory: int, output: int) -> Run:
+    def run(self, request: bytes, **limits: Any) -> Run:
         fault, Faulty.fault = Faulty.fault, None
         if isinstance(fault, Exception):
             raise fault
-        return fault or super().run(request, fuel=fuel, deadline=deadline, memory=memory, output=output)
+        return fault or super().run(request, **limits)
 
 
 def aborted(memory: int) -> Run:

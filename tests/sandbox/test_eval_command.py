@@ -63,8 +63,8 @@ def test_envelope_of_a_result() -> None:
         (["-e", "throw new RangeError('no')"], "EVAL_RUNTIME_ERROR", None),
         (["-e", "for (;;);"], "EVAL_FUEL_EXHAUSTED", "fuel"),
         (["-e", "for (;;);", "--fuel", "4000000000", "--deadline-ms", "20"], "EVAL_TIMEOUT", "deadline_ms"),
-        (["-e", "let s = 'x'; for (;;) s += s"], "EVAL_MEMORY_LIMIT", "memory"),
-        (["-e", "(function f() { f() })()"], "EVAL_STACK_LIMIT", None),
+        (["-e", "let s = 'x'; for (;;) s += s"], "EVAL_MEMORY_LIMIT", "memory_bytes"),
+        (["-e", "(function f() { f() })()"], "EVAL_STACK_LIMIT", "stack_bytes"),
         (["-e", "new Promise(() => {})"], "EVAL_UNSETTLED", None),
     ],
 )

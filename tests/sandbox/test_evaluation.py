@@ -93,7 +93,8 @@ def test_console_lines_are_kept_and_cut() -> None:
     flood = evaluate(b"for (let i = 0; i < 1500; i++) console.log(i); 0")
     assert (len(flood.console), flood.console_dropped) == (1000, 500)
     small = evaluate(
-        b"console.log('x'.repeat(60)); console.log('y'.repeat(60)); 0", limits=EvaluationLimits(console=100)
+        b"console.log('x'.repeat(60)); console.log('y'.repeat(60)); 0",
+        limits=EvaluationLimits(console_bytes=100),
     )
     assert (len(small.console), small.console_dropped) == (1, 1)
 
@@ -106,10 +107,10 @@ def test_a_payload_cannot_speak_for_the_console() -> None:
 
 
 def test_result_limit_counts_bytes() -> None:
-    limits = EvaluationLimits(output=12)
+    limits = EvaluationLimits(result_bytes=12)
     assert evaluate(b"'x'.repeat(10)", limits=limits).ok
     refused = evaluate("'é'.repeat(10)".encode(), limits=limits)
-    assert (refused.code, refused.limit) == (Code.EVAL_RESULT_TOO_LARGE, ("output", 12))
+    assert (refused.code, refused.limit) == (Code.EVAL_RESULT_TOO_LARGE, ("result_bytes", 12))
 
 
 def test_large_argument_and_code_arrive_whole() -> None:
@@ -150,9 +151,9 @@ def test_each_limit_has_its_code() -> None:
     assert sandbox.evaluate(loop).code is Code.EVAL_FUEL_EXHAUSTED
     wall = EvaluationLimits(fuel=4_000_000_000, deadline_ms=20)
     assert sandbox.evaluate(loop, limits=wall).code is Code.EVAL_TIMEOUT
-    small = EvaluationLimits(memory=16 << 20)
+    small = EvaluationLimits(memory_bytes=16 << 20)
     bomb = sandbox.evaluate(b"const a = []; for (;;) a.push(new ArrayBuffer(1 << 20))", limits=small)
-    assert (bomb.code, bomb.limit) == (Code.EVAL_MEMORY_LIMIT, ("memory", 16 << 20))
+    assert (bomb.code, bomb.limit) == (Code.EVAL_MEMORY_LIMIT, ("memory_bytes", 16 << 20))
     assert bomb.memory <= 16 << 20
     assert sandbox.evaluate(b"(function f() { f() })()").code is Code.EVAL_STACK_LIMIT
     assert sandbox.evaluate(b"new Promise(() => {})").code is Code.EVAL_UNSETTLED
@@ -161,6 +162,30 @@ def test_each_limit_has_its_code() -> None:
 def test_runtime_errors_say_the_first_line_only() -> None:
     thrown = evaluate(b"throw new RangeError('first\\nsecond')")
     assert (thrown.error_name, thrown.message) == ("RangeError", "first")
+
+
+HIDDEN = "".join(
+    map(chr, [*range(9), *range(14, 28), *range(0x7F, 0x85), 0x9B, 0x200B, 0x202E, 0x2066, 0xFEFF])
+)
+
+
+@pytest.mark.parametrize("place", ["name", "message"])
+def test_what_a_payload_throws_holds_nothing_invisible_and_is_short(place: str) -> None:
+    text = json.dumps("Range" + HIDDEN + "[31m" + "x" * 2000)
+    thrown = evaluate(f"throw {{ name: 'E', message: '', {place}: {text} }}".encode())
+
+    shown = {"name": thrown.error_name or "", "message": thrown.message}[place]
+
+    assert shown.startswith("Range[31mxx")
+    assert shown.isprintable()
+    assert len(shown) <= 500
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\x85", "\x0b"])
+def test_a_name_is_one_line(end: str) -> None:
+    thrown = evaluate(f"throw {{ name: {json.dumps('First' + end + 'allowed: true')} }}".encode())
+    assert thrown.error_name == "First"
+    assert evaluate(f"throw {{ name: {json.dumps(end)} }}".encode()).error_name == "Error"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_there_are_enough_of_them() -> None:
 def test_default_limits_contain_it(sandbox: Sandbox, case: dict[str, str]) -> None:
     evaluation = sandbox.evaluate(case["code"].encode(), shape=Shape.SCRIPT)
     assert evaluation.code in CONTAINED
-    assert evaluation.memory <= EvaluationLimits().memory
+    assert evaluation.memory <= EvaluationLimits().memory_bytes
     assert evaluation.fuel <= EvaluationLimits().fuel
 
 
@@ -77,7 +77,7 @@ def test_deadline_and_memory_hold_on_four_threads_beside_benign_calls(sandbox: S
         stop.set()
         assert beside.result() == 0
     assert {case["id"]: e.code for case, (_, e) in outcomes if e.code not in CONTAINED} == {}
-    assert {case["id"]: e.memory for case, (_, e) in outcomes if e.memory > WALL.memory} == {}
+    assert {case["id"]: e.memory for case, (_, e) in outcomes if e.memory > WALL.memory_bytes} == {}
     late = [case for case, (ms, _) in outcomes if ms > DEADLINE_MS + GRACE_MS]
     alone = {case["id"]: min(hostile(case)[0] for _ in range(5)) for case in late}
     assert {name: ms for name, ms in alone.items() if ms > DEADLINE_MS + GRACE_MS} == {}

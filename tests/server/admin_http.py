@@ -32,6 +32,11 @@ def samples(address: str) -> dict[str, float]:
     }
 
 
+def values(address: str, name: str) -> dict[str, float]:
+    """Return the samples of ``name``, by their names and labels."""
+    return {key: value for key, value in samples(address).items() if key.partition("{")[0] == name}
+
+
 def names(address: str) -> set[str]:
     """Return the names of the samples of ``/metrics``."""
     return {name.partition("{")[0] for name in samples(address)}

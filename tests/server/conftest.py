@@ -39,7 +39,9 @@ POLICY = Policy.default().allowing([Target.RENDERER])
 PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
 
 
-def verdict(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules) -> Verdict:
+def verdict(
+    payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
+) -> Verdict:
     """Allow everything but a payload that begins with ``block``."""
     blocked = payload.startswith(b"block")
     return Verdict(
@@ -50,6 +52,7 @@ def verdict(payload: bytes, *, target: Target, shape: Shape | None, rules: Rules
         code_hash=hashlib.sha256(payload).hexdigest(),
         code_length=len(payload),
         construct="process.exit" if blocked else None,
+        sink=sink,
     )
 
 

@@ -10,15 +10,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from admin_http import values
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from evalward.audit.read import read_files
-from evalward.audit.verify import verify
+from evalward.audit.files import LogFile, read_files
+from evalward.audit.verify import Fault, verify
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
@@ -156,6 +158,48 @@ def test_no_allow_without_a_record_and_recovery_by_itself(
         assert verify(read_files([process.log])).fault is None
 
 
+def test_a_log_that_is_cut_short_while_serving_is_noticed_and_said(
+    serve: Serve, watch: Callable[[str], Watched]
+) -> None:
+    """As logrotate's copytruncate does it: what the next caller gets is no ALLOW, and the log says why."""
+    process = serve("--listen", "127.0.0.1:0", "--allow-eval", "--admin-listen", "127.0.0.1:0")
+    server = watch(process.listen[0])
+    assert server.allows()
+    os.truncate(process.log, 0)
+
+    assert not server.allows()
+    server.wait_for(NOT_SERVING)
+    server.wait_for(SERVING)
+    assert server.allows()
+
+    gap, decision = process.log_lines()
+    assert (gap["kind"], gap["reason"], gap["unrecorded"]) == ("gap", "truncated", 1)
+    assert decision["seq"] == gap["seq"] + 1
+    (gaps,) = values(process.ready["admin"], "evalward_audit_gaps_total").values()
+    assert gaps == 1
+    files = [*process.log.parent.glob("audit.jsonl*")]
+    assert verify(read_files(files)).fault is Fault.REMOVED
+
+
+def test_a_configuration_file_that_is_named_as_the_log_is_not_touched(tmp_path: Path) -> None:
+    """``--audit-log policy.yaml`` for ``--policy policy.yaml``: it was given mode 0600 and renamed."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("api_version: evalward/v1\n")
+    policy.chmod(0o644)
+    done = subprocess.run(
+        [EVALWARD, "serve", "--listen", "127.0.0.1:0", "--audit-log", policy],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert "it is no audit log" in done.stderr
+    assert policy.read_text() == "api_version: evalward/v1\n"
+    assert policy.stat().st_mode & 0o777 == 0o644
+    assert [*tmp_path.iterdir()] == [policy]
+
+
 def fill_up(path: Path) -> None:
     """Write to a file until its file system is full."""
     with path.open("wb", buffering=0) as ballast, suppress(OSError):
@@ -241,7 +285,7 @@ def test_a_reader_that_does_not_read_stops_allows_until_it_does(
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
         data += drained(reader)
-    found = verify([("stdout", data)])
+    found = verify([LogFile("stdout", BytesIO(data))])
     assert (found.fault, found.gaps) == (None, 1)
     kinds = [json.loads(line)["kind"] for line in data.splitlines()]
     assert (kinds[0], kinds[-1]) == ("start", "stop")

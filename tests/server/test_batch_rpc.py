@@ -10,7 +10,9 @@ from typing import Any
 
 import grpc
 import pytest
+from grpc_status import rpc_status
 
+from evalward.errors.envelope import estimate_tokens
 from evalward.guard import judge
 from evalward.server.batch import CHUNK
 from evalward.server.settings import Settings
@@ -191,12 +193,46 @@ def test_a_batch_beyond_its_limits_is_refused_as_a_whole(
 
     details = json.loads(response.envelope)["details"]
     assert (response.error.code, response.error.limit) == ("BATCH_TOO_LARGE", limit[0])
-    assert (details["limit"], details["allowed"], limit[2] or details["actual"]) == (
+    assert (details["limit"], details["limit_value"], limit[2] or details["actual"]) == (
         *limit[:2],
         details["actual"],
     )
     assert (list(response.bindings), list(response.failures)) == ([], [])
-    assert [record["code"] for record in running.records()] == ["BATCH_TOO_LARGE"]
+    # It was refused as a whole, and with all its items.
+    assert (response.item_count, details["item_count"]) == (len(items), len(items))
+    assert [(record["code"], record["count"]) for record in running.records()] == [
+        ("BATCH_TOO_LARGE", len(items))
+    ]
+
+
+@pytest.mark.parametrize("spare", [0, -1])
+def test_the_bytes_of_a_batch_are_what_the_setting_says(spare: int, start: Start, ask: Ask) -> None:
+    items = [ask(b"a" * 300), ask(b"b" * 300)]
+    size = sum(item.ByteSize() for item in items)
+    running = start(settings=Settings(batch_bytes=size + spare))
+
+    response = running.stub.ValidateBatch(pb.ValidateBatchRequest(items=items))
+
+    assert response.WhichOneof("outcome") == ("error" if spare < 0 else "allowed")
+    assert response.error.limit == ("batch_bytes" if spare < 0 else "")
+
+
+def test_an_items_envelope_says_which_item_it_is(start: Start, ask: Ask) -> None:
+    running = start()
+    items = [ask(b"a"), ask(b"block"), ask(b"c", target=pb.TARGET_UNSPECIFIED), ask(b"d")]
+
+    batch = running.stub.ValidateBatch(pb.ValidateBatchRequest(items=items))
+    stream = list(
+        running.stub.ValidateStream(iter([pb.ValidateStreamRequest(item=item) for item in items]), timeout=60)
+    )
+
+    assert [json.loads(each.envelope)["details"]["item_index"] for each in batch.failures] == [1, 2]
+    told = [json.loads(each.envelope) for each in stream]
+    assert [(each if each["ok"] else each["details"])["item_index"] for each in told] == [0, 1, 2, 3]
+    assert "item_index" not in json.loads(running.stub.Validate(ask(b"a")).envelope)
+    # An estimate of what is there, the new field too.
+    body = {key: value for key, value in told[0].items() if key != "_meta"}
+    assert told[0]["_meta"]["estimated_tokens"] == estimate_tokens(body)
 
 
 def test_an_empty_batch_allows_nothing(start: Start) -> None:
@@ -279,6 +315,26 @@ def test_streams_beyond_their_number_are_refused_and_single_requests_are_not(sta
     assert "OVERLOADED" in str(failure.value.details())
     assert single.WhichOneof("outcome") == "allowed"
     assert list(first) == []
+
+
+def test_a_stream_that_sends_nothing_ends_with_a_code(start: Start, ask: Ask) -> None:
+    running = start(settings=Settings(stream_idle=1))
+    sent: queue.SimpleQueue[pb.ValidateStreamRequest | None] = queue.SimpleQueue()
+    answers = running.stub.ValidateStream(iter(sent.get, None), timeout=60)
+    sent.put(pb.ValidateStreamRequest(item=ask(b"a")))
+    assert next(answers).WhichOneof("outcome") == "allowed"
+
+    with pytest.raises(grpc.RpcError) as failure:
+        next(answers)
+    sent.put(None)
+
+    status = rpc_status.from_call(answers)
+    assert status is not None
+    assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert str(failure.value.details()).startswith("OVERLOADED: The stream was idle")
+    envelope = pb.ErrorEnvelope()
+    assert any(each.Unpack(envelope) for each in status.details)
+    assert envelope.error.limit == "stream_idle"
 
 
 def test_an_open_stream_does_not_hold_up_the_stop(start: Start, ask: Ask) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from evalward.audit.record import PATTERNS
-from evalward.server.caller import certificate_principal, parse_traceparent, token_principal
+from evalward.server.caller import CallerReader, certificate_principal, parse_traceparent, token_principal
 from evalward.tools import Manifest
 from evalward.v1 import evalward_pb2 as pb
 
@@ -138,3 +138,27 @@ def test_a_name_that_the_log_does_not_take_is_a_digest(name: bytes) -> None:
     assert principal.startswith("cert:sha256:")
     assert PATTERNS["principal"].fullmatch(principal)
     assert json.dumps(principal) == f'"{principal}"'
+
+
+@pytest.mark.parametrize(("name", "is_heard"), [(b"dispatcher", True), (b"stranger", False)])
+def test_a_connection_is_kept_for_its_calls_only_if_they_may_be_made(
+    name: bytes,
+    *,
+    is_heard: bool,
+) -> None:
+    class Shown:
+        def invocation_metadata(self) -> tuple[()]:
+            return ()
+
+        def auth_context(self) -> dict[str, list[bytes]]:
+            return {"transport_security_type": [b"ssl"], "x509_common_name": [name]}
+
+        def peer(self) -> str:
+            return "ipv4:192.0.2.1:1"
+
+    heard: list[str] = []
+    reader = CallerReader(certificates=True, tokens=False, names=["dispatcher"], heard=heard.append)
+
+    reader.read(Shown())  # type: ignore[arg-type]  # what it asks of a context
+
+    assert bool(heard) is is_heard

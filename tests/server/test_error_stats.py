@@ -83,3 +83,14 @@ def test_saving_replaces_the_file_as_a_whole(tmp_path: Path) -> None:
     assert json.loads(file.read_text())["counts"] == {"INTERNAL": 2}
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == ["stats.json"]
+
+
+@pytest.mark.parametrize("method", ["ListErrorCodes", "GetPolicy", "GetErrorStats"])
+def test_what_asks_for_nothing_in_particular_is_answered_whatever_comes_with_it(
+    method: str, serve: Callable[..., Any]
+) -> None:
+    with grpc.insecure_channel(serve(*FLAGS, "--error-stats").listen[0]) as channel:
+        answer = channel.unary_unary(f"/evalward.v1.GuardService/{method}", None, None)
+
+        for wire in (b"", b"\x0b", b"\xff" * 40, b"\x0a\x05x"):
+            assert answer(wire, timeout=60) == answer(b"", timeout=60)

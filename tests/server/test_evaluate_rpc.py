@@ -179,34 +179,34 @@ def test_the_shape_that_is_judged_is_the_shape_that_runs(
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
-        ({"shape": pb.SHAPE_UNSPECIFIED}, "INVALID_INPUT", "shape"),
-        ({"shape": pb.SHAPE_MODULE}, "UNSUPPORTED_OPTION", "shape"),
-        ({"profile": 99}, "INVALID_INPUT", "profile"),
-        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "profile"),
-        ({"guard_limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "limits.depth"),
-        ({"limits": pb.EvaluateLimits(fuel=10**12)}, "STRICT_CONSTANT_OVERRIDE", "limits.fuel"),
-        ({"limits": pb.EvaluateLimits(deadline_ms=1001)}, "STRICT_CONSTANT_OVERRIDE", "limits.deadline_ms"),
+        ({"shape": pb.SHAPE_UNSPECIFIED}, "INVALID_INPUT", "/shape"),
+        ({"shape": pb.SHAPE_MODULE}, "UNSUPPORTED_OPTION", "/shape"),
+        ({"profile": 99}, "INVALID_INPUT", "/profile"),
+        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "/profile"),
+        ({"guard_limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "/guard_limits/depth"),
+        ({"limits": pb.EvaluateLimits(fuel=10**12)}, "STRICT_CONSTANT_OVERRIDE", "/limits/fuel"),
+        ({"limits": pb.EvaluateLimits(deadline_ms=1001)}, "STRICT_CONSTANT_OVERRIDE", "/limits/deadline_ms"),
         (
             {"limits": pb.EvaluateLimits(memory_bytes=2**30)},
             "STRICT_CONSTANT_OVERRIDE",
-            "limits.memory_bytes",
+            "/limits/memory_bytes",
         ),
-        ({"limits": pb.EvaluateLimits(stack_bytes=2**20)}, "STRICT_CONSTANT_OVERRIDE", "limits.stack_bytes"),
-        ({"limits": pb.EvaluateLimits(stack_bytes=1024)}, "UNSUPPORTED_OPTION", "limits.stack_bytes"),
+        ({"limits": pb.EvaluateLimits(stack_bytes=2**20)}, "STRICT_CONSTANT_OVERRIDE", "/limits/stack_bytes"),
+        ({"limits": pb.EvaluateLimits(stack_bytes=1024)}, "INVALID_INPUT", "/limits/stack_bytes"),
         (
             {"limits": pb.EvaluateLimits(result_bytes=2**21)},
             "STRICT_CONSTANT_OVERRIDE",
-            "limits.result_bytes",
+            "/limits/result_bytes",
         ),
         (
             {"limits": pb.EvaluateLimits(console_bytes=2**21)},
             "STRICT_CONSTANT_OVERRIDE",
-            "limits.console_bytes",
+            "/limits/console_bytes",
         ),
-        ({"limits": pb.EvaluateLimits(fuel=1)}, "INVALID_INPUT", "limits.fuel"),
-        ({"argument_json": b"{"}, "INVALID_INPUT", "argument_json"),
-        ({"argument_json": b" " * (2**20 + 1)}, "EVAL_PAYLOAD_TOO_LARGE", "argument_json"),
-        ({"session_id": "two words"}, "INVALID_INPUT", "session_id"),
+        ({"limits": pb.EvaluateLimits(fuel=1)}, "INVALID_INPUT", "/limits/fuel"),
+        ({"argument_json": b"{"}, "INVALID_INPUT", "/argument_json"),
+        ({"argument_json": b" " * (2**20 + 1)}, "EVAL_PAYLOAD_TOO_LARGE", "/argument_json"),
+        ({"session_id": "two words"}, "INVALID_INPUT", "/session_id"),
     ],
 )
 def test_a_bad_request_is_a_domain_failure(
@@ -240,7 +240,7 @@ def test_stricter_limits_and_the_seed_reach_the_engine(start: Start) -> None:
     running.stub.Evaluate(request(limits=pb.EvaluateLimits(fuel=1_000_000, console_bytes=0), seed=7))
 
     (asked,) = runner.asked
-    assert (asked["limits"].fuel, asked["limits"].console, asked["seed"]) == (1_000_000, 0, 7)
+    assert (asked["limits"].fuel, asked["limits"].console_bytes, asked["seed"]) == (1_000_000, 0, 7)
     assert asked["limits"].deadline_ms == 1_000
 
 
@@ -305,7 +305,7 @@ def test_a_full_queue_is_overloaded(start: Start) -> None:
     envelope = attached(failure.value, grpc.StatusCode.RESOURCE_EXHAUSTED)
     assert (envelope["code"], envelope["details"]) == (
         "OVERLOADED",
-        {"limit": "evaluation_queue", "allowed": 3},
+        {"limit": "evaluation_queue", "limit_value": 3},
     )
     assert [record["kind"] for record in running.records()] == ["decision", "evaluation"]
 

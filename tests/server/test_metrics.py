@@ -56,7 +56,7 @@ def test_each_way_that_a_call_can_end_is_counted(start: Start, ask: Ask) -> None
         ("MISSING_FIELD", "deny", "Validate"): 1,
         ("OK", "allow", "ValidateBatch"): 1,
         ("EVAL_SYNTAX_ERROR", "deny", "ValidateBatch"): 1,
-        ("BATCH_TOO_LARGE", "deny", "ValidateBatch"): 1,
+        ("BATCH_TOO_LARGE", "deny", "ValidateBatch"): 3,
         ("OK", "allow", "ValidateStream"): 1,
         ("EVAL_BAD_ENCODING", "deny", "ValidateStream"): 1,
         ("TOOL_UNKNOWN", "deny", "ValidateCall"): 1,

@@ -2,6 +2,9 @@
 
 import json
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,13 +12,15 @@ from typing import Any
 import grpc
 import promql_parser
 import pytest
+import trustme
 import yaml
-from admin_http import labels_of, names, samples
+from admin_http import labels_of, names, samples, values
 
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 ROOT = Path(__file__).parents[2]
+EVALWARD = Path(sys.executable).with_name("evalward")
 FOLDER = ROOT / "deploy" / "observability"
 RULES = yaml.safe_load((FOLDER / "rules.yaml").read_text("utf-8"))
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
@@ -55,7 +60,15 @@ def admin(serve: Callable[..., Any], tmp_path: Path) -> str:
         "api_version: evalward/v1\n"
         "targets: {renderer: {allowed: true, enforcement: audit}, main: {allowed: true}}\n"
     )
-    process = serve("--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--policy", str(policy))
+    certificate, key = (tmp_path / f"server.{suffix}" for suffix in ("pem", "key"))
+    issued = trustme.CA().issue_cert("localhost")
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    key.touch(0o600)
+    issued.private_key_pem.write_to_path(key)
+    process = serve(
+        *("--listen", f"unix:{tmp_path}/socket", "--admin-listen", "127.0.0.1:0", "--policy", str(policy)),
+        *("--tls-cert", str(certificate), "--tls-key", str(key)),
+    )
     with grpc.insecure_channel(process.listen[0]) as channel:
         stub = GuardServiceStub(channel)
         for target in (pb.TARGET_RENDERER, pb.TARGET_MAIN):
@@ -107,6 +120,69 @@ def test_each_alert_leads_to_a_section_of_the_runbook() -> None:
         assert set(rule) <= {"alert", "expr", "for", "labels", "annotations"}
         assert rule["annotations"]["summary"].strip()
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+
+
+def test_a_restart_on_standard_output_raises_no_alarm(serve: Callable[..., Any], tmp_path: Path) -> None:
+    """Each process begins a chain there, so that its number goes back; in a file only a removed log does that."""
+    (rule,) = (rule for rule in ALERTS if rule["alert"] == "EvalwardAuditChainBeganAnew")
+    condition = promql_parser.parse(rule["expr"])
+    listen = ("--listen", f"unix:{tmp_path}/socket", "--admin-listen", "127.0.0.1:0")
+    file = serve(*listen)
+    with subprocess.Popen(
+        [EVALWARD, "serve", "--audit-log=-", "--listen", f"unix:{tmp_path}/other", *listen[2:]],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as stdout:
+        try:
+            assert stdout.stderr is not None
+            ready = json.loads(next(line for line in stdout.stderr if line.startswith("{")))
+            kept = [
+                values(admin, "evalward_audit_keeps_chain") for admin in (file.ready["admin"], ready["admin"])
+            ]
+        finally:
+            stdout.kill()
+
+    assert [list(each.values()) for each in kept] == [[1], [0]]
+    assert isinstance(condition, promql_parser.BinaryExpr)
+    assert str(condition.op) == "and"
+    assert str(condition.rhs).replace("{}", "") == "evalward_audit_keeps_chain == 1"
+
+
+PROMTOOL_CASES = """
+rule_files: [rules.yaml]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {series: 'evalward_audit_head_seq{job="evalward",instance="stdout"}', values: "5 9 1 2 3"}
+      - {series: 'evalward_audit_keeps_chain{job="evalward",instance="stdout"}', values: "0x4"}
+      - {series: 'evalward_audit_head_seq{job="evalward",instance="file"}', values: "5 9 1 2 3"}
+      - {series: 'evalward_audit_keeps_chain{job="evalward",instance="file"}', values: "1x4"}
+      - {series: 'evalward_tls_not_after_timestamp_seconds{certificate="server",instance="file"}', values: "180x9"}
+    alert_rule_test:
+      - alertname: EvalwardAuditChainBeganAnew
+        eval_time: 4m
+        exp_alerts:
+          - exp_labels: {job: evalward, instance: file, severity: critical}
+            exp_annotations: {summary: SUMMARY, runbook: docs/runbook.md#audit_unavailable}
+    promql_expr_test:
+      - {expr: 'count(ALERTS{alertname="EvalwardCertificateExpires"})', eval_time: 2m, exp_samples: [{value: 1}]}
+      - {expr: 'count(ALERTS{alertname="EvalwardCertificateExpired"})', eval_time: 2m}
+      - {expr: 'count(ALERTS{alertname="EvalwardCertificateExpired"})', eval_time: 3m, exp_samples: [{value: 1}]}
+"""
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_prometheus_itself_takes_the_rules_and_fires_them_when_it_should(tmp_path: Path) -> None:
+    (rule,) = (rule for rule in ALERTS if rule["alert"] == "EvalwardAuditChainBeganAnew")
+    summary = rule["annotations"]["summary"].replace("{{ $labels.instance }}", "file")
+    (tmp_path / "rules.yaml").write_text((FOLDER / "rules.yaml").read_text("utf-8"))
+    (tmp_path / "cases.yaml").write_text(PROMTOOL_CASES.replace("SUMMARY", json.dumps(summary)))
+    done = subprocess.run(
+        ["promtool", "test", "rules", "cases.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_panels_of_the_dashboard_have_their_own_places() -> None:

@@ -190,7 +190,7 @@ def test_a_policy_that_the_manifest_does_not_fit_to_is_refused(start: Start, tmp
     manifest = Manifest.model_validate({"api_version": "evalward/v1", "tools": [tool]})
     running = start(policy=file.load(), policy_file=file, manifest=manifest)
     old = file.load().digest
-    file.path.write_text(bound.replace("playwright.page", "dom.document"))
+    file.path.write_text(bound.replace("playwright.page", "playwright.context"))
 
     running.server.reload()
 

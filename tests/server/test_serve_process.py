@@ -226,12 +226,12 @@ def test_health_answers_the_standard_protocol_and_the_command(serve: Serve, tmp_
     assert subprocess.run([EVALWARD, "health", process.listen[0]], check=False).returncode == 3
 
 
-def reflected(address: str) -> set[str]:
+def reflected(address: str, *metadata: tuple[str, str]) -> set[str]:
     """Return the services that reflection lists."""
     with grpc.insecure_channel(address) as channel:
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         (answer,) = stub.ServerReflectionInfo(
-            iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+            iter([reflection_pb2.ServerReflectionRequest(list_services="")]), metadata=metadata
         )
         return {service.name for service in answer.list_services_response.service}
 
@@ -251,6 +251,24 @@ def test_reflection_on_request_is_in_the_start_record(serve: Serve) -> None:
 
     assert "evalward.v1.GuardService" in reflected(process.listen[0])
     assert process.log_lines()[0]["weakened"] == ["reflection"]
+
+
+def test_reflection_asks_for_the_token_and_health_does_not(serve: Serve, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.touch(0o600)
+    tokens.write_text("a-token-of-the-test")
+    process = serve("--listen", "127.0.0.1:0", "--reflection", "--token-file", str(tokens))
+    address = process.listen[0]
+
+    for metadata in [(), (("authorization", "Bearer another-token"),)]:
+        with pytest.raises(grpc.RpcError) as failure:
+            reflected(address, *metadata)
+        assert failure.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+    assert "evalward.v1.GuardService" in reflected(address, ("authorization", "Bearer a-token-of-the-test"))
+    with grpc.insecure_channel(address) as channel:
+        said = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
+        assert said.status == health_pb2.HealthCheckResponse.SERVING
 
 
 def test_a_full_disk_stops_allows_and_keeps_blocks(

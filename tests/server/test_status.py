@@ -36,8 +36,8 @@ def test_reason_retry_and_envelope_come_from_the_registry(code: Code) -> None:
 def test_a_field_that_is_named_is_a_violation() -> None:
     violation = error_details_pb2.BadRequest()
 
-    assert status_of(Code.CONFIG_INVALID, Repair(field="listen")).details[1].Unpack(violation)
-    assert [(each.field, each.description) for each in violation.field_violations] == [("listen", "no")]
+    assert status_of(Code.CONFIG_INVALID, Repair(field="/listen")).details[1].Unpack(violation)
+    assert [(each.field, each.description) for each in violation.field_violations] == [("/listen", "no")]
 
 
 def test_a_domain_failure_is_no_status() -> None:

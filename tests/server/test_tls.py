@@ -45,6 +45,7 @@ def issue(ca: trustme.CA, folder: Path, name: str, *identities: str, expired: bo
     files = Files(folder / "ca.pem", folder / f"{name}.pem", folder / f"{name}.key")
     ca.cert_pem.write_to_path(files.ca)
     files.certificate.write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    files.key.touch(0o600)
     issued.private_key_pem.write_to_path(files.key)
     return files
 
@@ -163,10 +164,12 @@ def test_an_expired_certificate_and_another_ones_key_are_not_taken(ca: trustme.C
         assert certificates.reload(audit_log)
         issue(ca, tmp_path, "server", "127.0.0.1")
         assert certificates.reload(audit_log)
+        opened(issue(ca, tmp_path, "server", "127.0.0.1"), 0o640)
+        assert certificates.reload(audit_log)
         server.key.unlink()
         assert certificates.reload(audit_log)
     kinds = [json.loads(line)["kind"] for line in log.read_text(encoding="utf-8").splitlines()]
-    assert kinds == ["tls_reject", "tls_reject", "tls_load", "tls_reject"]
+    assert kinds == ["tls_reject", "tls_reject", "tls_load", "tls_reject", "tls_reject"]
 
 
 def test_certificates_whose_record_cannot_be_written_wait(ca: trustme.CA, tmp_path: Path) -> None:
@@ -210,7 +213,14 @@ def broken(ca: trustme.CA, folder: Path) -> dict[str, list[str]]:
         "missing key": flags(Files(server.ca, server.certificate, folder / "none.key")),
         "no certificate": flags(Files(server.ca, text, server.key)),
         "no CA": flags(server, "--client-ca", str(text)),
+        "key that its group may read": flags(opened(issue(ca, folder, "group", "127.0.0.1"), 0o640)),
+        "key that all may read": flags(opened(issue(ca, folder, "all", "127.0.0.1"), 0o604)),
     }
+
+
+def opened(files: Files, mode: int) -> Files:
+    files.key.chmod(mode)
+    return files
 
 
 @pytest.mark.parametrize(
@@ -222,6 +232,8 @@ def broken(ca: trustme.CA, folder: Path) -> dict[str, list[str]]:
         "missing key",
         "no certificate",
         "no CA",
+        "key that its group may read",
+        "key that all may read",
     ],
 )
 def test_a_broken_setting_stops_the_start(ca: trustme.CA, tmp_path: Path, name: str) -> None:

@@ -163,11 +163,11 @@ def test_without_a_manifest_every_tool_is_unknown(start: Callable[..., Any]) -> 
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
-        ({"tool": ""}, "MISSING_FIELD", "tool"),
-        ({"tool": "two words"}, "INVALID_INPUT", "tool"),
-        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "profile"),
-        ({"limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "limits.depth"),
-        ({"session_id": "two words"}, "INVALID_INPUT", "session_id"),
+        ({"tool": ""}, "MISSING_FIELD", "/tool"),
+        ({"tool": "two words"}, "INVALID_INPUT", "/tool"),
+        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "/profile"),
+        ({"limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "/limits/depth"),
+        ({"session_id": "two words"}, "INVALID_INPUT", "/session_id"),
     ],
 )
 def test_a_bad_request_is_refused(fields: dict[str, Any], code: str, field: str, running: Any) -> None:

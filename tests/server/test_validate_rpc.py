@@ -66,17 +66,17 @@ def test_a_block_is_an_outcome_with_typed_fields(start: Start, ask: Ask) -> None
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
-        ({"target": pb.TARGET_UNSPECIFIED}, "MISSING_FIELD", "target"),
-        ({"target": 99}, "INVALID_INPUT", "target"),
-        ({"shape": pb.SHAPE_UNSPECIFIED}, "INVALID_INPUT", "shape"),
-        ({"shape": 99}, "INVALID_INPUT", "shape"),
-        ({"profile": pb.PROFILE_UNSPECIFIED}, "INVALID_INPUT", "profile"),
-        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "profile"),
-        ({"limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "limits.depth"),
-        ({"limits": pb.Limits(steps=0)}, "STRICT_CONSTANT_OVERRIDE", "limits.steps"),
-        ({"bindings": {"process": "json"}}, "STRICT_CONSTANT_OVERRIDE", "bindings.process"),
-        ({"session_id": "two words"}, "INVALID_INPUT", "session_id"),
-        ({"request_id": "x" * 129}, "INVALID_INPUT", "request_id"),
+        ({"target": pb.TARGET_UNSPECIFIED}, "MISSING_FIELD", "/target"),
+        ({"target": 99}, "INVALID_INPUT", "/target"),
+        ({"shape": pb.SHAPE_UNSPECIFIED}, "INVALID_INPUT", "/shape"),
+        ({"shape": 99}, "INVALID_INPUT", "/shape"),
+        ({"profile": pb.PROFILE_UNSPECIFIED}, "INVALID_INPUT", "/profile"),
+        ({"profile": pb.PROFILE_SEED}, "STRICT_CONSTANT_OVERRIDE", "/profile"),
+        ({"limits": pb.Limits(depth=10**9)}, "STRICT_CONSTANT_OVERRIDE", "/limits/depth"),
+        ({"limits": pb.Limits(steps=0)}, "STRICT_CONSTANT_OVERRIDE", "/limits/steps"),
+        ({"bindings": {"process": "json"}}, "STRICT_CONSTANT_OVERRIDE", "/bindings/process"),
+        ({"session_id": "two words"}, "INVALID_INPUT", "/session_id"),
+        ({"request_id": "x" * 129}, "INVALID_INPUT", "/request_id"),
     ],
 )
 def test_a_bad_request_is_a_domain_failure_that_says_what_is_allowed(
@@ -88,7 +88,7 @@ def test_a_bad_request_is_a_domain_failure_that_says_what_is_allowed(
 
     details = json.loads(response.envelope)["details"]
     assert (response.error.code, response.error.field) == (code, field)
-    assert details.keys() & {"allowed", "range", "required"} or field == "bindings.process"
+    assert details.keys() & {"allowed", "range", "required", "pattern"} or field == "/bindings/process"
     (record,) = running.records()
     assert (record["outcome"], record["code"]) == ("deny", code)
 
@@ -180,7 +180,7 @@ def test_past_its_bounds_the_service_refuses_at_once_and_health_still_answers(
         gate.leave.set()
 
     envelope = infrastructure(failure.value, grpc.StatusCode.RESOURCE_EXHAUSTED, "OVERLOADED")
-    assert (envelope["details"]["limit"], envelope["details"]["allowed"]) == ("queue", 0)
+    assert (envelope["details"]["limit"], envelope["details"]["limit_value"]) == ("queue", 0)
     assert health.status == health_pb2.HealthCheckResponse.SERVING
     assert first.result().WhichOneof("outcome") == "allowed"
 

@@ -1,10 +1,14 @@
 """Which changes of a file are seen, and when it is taken."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
+from evalward.audit import AuditLog
+from evalward.server.token_file import TokenFile
 from evalward.server.watch import FileWatch
 
 
@@ -136,3 +140,38 @@ def test_the_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
     assert taken.wait(30)
     watch.stop()
     assert not [thread for thread in threading.enumerate() if thread.name == "watch"]
+
+
+@pytest.mark.parametrize("lacks", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO])
+def test_a_file_that_cannot_be_opened_for_now_is_tried_again_and_not_refused(
+    lacks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "tokens"
+    file.touch(0o600)
+    file.write_text("a-token-of-the-test")
+    log = AuditLog.open(tmp_path / "audit.jsonl")
+    tokens = TokenFile(file)
+    watch = FileWatch()
+    watch.follow([file], lambda: tokens.reload(log))
+    for _ in range(2):
+        watch.look()
+    file.write_text("another-token-of-the-test")
+
+    def none_left(*_args: object, **_rest: object) -> int:
+        raise OSError(lacks, "none left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", none_left)
+        for _ in range(4):
+            watch.look()
+    assert tokens.accepts(b"Bearer a-token-of-the-test")
+    watch.look()
+
+    assert tokens.accepts(b"Bearer another-token-of-the-test")
+    log.close()
+    assert "token_reject" not in log_text(tmp_path)
+    assert caplog.text.count("cannot be taken now") == 1
+
+
+def log_text(folder: Path) -> str:
+    return (folder / "audit.jsonl").read_text("utf-8")

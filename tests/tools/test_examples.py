@@ -1,6 +1,7 @@
 """The ready manifests load, route what their servers are called with, and describe their tools in few tokens."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,22 @@ from evalward.audit import AuditLog
 from evalward.errors import REGISTRY, Code, Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
-from evalward.policy import Policy
+from evalward.policy import Policy, parse_policy
 from evalward.server.call import CallDecider
 from evalward.server.decision import Decider
 from evalward.server.executor import InProcessExecutor
 from evalward.server.ledger import Ledger
-from evalward.tools import Manifest, load_manifest, parse_manifest
+from evalward.tools import Manifest, parse_manifest
 from evalward.tools.commands import CommandValidator
-from evalward.tools.describe import MAX_TOKENS, codes_of, description, tools_list
+from evalward.tools.describe import MAX_TOKENS, MAX_TOKENS_OF_RUNS, codes_of, description, tools_list
+from evalward.tools.ready import ready_manifests
 from evalward.v1 import evalward_pb2 as pb
 
 ROOT = Path(__file__).parents[2]
-MANIFESTS = {
-    path.stem: load_manifest(path) for path in sorted((ROOT / "examples" / "manifests").glob("*.yaml"))
-}
-CASES = yaml.safe_load((ROOT / "tests" / "data" / "tools" / "examples.yaml").read_text("utf-8"))
+MANIFESTS = ready_manifests()
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (ROOT / "tests" / "data" / "tools" / "examples.yaml").read_text("utf-8")
+)
 EVERYTHING = Policy.default().allowing(Target)
 
 
@@ -47,13 +49,22 @@ def decide(tmp_path: Path) -> Callable[..., Code | None]:
     return code_of
 
 
+def spelt_out(text: str) -> str:
+    """Return ``text`` with EVAL_{A,B} as EVAL_A, EVAL_B."""
+    return re.sub(
+        r"(\w+_)\{([^}]*)\}", lambda found: ", ".join(found[1] + each for each in found[2].split(",")), text
+    )
+
+
 def test_there_is_a_manifest_for_each_of_the_servers_that_are_promised() -> None:
     assert [*MANIFESTS] == [
         "chrome-devtools-mcp",
         "electron-stagewright",
         "mcp-selenium",
         "playwright-mcp",
-        "puppeteer",
+        "puppeteer-mcp-server",
+        "seleniumbase-mcp",
+        "server-puppeteer",
     ]
     assert {case["manifest"] for case in CASES} == {*MANIFESTS}
 
@@ -73,7 +84,7 @@ def test_the_descriptions_are_short_and_carry_the_codes(name: str) -> None:
     for tool in MANIFESTS[name].tools:
         text = description(tool)
         assert len(text) <= 4 * MAX_TOKENS
-        assert [code for code in codes_of(tool) if code not in text] == []
+        assert [code for code in codes_of(tool) if code not in spelt_out(text)] == []
         assert all(REGISTRY[code].grpc_status is None for code in codes_of(tool))
         CommandValidator(tool)
 
@@ -85,7 +96,7 @@ def test_a_long_description_is_cut_and_keeps_its_codes() -> None:
     text = description(tool)
 
     assert len(text) <= 4 * MAX_TOKENS
-    assert "… Errors: EVAL_BLOCKED_KEYWORD" in text
+    assert "… Errors: EVAL_{BLOCKED_KEYWORD,BLOCKED_CONSTRUCT" in text
 
 
 @pytest.mark.parametrize(("written", "begins"), [("Run code", "Run code. Errors:"), ("Run!", "Run! Errors:")])
@@ -107,3 +118,44 @@ def test_the_eval_tools_of_a_denied_target_are_absent() -> None:
     assert names(*Target) == {"electron_eval_renderer", "electron_eval_main"}
     assert "electron_click" in {entry["name"] for entry in tools_list(manifest, ())}
     json.dumps(tools_list(manifest, [*Target]))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['manifest']} {case['tool']} {case['code']}")
+def test_the_code_of_each_denial_is_in_the_description(case: dict[str, Any]) -> None:
+    tool = MANIFESTS[case["manifest"]].tool(case["tool"])
+
+    assert tool is not None
+    assert case["code"] in spelt_out(description(tool))
+
+
+def test_a_tool_that_runs_in_the_sandbox_says_how_a_run_can_fail() -> None:
+    entry = {"name": "t", "operation_type": "eval", "target": "sandbox", "source_fields": ["code"]}
+    (tool,) = parse_manifest({"api_version": "evalward/v1", "tools": [entry]}, source="m").tools
+
+    text = description(tool)
+
+    assert text.startswith("Run JavaScript in the sandbox. Errors: EVAL_{")
+    assert len(text) <= 4 * MAX_TOKENS_OF_RUNS
+    assert [code for code in codes_of(tool) if code not in spelt_out(text)] == []
+    assert {
+        code for code in Code if REGISTRY[code].domain == "sandbox" and not REGISTRY[code].grpc_status
+    } <= {*codes_of(tool)}
+
+
+def test_fields_that_are_always_refused_are_not_shown() -> None:
+    evaluating = MANIFESTS["chrome-devtools-mcp"]
+    launching = MANIFESTS["mcp-selenium"]
+
+    def shown(manifest: Manifest, name: str, policy: Policy | None) -> dict[str, Any]:
+        listed = tools_list(manifest, [*Target], policy.fields if policy else None)
+        schema: dict[str, Any] = next(each["inputSchema"] for each in listed if each["name"] == name)
+        return schema
+
+    listing = parse_policy({"api_version": "evalward/v1", "fields": {"paths": ["./"]}}, source="p")
+    assert "sourcePath" not in shown(evaluating, "evaluate_script", None)["properties"]
+    assert "filePath" in shown(evaluating, "evaluate_script", None)["properties"]
+    assert "filePath" not in shown(evaluating, "evaluate_script", EVERYTHING)["properties"]
+    assert "filePath" in shown(evaluating, "evaluate_script", listing)["properties"]
+    assert "filePath" in shown(evaluating, "take_heapsnapshot", EVERYTHING)["required"]
+    options = shown(launching, "start_browser", EVERYTHING)["properties"]["options"]
+    assert [*options["properties"]] == ["headless"]

@@ -1,6 +1,7 @@
 """A manifest that cannot route is refused with the tool, the field and what is allowed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,61 @@ def test_the_defaults_are_what_the_schema_declares() -> None:
     assert tool is not None
     assert tool.sources == ("code", "script", "source")
     assert tool.forbidden == ("filename", "sourcePath")
+
+
+WRONG = {
+    "api_version": "evalward/v1",
+    "server": 5,
+    "tools": [
+        {"name": "a", "operation_type": "comand", "sourcefields": ["x"]},
+        "b",
+        {
+            "name": "c",
+            "operation_type": "command",
+            "description": ["x"],
+            "fields": {"/url": {"kind": "ulr"}},
+        },
+        {"name": "d", "operation_type": "eval", "input_schema": {"properties": {"code": {"type": "string"}}}},
+    ],
+}
+WORDS = (
+    "server: not text (allowed: text)",
+    "tool a: operation_type: not one of the values; did you mean command? (allowed: command, ",
+    "tool a: sourcefields: unknown field; did you mean source_fields or ",
+    "tool number 1: not a mapping (allowed: a mapping)",
+    "tool c: description: not text (allowed: text)",
+    "tool c: fields./url: not the kind of a field (allowed: source, url, ",
+    "tool d: target: an eval tool needs a sink or a target (allowed: main, ",
+)
+
+
+@pytest.mark.parametrize("suffix", [".yaml", ".json", ".tabs.json"])
+def test_every_error_of_a_manifest_is_told_by_line_and_key_in_our_words(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"m{suffix}"
+    written = {
+        ".yaml": yaml.safe_dump(WRONG, sort_keys=False),
+        ".json": json.dumps(WRONG, indent=2),
+        ".tabs.json": json.dumps(WRONG, indent="\t"),
+    }[suffix]
+    path.write_text(written)
+
+    with pytest.raises(ManifestError) as refusal:
+        load_manifest(path)
+
+    issues = refusal.value.issues
+    told = [str(replace(each, line=None)) for each in issues]
+    assert [part for part in WORDS if not any(each.startswith(part) for each in told)] == []
+    lines = written.splitlines()
+    keys = (
+        "server",
+        "operation_type",
+        "sourcefields",
+        "b",
+        "description",
+        "/url",
+        "d" if suffix == ".yaml" else "{",
+    )
+    for issue, key in zip(issues, keys, strict=True):
+        assert issue.line is not None
+        assert key in lines[issue.line - 1]
+        assert "Input should" not in str(issue)

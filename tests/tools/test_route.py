@@ -85,7 +85,7 @@ def test_what_arguments_may_cost_is_limited(text: str, limit: str, allowed: int)
         routed("run", text)
 
     assert refusal.value.repair is not None
-    assert (refusal.value.repair.limit, refusal.value.repair.allowed) == (limit, allowed)
+    assert (refusal.value.repair.limit, refusal.value.repair.limit_value) == (limit, allowed)
 
 
 KEYS = st.sampled_from(["code", "script", "data", "steps", "source", "CODE", "x", "label"])

@@ -81,6 +81,12 @@ def hang(_: Question) -> bytes:
     raise AssertionError
 
 
+def burn(_: Question) -> bytes:
+    """Work on the payload without an end."""
+    while True:
+        pass
+
+
 def dawdle(question: Question) -> bytes:
     """Judge, after more time than a hand-over may take."""
     begin = time.process_time()
@@ -105,6 +111,7 @@ MISDEEDS: dict[str, Callable[[Question], bytes]] = {
     "kill": die(signal.SIGKILL),
     "exit": leave,
     "hang": hang,
+    "burn": burn,
     "dawdle": dawdle,
     "sent_back": worker.sent_back,
 }

@@ -9,9 +9,9 @@ import pytest
 
 from evalward.guard.verdict import Verdict
 from evalward.server.caching import CachingExecutor
-from evalward.server.executor import Job, not_begun
+from evalward.server.executor import Job, Lost, not_begun
 from evalward.verdict_cache import VerdictCache
-from evalward.workers.exchange import WorkerDied, WorkerFault
+from evalward.workers.exchange import WorkerFault
 from evalward.workers.executor import WorkerExecutor, WorkersInfo
 
 Pool = Callable[..., WorkerExecutor]
@@ -91,7 +91,7 @@ def test_a_worker_that_is_killed_while_nobody_waits_costs_its_job(
     (pid,) = busy
     os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(WorkerDied):
+    with pytest.raises(Lost):
         verdict()
 
     assert workers.submit(job(b"document.title"), patience=60).allowed

@@ -17,16 +17,17 @@ from evalward.guard.target import Target
 from evalward.policy import Policy
 from evalward.server.batch import BatchDecider, BatchLimits
 from evalward.server.decision import Decider
-from evalward.server.executor import Job, TooLong, not_begun
+from evalward.server.executor import Job, Lost, not_begun
 from evalward.server.ledger import Ledger
 from evalward.v1 import evalward_pb2 as pb
-from evalward.workers import executor
+from evalward.workers import costs, executor
 from evalward.workers.exchange import WorkerDied, WorkerFault
 from evalward.workers.executor import WorkerExecutor
 from evalward.workers.places import SHORT_BYTES
 from evalward.workers.process import GuardFailure
 
 Pool = Callable[..., WorkerExecutor]
+Stop = Callable[[int], None]
 MakeJob = Callable[..., Job]
 Verdicts = list[Callable[[], Any]]
 
@@ -81,9 +82,9 @@ def test_a_fault_costs_its_own_job_and_the_others_get_their_verdicts(
     assert workers.load() == (0, 0)
 
 
-@pytest.mark.parametrize("death", ["segv", "kill"])
+@pytest.mark.parametrize(("death", "told"), [("segv", WorkerDied), ("kill", Lost)])
 def test_a_death_is_the_doing_of_the_job_that_was_in_the_worker(
-    death: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+    death: str, told: type[Exception], pool: Pool, job: MakeJob, rogues: tuple[str, ...]
 ) -> None:
     workers = pool(1, command=rogues)
     all_ready(workers)
@@ -93,7 +94,7 @@ def test_a_death_is_the_doing_of_the_job_that_was_in_the_worker(
 
     assert first().allowed
     assert second().allowed
-    with pytest.raises(WorkerDied):
+    with pytest.raises(told):
         culprit()
     assert [each() for each in rest] == [None, None]
 
@@ -129,9 +130,8 @@ def test_a_job_that_stalls_has_its_own_time_and_costs_itself(
 
     assert first().allowed
     assert second().allowed
-    with pytest.raises(TooLong) as cut:
+    with pytest.raises(Lost):
         hanging()
-    assert cut.value.allowed_ms == 300
     assert last() is None
     monkeypatch.undo()
     while workers.info().ended == 0:
@@ -159,16 +159,16 @@ def test_what_takes_too_long_together_is_sent_back_and_judged_by_itself(
 
 
 def test_a_hurried_caller_is_let_go_and_the_worker_finishes_the_rest(
-    pool: Pool, job: MakeJob, monkeypatch: pytest.MonkeyPatch
+    pool: Pool, job: MakeJob, monkeypatch: pytest.MonkeyPatch, stop_process: Stop
 ) -> None:
     monkeypatch.setattr(executor, "most_seconds", lambda _limits: 600)
     workers = pool(1)
     all_ready(workers)
     stopped = workers.info().idle[-1]
-    os.kill(stopped, signal.SIGSTOP)
+    stop_process(stopped)
     try:
         first, *rest = handed_over(workers, [job(b"%d" % number) for number in range(9)], patience=0.1)
-        with pytest.raises(TooLong):
+        with pytest.raises(Lost):
             first()
         assert [each() for each in rest] == [None] * 8
         assert workers.load().running == 1
@@ -182,20 +182,27 @@ def test_a_hurried_caller_is_let_go_and_the_worker_finishes_the_rest(
 
 
 def test_what_is_more_than_a_short_payload_together_does_not_take_the_lane_for_the_short(
-    pool: Pool, job: MakeJob, rogues: tuple[str, ...]
+    pool: Pool, job: MakeJob, rogues: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        costs, "USUAL_RATE", 0.0
+    )  # the size alone decides, not what an unknown caller may cost
     workers = pool(1, command=rogues)
     all_ready(workers)
     (hanging,) = handed_over(workers, [job(b"hang;")])
     half = job(b";" * (SHORT_BYTES // 2))
 
     assert workers.begin([half, half, job(b"1")], patience=60)[0] is not_begun
-    taken = workers.begin([half, half], patience=60)
+    first, second = workers.begin([half, half], patience=60)
 
-    assert all(verdict() is not None for verdict in taken)
+    assert not_begun not in {first, second}
+    verdict = first()
+    assert verdict is not None
+    # The second is judged or sent back: that is a matter of how fast this machine was with the first.
+    assert second() in {verdict, None}
     for pid in workers.info().pids:
         os.kill(pid, signal.SIGKILL)
-    with pytest.raises(WorkerDied):
+    with pytest.raises(Lost):
         hanging()
 
 
@@ -245,4 +252,4 @@ def test_in_a_batch_a_payload_that_stalls_is_answered_with_its_code_and_nobody_e
 
     codes = batch_of(workers, tmp_path / "audit.jsonl", payloads)
 
-    assert codes == ["EVAL_ANALYSIS_LIMIT" if place == 9 else "" for place in range(20)]
+    assert codes == ["GUARD_UNAVAILABLE" if place == 9 else "" for place in range(20)]

@@ -8,17 +8,23 @@ from typing import Any
 
 import pytest
 
+from evalward.server.caller import Asker
 from evalward.server.executor import Overloaded
 from evalward.workers.places import SHORT_BYTES, Place, Places
 
 LONG = SHORT_BYTES + 1
+GREEDY, MODEST = Asker("host", "host:1"), Asker("host", "host:2")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Numbered:
     """A worker as far as places know one."""
 
     pid: int
+    spent: float = 0.0
+
+    def processor_seconds(self) -> float:
+        return self.spent
 
 
 def places(count: int, *, queue: int = 8) -> Any:
@@ -34,10 +40,17 @@ def give_back(made: Any, taken: tuple[Place, Any]) -> None:
     made.leave(place)
 
 
-def waiting(made: Any, threads: ThreadPoolExecutor, size: int) -> "Future[Any]":
+def spend(made: Any, asker: Asker, size: int, seconds: float) -> None:
+    """Have ``asker`` use a worker for so long."""
+    taken = made.take(size, asker, patience=None)
+    taken[1].spent += seconds
+    give_back(made, taken)
+
+
+def waiting(made: Any, threads: ThreadPoolExecutor, size: int, *asker: Asker) -> "Future[Any]":
     """Ask for a place on a thread; return once it waits."""
     before = made.load()[1]
-    asked: Future[Any] = threads.submit(made.take, size, patience=60)
+    asked: Future[Any] = threads.submit(made.take, size, *asker, patience=60)
     until(lambda: made.load()[1] == before + 1)
     return asked
 
@@ -53,7 +66,7 @@ def test_a_short_payload_overtakes_long_ones_on_the_spare_worker() -> None:
         first = made.take(LONG, patience=None)
         second = waiting(made, threads, LONG)
 
-        short = made.take(SHORT_BYTES, patience=None)
+        short = made.take(SHORT_BYTES // 2, patience=None)
 
         assert made.load() == (2, 1)
         give_back(made, short)
@@ -127,3 +140,74 @@ def test_closing_sends_away_those_who_wait_and_those_who_come() -> None:
         assert isinstance(asked.exception(60), Overloaded)
         with pytest.raises(Overloaded):
             made.take(1, patience=None)
+
+
+def test_the_spare_worker_is_for_those_whose_payloads_are_cheap() -> None:
+    made = places(1)
+    spend(made, GREEDY, SHORT_BYTES, 0.15)
+    held = made.take(LONG, patience=None)
+
+    assert made.take_free(SHORT_BYTES, GREEDY) is None
+    # Nor is it for a new connection from where the expensive ones came, but for what is much shorter.
+    assert made.take_free(SHORT_BYTES, Asker("host", "host:3")) is None
+    assert made.take_free(100, Asker("host", "host:4")) is not None
+    assert held
+
+
+def test_a_known_cheap_caller_keeps_the_spare_worker_beside_an_expensive_one_of_its_host() -> None:
+    made = places(1)
+    spend(made, MODEST, SHORT_BYTES, 0.005)
+    spend(made, GREEDY, SHORT_BYTES, 0.25)
+    assert made.take(LONG, patience=None)
+
+    assert made.take_free(SHORT_BYTES, MODEST) is not None
+
+
+def test_who_has_used_much_waits_for_those_who_have_not() -> None:
+    made = places(1)
+    for _ in range(40):
+        spend(made, GREEDY, LONG, 0.25)
+    with ThreadPoolExecutor(2) as threads:
+        taken = made.take(LONG, patience=None)
+        greedy = waiting(made, threads, LONG, GREEDY)
+        modest = waiting(made, threads, LONG, MODEST)
+
+        give_back(made, taken)
+
+        give_back(made, modest.result(60))
+        give_back(made, greedy.result(60))
+    assert made.load() == (0, 0)
+
+
+def test_a_full_queue_has_room_for_who_has_used_little() -> None:
+    made = places(1, queue=1)
+    for _ in range(40):
+        spend(made, GREEDY, LONG, 0.25)
+    with ThreadPoolExecutor(2) as threads:
+        taken = made.take(LONG, patience=None)
+        greedy = waiting(made, threads, LONG, GREEDY)
+        modest = threads.submit(made.take, LONG, MODEST, patience=60)
+
+        failure = greedy.exception(60)
+        assert isinstance(failure, Overloaded)
+        assert failure.limit == "queue"
+        with pytest.raises(Overloaded):
+            made.take(LONG, GREEDY, patience=60)
+
+        give_back(made, taken)
+        give_back(made, modest.result(60))
+    assert made.load() == (0, 0)
+
+
+def test_a_full_queue_has_room_for_what_the_spare_worker_may_serve() -> None:
+    made = places(1, queue=1)
+    with ThreadPoolExecutor(2) as threads:
+        taken = made.take(LONG, patience=None)
+        express = made.take(1, patience=None)
+        long = waiting(made, threads, LONG)
+        short = threads.submit(made.take, 1, patience=60)
+
+        assert isinstance(long.exception(60), Overloaded)
+        give_back(made, express)
+        give_back(made, short.result(60))
+        give_back(made, taken)

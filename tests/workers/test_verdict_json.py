@@ -32,6 +32,8 @@ ALLOW = json.loads(to_json(replace(BARE, message="with something to tell")))
     LIMIT,
     MESSAGE,
     DETAILS,
+    SINK,
+    FINDINGS_TOTAL,
 ) = range(len(ALLOW))
 
 
@@ -71,6 +73,8 @@ def test_the_untouched_one_passes() -> None:
         (TARGET, ["renderer"]),
         (PROFILE, "seed"),
         (SHAPE, "module"),
+        (SINK, "playwright.evaluate"),
+        (SINK, ""),
         (CODE, "OVERLOADED"),
         (CODE, "ALLOWED"),
         (CODE, False),
@@ -88,6 +92,10 @@ def test_the_untouched_one_passes() -> None:
         (LIMIT, ["steps", 1]),
         (LIMIT, ["steps", "1", None]),
         (MESSAGE, None),
+        (FINDINGS, [["x", None, []]]),
+        (FINDINGS, [["x", None, [], 1]]),
+        (FINDINGS_TOTAL, None),
+        (FINDINGS_TOTAL, "1"),
         (DETAILS, {}),
         (DETAILS, [["name"]]),
         (DETAILS, [["name", 1]]),

@@ -1,0 +1,9 @@
+from pathlib import Path
+
+from descriptor_limit import run
+
+
+def test_a_server_that_had_no_descriptors_comes_back_by_itself(tmp_path: Path) -> None:
+    figures = run(tmp_path, seconds=1)
+
+    assert figures.passed, figures
