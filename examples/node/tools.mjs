@@ -1,9 +1,14 @@
 // The tools that both servers register: one evaluates in a page, one in the service's sandbox, both behind the guard.
+import { readFileSync } from 'node:fs';
 import { DeniedError, Guard, guarded, spawn, toCallToolResult } from 'evalward';
 import * as z from 'zod';
 import { evaluator, openBrowser, PageError } from './browser.mjs';
 
 /** @typedef {import('evalward').ToolResult} ToolResult */
+
+// What manifest.yaml says of each tool, with every code that a call can get (`npm run describe`).
+const { tools } = JSON.parse(readFileSync(new URL('tools.json', import.meta.url), 'utf8'));
+const said = Object.fromEntries(tools.map(({ name, description }) => [name, description]));
 
 /** Use the guard at EVALWARD_ADDRESS, else one of our own that ends with this process. */
 async function openGuard() {
@@ -18,19 +23,19 @@ async function openGuard() {
 export async function openTools() {
   const [guard, browser] = await Promise.all([openGuard(), openBrowser()]);
   const evaluate = await evaluator(browser);
-  const evaluateInPage = guarded(evaluate, guard, { target: 'renderer', shape: 'function', wrap: true });
+  const evaluateInPage = guarded(evaluate, guard, { sink: 'cdp.runtime-evaluate' });
 
   return {
     evalRenderer: {
       name: 'eval_renderer',
-      description: 'Call a JavaScript function in the page, such as `() => document.title`; returns its value as JSON.',
+      description: said.eval_renderer,
       input: z.object({ code: z.string() }),
       call: (/** @type {{ code: string }} */ { code }) => answered(async () => valueResult(await evaluateInPage(code))),
     },
     evalSandbox: {
       name: 'eval_sandbox',
-      description: 'Run JavaScript without I/O and return its value; a function is called with `argument`.',
-      input: z.object({ code: z.string(), argument: z.json().optional() }),
+      description: said.eval_sandbox,
+      input: z.object({ code: z.string(), argument: z.json().optional().describe('What a function is called with.') }),
       call: (/** @type {{ code: string, argument?: unknown }} */ { code, argument }) =>
         answered(async () => toCallToolResult(await guard.evaluate(code, { argument }))),
     },

@@ -20,6 +20,7 @@ from evalward.client import AsyncGuardClient, guarded, spawn
 from evalward.mcp import denials_as_results, to_result
 from evalward.mcp.fastmcp import EvalwardExtension
 from evalward.tools import load_manifest
+from evalward.tools.describe import description
 
 MANIFEST = Path(__file__).with_name("manifest.yaml")
 TIMEOUT = 5.0  # seconds for a verdict; an agent can wait longer than the default 250 ms on a busy machine
@@ -38,31 +39,31 @@ def build(guard: AsyncGuardClient, page: Page) -> FastMCP:
     """Return the server; its eval tool has no way to the page but the guarded sink."""
     one_at_a_time = threading.Lock()
 
-    def evaluate_now(program: str) -> str:
+    def evaluate_now(text: str) -> str:
         with one_at_a_time:
-            return page.evaluate(program)
+            return page.evaluate(text)
 
-    async def evaluate(program: str) -> str:
-        return await asyncio.to_thread(evaluate_now, program)
+    async def evaluate(text: str) -> str:
+        return await asyncio.to_thread(evaluate_now, text)
 
-    # CDP takes programs, so guarded() puts the payload into the parentheses in which it was judged.
-    in_page = guarded(evaluate, guard, target="renderer", shape="expression", wrap=True)
+    in_page = guarded(evaluate, guard, sink="cdp.runtime-evaluate")
     server: FastMCP = FastMCP("evalward-example")
+    manifest = load_manifest(MANIFEST)
+    # What the manifest says of each tool, with every code that a call can get.
+    said = {tool.name: description(tool) for tool in manifest.tools}
 
-    @server.tool
+    @server.tool(description=said["eval_renderer"])
     @denials_as_results
     async def eval_renderer(code: str) -> str:
-        """Evaluate a JavaScript expression in the page. EVAL_BLOCKED_CONSTRUCT: rewrite it without the construct."""
         return await in_page(code)
 
-    @server.tool
+    @server.tool(description=said["eval_sandbox"])
     async def eval_sandbox(code: str) -> Any:
-        """Evaluate JavaScript without a page or I/O, and return its value as JSON."""
         reply = await guard.evaluate(code.encode(errors="surrogatepass"))
         return (reply.result_json or b"null").decode() if reply.ok else to_result(reply.envelope)
 
     # The sandbox judges what it runs in the same call, so that sink needs no guard in front of it.
-    server.add_extension(EvalwardExtension(guard, load_manifest(MANIFEST), sinks={"eval_renderer": in_page}))
+    server.add_extension(EvalwardExtension(guard, manifest, sinks={"eval_renderer": in_page}))
     return server
 
 

@@ -1,18 +1,21 @@
 // An agent's payload reaches Chromium if and only if the guard allowed it.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { CLIENTS, connect, directory, missing, SERVERS, startBrowser, startGuard } from './harness.mjs';
 
 const skip = missing();
 
 const ESCAPES = [
-  "() => window['ev' + 'al']('window.reached = 1')",
-  "() => (() => {}).constructor('window.reached = 1')()",
-  "async () => { await import('data:text/javascript,window.reached = 1') }",
-  "() => { setTimeout('window.reached = 1') }",
-  '() => 1)(); (() => { window.reached = 1 }',
-  '() => { document.body.innerHTML = \'<img src=x onerror="window.reached = 1">\' }',
-  '() => { window.reached = 1; return "\ud800" }',
+  "window['ev' + 'al']('window.reached = 1')",
+  "(() => {}).constructor('window.reached = 1')()",
+  "import('data:text/javascript,window.reached = 1')",
+  "setTimeout('window.reached = 1')",
+  "{}/\"/-window['ev' + 'al']('window.reached = 1')//\"/1",
+  '1); (() => { window.reached = 1 })(); (1',
+  'document.body.innerHTML = \'<img src=x onerror="window.reached = 1">\'',
+  'window.reached = 1; "\ud800"',
 ];
 
 /** @type {Awaited<ReturnType<typeof startGuard>>} */
@@ -43,6 +46,15 @@ function assertDenied(result, code) {
   assert.deepEqual(JSON.parse(text.slice(text.lastIndexOf('\n') + 1)), envelope);
 }
 
+/** Return what Evalward says of the tools now, by their names. */
+function described() {
+  const manifest = fileURLToPath(new URL('../manifest.yaml', import.meta.url));
+  const flags = ['--json-schema', '--manifest', manifest, '--allow-eval=renderer,sandbox'];
+  const { tools } = JSON.parse(execFileSync('evalward', ['tools', ...flags], { encoding: 'utf8' }));
+  for (const { description } of tools) assert.match(description, /Errors: .*EVAL_\{?BLOCKED_KEYWORD/);
+  return Object.fromEntries(tools.map(({ name, description }) => [name, description]));
+}
+
 async function value(mcp, code) {
   const result = await mcp.call('eval_renderer', { code });
   assert.ok(!result.isError, result.content[0].text);
@@ -53,34 +65,34 @@ for (const server of SERVERS) {
   for (const client of CLIENTS) {
     test(`${server}, ${client}: an escape never reaches Chromium, a benign payload does`, { skip }, async (t) => {
       const mcp = await connect(t, client, server, env());
-      const tools = (await mcp.list()).map(({ name }) => name);
-      assert.deepEqual(tools.sort(), ['eval_renderer', 'eval_sandbox']);
+      const tools = (await mcp.list()).map((tool) => [tool.name, tool.description]);
+      assert.deepEqual(Object.fromEntries(tools), described());
 
-      assert.equal(await value(mcp, '() => document.title'), 'Shop');
+      assert.equal(await value(mcp, 'document.title'), 'Shop');
       const before = (await browser.compiled()).length;
       for (const code of ESCAPES) assertDenied(await mcp.call('eval_renderer', { code }));
-      const prices = "() => [...document.querySelectorAll('li')].map((item) => Number(item.dataset.price))";
+      const prices = "[...document.querySelectorAll('li')].map((item) => Number(item.dataset.price))";
       assert.deepEqual(await value(mcp, prices), [3, 4]);
 
       const compiled = await browser.compiled();
-      assert.equal(compiled[before - 1], '(() => document.title\n)()');
-      assert.deepEqual(compiled.slice(before), [`(${prices}\n)()`]);
-      assert.equal(await value(mcp, '() => typeof window.reached'), 'undefined');
+      assert.equal(compiled[before - 1], 'document.title');
+      assert.deepEqual(compiled.slice(before), [prices]);
+      assert.equal(await value(mcp, 'typeof window.reached'), 'undefined');
     });
 
     test(`${server}, ${client}: with the guard killed everything is denied`, { skip }, async (t) => {
       const mortal = await startGuard(t);
       const mcp = await connect(t, client, server, env(mortal));
-      assert.equal(await value(mcp, '() => document.title'), 'Shop');
+      assert.equal(await value(mcp, 'document.title'), 'Shop');
       const before = (await browser.compiled()).length;
 
       await mortal.kill();
       // The connection may break under the first call; from then on there is none.
-      const first = await mcp.call('eval_renderer', { code: '() => document.title' });
+      const first = await mcp.call('eval_renderer', { code: 'document.title' });
       assertDenied(first);
       for (const name of ['eval_renderer', 'eval_sandbox']) {
         const result = await mcp.call(name, { code: '() => 1' });
-        assertDenied(result, 'SHUTTING_DOWN');
+        assertDenied(result, 'SERVICE_UNREACHABLE');
         assert.equal(result.structuredContent.retryable, true);
         assert.match(result.structuredContent.error, /guard/);
       }
@@ -91,18 +103,18 @@ for (const server of SERVERS) {
   test(`${server}: with a guard and a browser of its own`, { skip }, async (t) => {
     const own = { EVALWARD_ADDRESS: '', CHROMIUM_ENDPOINT: '', XDG_STATE_HOME: directory() };
     const mcp = await connect(t, 'client 2.x', server, own);
-    assert.equal(await value(mcp, '() => document.title'), 'Shop');
+    assert.equal(await value(mcp, 'document.title'), 'Shop');
     for (const code of ESCAPES) assertDenied(await mcp.call('eval_renderer', { code }));
-    assert.equal(await value(mcp, '() => typeof window.reached'), 'undefined');
+    assert.equal(await value(mcp, 'typeof window.reached'), 'undefined');
   });
 
   test(`${server}: what the page throws, and what never ends, is a result`, { skip }, async (t) => {
     const mcp = await connect(t, 'client 2.x', server, env());
-    for (const code of ['() => { throw new RangeError("too far") }', '() => { for (;;) {} }']) {
+    for (const code of ['throw new RangeError("too far")', 'for (;;) {}']) {
       const result = await mcp.call('eval_renderer', { code });
       assert.equal(result.isError, true, code);
     }
-    assert.equal(await value(mcp, '() => document.title'), 'Shop');
+    assert.equal(await value(mcp, 'document.title'), 'Shop');
   });
 
   test(`${server}: the sandbox returns values and errors`, { skip }, async (t) => {
