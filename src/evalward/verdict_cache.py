@@ -25,7 +25,7 @@ from cachetools import LRUCache
 
 from evalward.errors.registry import Code
 from evalward.guard import judge
-from evalward.guard.grammar import GRAMMAR
+from evalward.guard.syntax.grammar import GRAMMAR
 
 if TYPE_CHECKING:
     from evalward.guard.rules import Rules

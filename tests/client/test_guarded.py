@@ -19,7 +19,7 @@ from evalward.client import (
     guarded,
     is_guarded,
 )
-from evalward.guard.wrap import WRAPPERS
+from evalward.guard.syntax.wrap import WRAPPERS
 from evalward.v1 import evalward_pb2 as pb
 
 SECRET = "marker_5d0c77"

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 from evalward.client.decision import denial
 from evalward.errors import Code
-from evalward.guard.wrap import WRAPPERS
+from evalward.guard.syntax.wrap import WRAPPERS
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "clients" / "node"

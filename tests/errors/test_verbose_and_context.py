@@ -4,7 +4,7 @@ import pytest
 
 from evalward.errors.context import MAX_WIDTH, source_context
 from evalward.errors.stack import FULL, frames, parse_verbose
-from evalward.guard.locate import locate
+from evalward.guard.syntax.locate import locate
 
 TEXT = "\n".join(f"line {n}" for n in range(1, 41)).encode()
 

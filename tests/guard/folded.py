@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tree_sitter import Parser
 
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.grammar import LANGUAGE
-from evalward.guard.resolver.heap import HeapObject
-from evalward.guard.resolver.interpreter import Interpreter
-from evalward.guard.resolver.lowering import lower
-from evalward.guard.resolver.values import (
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -22,14 +19,17 @@ from evalward.guard.resolver.values import (
     Primitive,
     Value,
 )
+from evalward.guard.interpret.interpreter import Interpreter
+from evalward.guard.lower.lower import lower
+from evalward.guard.syntax.grammar import LANGUAGE
 from evalward.guard.target import Shape
 from evalward.sandbox import EvaluationLimits, Sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.resolver.ir import Instruction
-    from evalward.guard.resolver.values import Atom
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.values import Atom
 
 THROWS = "throws"
 TYPED = {ANY_NUMBER: "number", ANY_BOOLEAN: "boolean", ANY_BIGINT: "bigint", ANY_SYMBOL: "symbol"}

@@ -11,9 +11,9 @@ import yaml
 
 from evalward.guard import judge
 from evalward.guard.rules import Limits, Rules
-from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.syntax.shapes import Rejection, programs_of
+from evalward.guard.syntax.survey import survey
 from evalward.guard.target import Profile, Shape, Target
-from evalward.guard.walk import survey
 
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict

@@ -6,7 +6,7 @@ from guard_cases import front_end, over, verdict
 
 from evalward.errors.registry import Code
 from evalward.guard.rules import SEED_KEYWORDS
-from evalward.guard.shapes import Rejection
+from evalward.guard.syntax.shapes import Rejection
 
 
 @over("ambiguities")

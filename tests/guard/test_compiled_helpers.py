@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tree_sitter import Tree
 
-from evalward.guard.parse import parse
-from evalward.guard.resolver.lowering.compiled import FUNCTIONS, helper_of
+from evalward.guard.lower.compiled_helpers import FUNCTIONS, helper_of
+from evalward.guard.syntax.parse import parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -14,7 +14,7 @@ from guard_cases import RULES
 
 from evalward.corpus.case import Case, load_cases
 from evalward.guard import judge
-from evalward.guard.resolver.interpreter import Interpreter
+from evalward.guard.interpret.interpreter import Interpreter
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 LATE = load_cases([CORPUS / f"escapes/{name}.yaml" for name in ("havoc", "late-carriers", "late-changes")])

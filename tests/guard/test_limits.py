@@ -11,13 +11,13 @@ import yaml
 from guard_cases import RULES, verdict
 
 from evalward.errors.registry import Code
-from evalward.guard.depth import nesting_exceeds
-from evalward.guard.parse import BudgetFault, Meter, SyntaxFault, parse
+from evalward.guard.checks.seed import seed_findings
 from evalward.guard.rules import Limits
-from evalward.guard.seed import seed_findings
-from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.syntax.depth import nesting_exceeds
+from evalward.guard.syntax.parse import BudgetFault, Meter, SyntaxFault, parse
+from evalward.guard.syntax.shapes import Rejection, programs_of
+from evalward.guard.syntax.survey import survey
 from evalward.guard.target import Shape
-from evalward.guard.walk import survey
 
 WIDE = Limits(payload_bytes=1 << 20)
 HOSTILE = yaml.safe_load((Path(__file__).parents[1] / "data/hostile_text.yaml").read_text(encoding="utf-8"))

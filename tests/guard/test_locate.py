@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from evalward.guard.locate import locate
+from evalward.guard.syntax.locate import locate
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\u2029"])

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Tree
 
-from evalward.guard.mentions import are_harmless
-from evalward.guard.parse import parse
-from evalward.guard.program import ParsedProgram
-from evalward.guard.quiet import is_quiet
 from evalward.guard.rules import Limits
-from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.screen.mentions import are_harmless
+from evalward.guard.screen.quiet import is_quiet
+from evalward.guard.screen.triggers import names_something
 from evalward.guard.sinks import sinks
+from evalward.guard.syntax.parse import parse
+from evalward.guard.syntax.program import ParsedProgram
+from evalward.guard.syntax.shapes import Rejection, programs_of
+from evalward.guard.syntax.survey import survey
 from evalward.guard.target import Shape, parse_target
-from evalward.guard.triggers import names_something
-from evalward.guard.walk import survey
 
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
@@ -37,7 +37,7 @@ def _unhurried(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, profile: s
     """Judge with every shortcut taken away."""
     with monkeypatch.context() as patch:
         patch.setattr(sys.modules["evalward.guard.judge"], "is_quiet", lambda *_: False)
-        patch.setattr(sys.modules["evalward.guard.resolver.resolve"], "is_loaded", lambda *_, **__: True)
+        patch.setattr(sys.modules["evalward.guard.resolve"], "is_loaded", lambda *_, **__: True)
         return _judged(case, profile)
 
 

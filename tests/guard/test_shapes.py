@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from guard_cases import front_end, over
 
-from evalward.guard.parse import parse
-from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.syntax.parse import parse
+from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.target import Shape
 
 
@@ -43,7 +43,7 @@ def test_an_undeclared_shape_is_parsed_once_unless_shapes_can_differ(
         seen.append(source)
         return parse(source, limit_bytes=limit_bytes)
 
-    monkeypatch.setattr("evalward.guard.shapes.parse", counted)
+    monkeypatch.setattr("evalward.guard.syntax.shapes.parse", counted)
     programs_of(code.encode(), None, limit_bytes=65536)
     assert len(seen) == parses
 

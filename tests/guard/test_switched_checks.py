@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from guard_cases import over
 
-from evalward.guard.backtracking import catastrophic_regexes, is_catastrophic
-from evalward.guard.invisible import invisible_characters
-from evalward.guard.loops import unbounded_loops
-from evalward.guard.regex_syntax import TooComplexError, automaton
+from evalward.guard.admission.invisible import invisible_characters
+from evalward.guard.checks.backtracking import catastrophic_regexes, is_catastrophic
+from evalward.guard.checks.loops import unbounded_loops
+from evalward.guard.checks.regex_syntax import TooComplexError, automaton
+from evalward.guard.checks.switched import switched_findings
 from evalward.guard.rules import Action, Rules
-from evalward.guard.shapes import Rejection, programs_of
-from evalward.guard.switched import switched_findings
+from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
-    from evalward.guard.program import ParsedProgram
+    from evalward.guard.syntax.program import ParsedProgram
 
 FEW = 6
 

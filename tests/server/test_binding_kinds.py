@@ -15,7 +15,7 @@ from evalward.corpus.case import CorpusError, load_cases
 from evalward.errors import CodedError
 from evalward.guard import judge
 from evalward.guard.binding import BindingKind
-from evalward.guard.resolver.resolve import bindings_for
+from evalward.guard.resolve import bindings_for
 from evalward.guard.rules import Rules
 from evalward.guard.target import Target
 from evalward.policy import Policy

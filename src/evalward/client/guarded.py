@@ -175,8 +175,8 @@ def _pasted(sink: str | None, target: str | None, shape: str | None, *, wrap: bo
 
 def _wrapper(shape: str) -> tuple[str, str]:
     # Imported here, since it brings the parser, which a caller that wraps by itself does not need.
+    from evalward.guard.syntax.wrap import WRAPPERS  # noqa: PLC0415
     from evalward.guard.target import Shape  # noqa: PLC0415
-    from evalward.guard.wrap import WRAPPERS  # noqa: PLC0415
 
     wrapper = WRAPPERS[Shape(shape)]
     return wrapper.prefix.decode(), wrapper.suffix.decode()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evalward.guard.grammar import GRAMMAR
 from evalward.guard.judge import judge
 from evalward.guard.ruleset import RULESET
+from evalward.guard.syntax.grammar import GRAMMAR
 
 __all__ = ["GRAMMAR", "RULESET", "judge"]

@@ -11,31 +11,31 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evalward.errors.registry import Code
-from evalward.guard.admission import admit, content_hash
-from evalward.guard.ambiguity import contextual_name_fault
-from evalward.guard.blocklist import Occurrence, confirmed, occurrences
+from evalward.guard.admission.admit import admit, content_hash
+from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
+from evalward.guard.checks.seed import seed_findings
+from evalward.guard.checks.switched import switched_findings
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
-from evalward.guard.locate import locate
-from evalward.guard.offending import offending_token
-from evalward.guard.program import Survey
-from evalward.guard.quiet import is_quiet
-from evalward.guard.resolver import resolve
+from evalward.guard.resolve import resolve
 from evalward.guard.rules import Action, BlocklistMode
-from evalward.guard.seed import seed_findings
-from evalward.guard.shapes import Rejection, programs_of
+from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.sinks import sinks
 from evalward.guard.sinks.readings import programs_for
-from evalward.guard.switched import switched_findings
+from evalward.guard.syntax.ambiguity import contextual_name_fault
+from evalward.guard.syntax.locate import locate
+from evalward.guard.syntax.offending import offending_token
+from evalward.guard.syntax.program import Survey
+from evalward.guard.syntax.shapes import Rejection, programs_of
+from evalward.guard.syntax.survey import survey
+from evalward.guard.syntax.wrap import WRAPPERS
 from evalward.guard.target import Profile, Shape
 from evalward.guard.verdict import MAX_FINDINGS, Finding, Verdict, listed
-from evalward.guard.walk import survey
-from evalward.guard.wrap import WRAPPERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evalward.guard.program import ParsedProgram
     from evalward.guard.rules import Rules
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Target
 
 _LIMIT = "analysis-limit"

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from evalward.guard import judge
-from evalward.guard.admission import content_hash
+from evalward.guard.admission.admit import content_hash
 from evalward.policy.enforcement import settled
 
 if TYPE_CHECKING:

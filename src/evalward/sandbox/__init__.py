@@ -5,7 +5,7 @@ Known gaps: no ``Intl``, no regular expressions with the ``v`` flag, and deep re
 time to pass comes to an end.
 """
 
-from evalward.guard.run_shape import choose_shape
+from evalward.guard.syntax.run_shape import choose_shape
 from evalward.sandbox.engine import STACK_BYTES
 from evalward.sandbox.envelope import evaluation_envelope
 from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate

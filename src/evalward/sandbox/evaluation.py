@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import wasmtime
 
 from evalward.errors.registry import Code
-from evalward.guard.run_shape import choose_shape
+from evalward.guard.syntax.run_shape import choose_shape
 from evalward.guard.target import Shape
 from evalward.sandbox.engine import Engine, Run, stack_of
 from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script

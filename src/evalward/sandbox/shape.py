@@ -1,6 +1,6 @@
 """How a payload's shape runs (sandbox.md, The call).
 
-The text around a payload is the guard's own (``evalward.guard.wrap``), without the call at its end: the shape
+The text around a payload is the guard's own (``evalward.guard.syntax.wrap``), without the call at its end: the shape
 that was judged is the shape that runs.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from evalward.guard.syntax.wrap import WRAPPERS
 from evalward.guard.target import Shape
-from evalward.guard.wrap import WRAPPERS
 
 CALLED_SHAPES: Final = frozenset({Shape.FUNCTION, Shape.ASYNC_BODY})
 """The shapes whose program evaluates to a function that is then called."""

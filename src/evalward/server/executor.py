@@ -170,6 +170,6 @@ def shape_of(job: Job) -> Shape | None:
         return job.shape
     if not job.rules.allowed or len(job.payload) > job.rules.limits.payload_bytes:
         return None  # denied before its text is looked at
-    from evalward.guard.run_shape import choose_shape  # noqa: PLC0415 - the front itself needs no parser
+    from evalward.guard.syntax.run_shape import choose_shape  # noqa: PLC0415 - the front itself needs no parser
 
     return choose_shape(job.payload)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
-from evalward.guard.markup import inserting, is_disguised, may_be_script
+from evalward.guard.syntax.markup import inserting, is_disguised, may_be_script
 from evalward.guard.target import Shape, Target
 from evalward.tools.kinds import FieldKind
 from evalward.tools.url import scripts_of

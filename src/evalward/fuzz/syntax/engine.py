@@ -8,8 +8,8 @@ import subprocess
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.syntax.wrap import BARE_SUFFIXES, WRAPPERS
 from evalward.guard.target import Shape
-from evalward.guard.wrap import BARE_SUFFIXES, WRAPPERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

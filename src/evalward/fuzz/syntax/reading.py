@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.grammar import COMMENTS, IDENTIFIERS, kind, kinds
-from evalward.guard.quiet import is_quiet
 from evalward.guard.rules import Limits
-from evalward.guard.shapes import Rejection, programs_of
-from evalward.guard.walk import survey
+from evalward.guard.screen.quiet import is_quiet
+from evalward.guard.syntax.grammar import COMMENTS, IDENTIFIERS, kind, kinds
+from evalward.guard.syntax.shapes import Rejection, programs_of
+from evalward.guard.syntax.survey import survey
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from evalward.guard.program import ParsedProgram
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Shape
 
 _LIMITS: Final = Limits()

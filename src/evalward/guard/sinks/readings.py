@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.shapes import Rejection, declared, undeclared
 from evalward.guard.sinks import Frame
+from evalward.guard.syntax.shapes import Rejection, declared, undeclared
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
-    from evalward.guard.program import ParsedProgram
     from evalward.guard.sinks import Sink
+    from evalward.guard.syntax.program import ParsedProgram
 
 _SHAPES: Final = {
     Frame.SCRIPT: (Shape.SCRIPT,),

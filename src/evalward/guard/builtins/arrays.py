@@ -1,0 +1,325 @@
+"""``Array`` and ``Array.prototype``: exact arrays fold, others join their elements (ECMA-262 §23.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.builtins.strings import integers
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    UNDEFINED,
+    V_BOOLEAN,
+    V_NUMBER,
+    V_STRING,
+    V_UNDEFINED,
+    Known,
+    Primitive,
+    Value,
+    join,
+    number,
+    of,
+)
+from evalward.guard.interpret.conversion.operators import truthiness
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+_MAX_UNROLLED = 64
+
+
+def make(run: Calls, call: Call, items: Sequence[Value] | None, elements: Value, tag: str = "") -> Value:
+    """Return an array of the call's site, exact when its items are known."""
+    array = run.allocate("array", call.start, f"{call.path}{tag}")
+    if items is None or (array.items and len(array.items) != len(items)) or len(items) > MAX_ITEMS:
+        run.inexact(array)
+        for item in items or ():
+            elements = join(elements, item)
+        run.put_element(array, elements)
+    else:
+        for index, item in enumerate(items):
+            run.put_item(array, index, item)
+    return array.value
+
+
+def elements(run: Calls, value: Value, call: Call) -> Value:
+    """Return the join of an array-like's elements."""
+    result = run.iterated(value, None, call.start, call.end)
+    for atom in value:
+        if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
+            result = join(result, atom.everything())
+    return result
+
+
+def each(
+    run: Calls, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
+) -> list[Value]:
+    """Call a callback for every item (or once for the join of all) and return its results."""
+    run.use(function, Flow.CALLBACK, call.start, call.end)
+    this = call.arg(1)
+    if items is not None and len(items) <= _MAX_UNROLLED:
+        return [
+            run.call(function, this, (item, number(index).value, call.this), call.start, call.end)
+            for index, item in enumerate(items)
+        ]
+    return [run.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
+
+
+def _callback(result: Value | None) -> Transfer:
+    """Return a method that calls back for each element; without a fixed result it gives an element."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        items, joined = run.items_of(call.this), elements(run, call.this, call)
+        for outcome in each(run, call, call.arg(0), items=items, joined=joined):
+            run.use(outcome, Flow.RETURN, call.start, call.end)
+        return join(joined, V_UNDEFINED) if result is None else result
+
+    return transfer
+
+
+def _map(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    results = each(run, call, call.arg(0), items=items, joined=joined)
+    if items is not None and len(results) == len(items):
+        return make(run, call, results, BOTTOM)
+    combined: Value = BOTTOM
+    for result in results:
+        combined = join(combined, result)
+    return make(run, call, None, combined)
+
+
+def _flat_map(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    combined: Value = BOTTOM
+    for result in each(run, call, call.arg(0), items=items, joined=joined):
+        combined = join(combined, join(result, _flattened(run, result, call)))
+    return make(run, call, None, combined)
+
+
+def _flattened(run: Calls, value: Value, call: Call) -> Value:
+    arrays = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "array")
+    return elements(run, arrays, call) if arrays else BOTTOM
+
+
+def _flat(run: Calls, call: Call) -> Value:
+    items = run.items_of(call.this)
+    if items is not None and not call.args:
+        flat: list[Value] | None = []
+        for item in items:
+            inner = run.items_of(item)
+            if inner is not None and flat is not None:
+                flat.extend(inner)
+            elif any(isinstance(atom, HeapObject) for atom in item):
+                flat = None
+            elif flat is not None:
+                flat.append(item)
+        if flat is not None:
+            return make(run, call, flat, BOTTOM)
+    joined = elements(run, call.this, call)
+    for _ in range(8):
+        joined = join(joined, _flattened(run, joined, call))
+    return make(run, call, None, joined)
+
+
+def _filter(run: Calls, call: Call) -> Value:
+    items, joined = run.items_of(call.this), elements(run, call.this, call)
+    outcomes = each(run, call, call.arg(0), items=items, joined=joined)
+    for outcome in outcomes:
+        run.use(outcome, Flow.RETURN, call.start, call.end)
+    if items is not None and len(outcomes) == len(items):
+        kept = [_certainty(outcome) for outcome in outcomes]
+        if None not in kept:
+            return make(run, call, [item for item, keep in zip(items, kept, strict=True) if keep], BOTTOM)
+    return make(run, call, None, joined)
+
+
+def _certainty(value: Value) -> bool | None:
+    """Return whether a callback's result is certainly true or certainly false."""
+    known = {truthiness(atom) for atom in value}
+    return known.pop() if len(known) == 1 else None
+
+
+def _slice(run: Calls, call: Call) -> Value:
+    items = run.items_of(call.this)
+    starts, ends = integers(run, call.arg(0), call, 0), integers(run, call.arg(1), call, None)
+    if items is not None and starts and ends and len(starts) == len(ends) == 1:
+        return make(run, call, items[slice(starts[0], ends[0])], BOTTOM)
+    return make(run, call, None, elements(run, call.this, call))
+
+
+def _concat(run: Calls, call: Call) -> Value:
+    parts: list[Value] | None = []
+    combined: Value = BOTTOM
+    for value in (call.this, *call.args, *([call.rest] if call.rest else [])):
+        items = run.items_of(value)
+        is_array = any(isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"} for atom in value)
+        if items is not None and parts is not None and not call.rest:
+            parts.extend(items)
+        elif is_array or not all(type(atom) is str or type(atom) is Primitive for atom in value):
+            parts = None
+        elif parts is not None:
+            parts.append(value)
+        combined = join(combined, join(value, elements(run, value, call)))
+    return make(run, call, parts, combined)
+
+
+def _at(run: Calls, call: Call) -> Value:
+    items, indices = run.items_of(call.this), integers(run, call.arg(0), call, 0)
+    if items is None or indices is None:
+        return join(elements(run, call.this, call), V_UNDEFINED)
+    result: Value = BOTTOM
+    for index in indices:
+        inside = index is not None and -len(items) <= index < len(items)
+        result = join(result, items[index] if inside and index is not None else V_UNDEFINED)
+    return result
+
+
+def _reduce(run: Calls, call: Call) -> Value:
+    function, items = call.arg(0), run.items_of(call.this)
+    run.use(function, Flow.CALLBACK, call.start, call.end)
+    joined = elements(run, call.this, call)
+    has_initial = len(call.args) > 1
+    if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
+        ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
+        total = call.args[1] if has_initial else ordered.pop(0)
+        first = 0 if has_initial else 1
+        for position, item in enumerate(ordered, first):
+            index = len(items) - 1 - position if call.path.endswith("Right") else position
+            args = (total, item, number(index).value, call.this)
+            total = run.call(function, V_UNDEFINED, args, call.start, call.end)
+        return total
+    total = join(call.arg(1) if has_initial else joined, call.rest)
+    for _ in range(4):
+        made = run.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.start, call.end)
+        wider = join(total, made)
+        if wider == total:
+            break
+        total = wider
+    return total
+
+
+def _join(run: Calls, call: Call) -> Value:
+    given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
+    separators = run.strings(given - V_UNDEFINED, call.start, call.end)
+    if UNDEFINED in given:
+        separators = join(separators, of(","))
+    result: Value = BOTTOM
+    for atom in call.this:
+        if not isinstance(atom, HeapObject):
+            result = join(result, V_STRING)
+            continue
+        atom.readers[run.reader] = None
+        for separator in separators:
+            made = run.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
+            result = join(result, made)
+    return result
+
+
+def _to_locale_string(run: Calls, call: Call) -> Value:
+    for atom in elements(run, call.this, call):
+        if isinstance(atom, HeapObject):
+            method = run.own_or_payload(atom, "toLocaleString")
+            run.use(method, Flow.CALLBACK, call.start, call.end)
+            run.call(method, of(atom), (), call.start, call.end)
+    return V_STRING
+
+
+def _from(run: Calls, call: Call) -> Value:
+    source, function = call.arg(0), call.arg(1)
+    items = run.items_of(source)
+    texts = [atom for atom in source if type(atom) is str]
+    if items is None and len(texts) == len(source) == 1:
+        items = [of(character) for character in texts[0][:MAX_ITEMS]]
+    joined = elements(run, source, call)
+    for atom in source:
+        if isinstance(atom, HeapObject) and atom.kind not in {"array", "arguments"}:
+            joined = join(joined, atom.everything())
+    if len(call.args) > 1:
+        run.use(function, Flow.CALLBACK, call.start, call.end)
+        if items is not None and len(items) <= _MAX_UNROLLED:
+            items = [
+                run.call(function, call.arg(2), (item, number(i).value), call.start, call.end)
+                for i, item in enumerate(items)
+            ]
+        else:
+            items = None
+            joined = run.call(
+                function, call.arg(2), (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
+            )
+    return make(run, call, items, joined)
+
+
+def _array(run: Calls, call: Call) -> Value:
+    if len(call.args) == 1 or call.rest:
+        return make(run, call, None, join(call.all(), V_UNDEFINED))
+    return make(run, call, list(call.args), BOTTOM)
+
+
+def _of(run: Calls, call: Call) -> Value:
+    made = run.construct(
+        frozenset(a for a in call.this if not isinstance(a, Known)),
+        call.args,
+        call.start,
+        call.end,
+        call.rest,
+    )
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
+    return join(made, make(run, call, None if call.rest else list(call.args), call.all()))
+
+
+def _with(run: Calls, call: Call) -> Value:
+    return make(run, call, None, join(elements(run, call.this, call), call.arg(1)))
+
+
+def _entries(run: Calls, call: Call) -> Value:
+    pair = run.allocate("array", call.start, "pair")
+    run.put_item(pair, 0, V_NUMBER)
+    run.put_item(pair, 1, elements(run, call.this, call) or V_UNDEFINED)
+    return listed(run, call, of(pair))
+
+
+def listed(run: Calls, call: Call, value: Value) -> Value:
+    """Return an iterator over a value."""
+    made = run.allocate("iterator", call.start, call.path)
+    run.put_element(made, value)
+    return made.value
+
+
+_P = "Array.prototype."
+TRANSFER: dict[str, Transfer] = {
+    "Array": _array,
+    "Array.of": _of,
+    "Array.from": _from,
+    f"{_P}map": _map,
+    f"{_P}flatMap": _flat_map,
+    f"{_P}flat": _flat,
+    f"{_P}filter": _filter,
+    f"{_P}forEach": _callback(V_UNDEFINED),
+    f"{_P}find": _callback(None),
+    f"{_P}findLast": _callback(None),
+    f"{_P}findIndex": _callback(V_NUMBER),
+    f"{_P}findLastIndex": _callback(V_NUMBER),
+    f"{_P}every": _callback(V_BOOLEAN),
+    f"{_P}some": _callback(V_BOOLEAN),
+    f"{_P}reduce": _reduce,
+    f"{_P}reduceRight": _reduce,
+    f"{_P}slice": _slice,
+    f"{_P}concat": _concat,
+    f"{_P}at": _at,
+    f"{_P}join": _join,
+    f"{_P}toString": _join,
+    f"{_P}with": _with,
+    f"{_P}entries": _entries,
+    f"{_P}keys": lambda run, call: listed(run, call, V_NUMBER),
+    f"{_P}values": lambda run, call: listed(run, call, elements(run, call.this, call)),
+    f"{_P}indexOf": lambda _run, _call: V_NUMBER,
+    f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
+    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}toLocaleString": _to_locale_string,
+}

@@ -1,0 +1,159 @@
+"""What the payload makes of its own text, and what that is decoded to: bytes, ``TextDecoder``, ``Buffer``, queries.
+
+The bytes themselves are not followed. An object that is made of the payload's own text or numbers keeps, as
+``@@text``, what decoding it may give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evalward.guard.builtins import arrays
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import decoding_of
+from evalward.guard.domain.values import (
+    ANY_NUMBER,
+    BOTTOM,
+    DECODED,
+    PRIMITIVE_UNKNOWNS,
+    STRING_UNKNOWNS,
+    TEXT,
+    V_NUMBER,
+    V_STRING,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    join,
+    known,
+    of,
+)
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+_OWN = of(DECODED)
+_MAX_VIEWS = 2
+_BUFFER = known("ArrayBuffer.prototype")
+
+
+def _is_number(atom: Atom) -> bool:
+    return atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number")
+
+
+def _text_of(run: Calls, value: Value, depth: int = _MAX_VIEWS) -> Value:
+    """Return what decoding bytes may give, BOTTOM for bytes that are not the payload's own."""
+    result: Value = BOTTOM
+    for atom in value:
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            found = decoding_of(of(atom))
+            result = join(result, found if found != V_STRING else BOTTOM)
+        elif isinstance(atom, HeapObject):
+            atom.readers[run.reader] = None
+            result = join(result, atom.properties.get("@@text", BOTTOM))
+            if any(map(_is_number, atom.contents())):
+                result = join(result, _OWN)
+            if depth:
+                result = join(result, _text_of(run, atom.properties.get("@@views", BOTTOM), depth - 1))
+    return result
+
+
+def _keep(run: Calls, targets: Value, text: Value) -> None:
+    for atom in targets:
+        if isinstance(atom, HeapObject) and text:
+            run.put(atom, "@@text", text)
+
+
+def _made(path: str) -> Transfer:
+    """Return the making of bytes, from an array, a text or other bytes."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        text = join(_text_of(run, call.arg(0)), _text_of(run, call.this))
+        for value in (*call.args, call.rest):
+            run.leak(value, Flow.ARGUMENT, call.start, call.end)
+        made = run.instance(path, call.start)
+        _keep(run, made, text)
+        for atom in call.arg(0) if call.constructing else BOTTOM:
+            if isinstance(atom, HeapObject) and _BUFFER in atom.prototype:
+                run.put(atom, "@@views", made)
+        return made if call.constructing else run.answered(call.path, made, (*call.args, call.rest))
+
+    return transfer
+
+
+def _written(run: Calls, call: Call) -> Value:
+    """Write numbers or other bytes into bytes."""
+    given = call.all()
+    text = _text_of(run, given) | (_OWN if any(map(_is_number, given)) else BOTTOM)
+    _keep(run, call.this, text)
+    return V_UNDEFINED
+
+
+def _reduced(run: Calls, call: Call) -> Value:
+    numbers = run.allocate("array", call.start, "bytes")
+    run.inexact(numbers)
+    run.put_element(numbers, V_NUMBER)
+    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](run, replace(call, this=of(numbers)))
+
+
+def _query(run: Calls, call: Call) -> Value:
+    """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
+    escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
+    made = run.instance("URLSearchParams.prototype", call.start)
+    _keep(run, made, _text_of(run, escaped))
+    return made
+
+
+def _parameter(run: Calls, call: Call) -> Value:
+    return run.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(run, call.this)
+
+
+def _decoded(run: Calls, call: Call) -> Value:
+    text = _text_of(run, call.arg(0) if call.path.startswith("TextCodec") else call.this)
+    for value in (*call.args, call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = run.answered(call.path, V_STRING, (*call.args, call.rest))
+    return join(made, text) if made <= PRIMITIVE_UNKNOWNS else made | text
+
+
+_BYTES = "Uint8Array.prototype"
+TRANSFER: dict[str, Transfer] = {
+    "Uint8Array": _made(_BYTES),
+    "Uint8Array.from": _made(_BYTES),
+    "Uint8Array.of": _made(_BYTES),
+    "Uint8Array.fromBase64": _made(_BYTES),
+    "Uint8Array.fromHex": _made(_BYTES),
+    **{
+        f"{_BYTES}.{name}": _made(_BYTES)
+        for name in (
+            "filter",
+            "map",
+            "reverse",
+            "slice",
+            "sort",
+            "subarray",
+            "toReversed",
+            "toSorted",
+            "with",
+        )
+    },
+    f"{_BYTES}.set": _written,
+    f"{_BYTES}.reduce": _reduced,
+    f"{_BYTES}.reduceRight": _reduced,
+    "DataView": _made("DataView.prototype"),
+    **{
+        f"DataView.prototype.set{kind}{size}": _written
+        for kind, sizes in {"Int": (8, 16, 32), "Uint": (8, 16, 32), "Float": (32, 64)}.items()
+        for size in sizes
+    },
+    "Buffer.from": _made("Buffer.prototype"),
+    "Buffer.concat": _made("Buffer.prototype"),
+    "Buffer.prototype.toString": _decoded,
+    "URLSearchParams": _query,
+    "URLSearchParams.prototype.get": _parameter,
+    "TextCodec.prototype.encode": _made(_BYTES),
+    "TextCodec.prototype.decode": _decoded,
+}

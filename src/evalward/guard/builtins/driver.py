@@ -1,0 +1,253 @@
+"""What drives a page from outside: evaluation, navigation and content (Playwright, Puppeteer, Electron)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.builtins.timers import is_turned_into_text
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    ACTIVE,
+    DATA,
+    SPELLING,
+    STRING_UNKNOWNS,
+    UNDEFINED,
+    V_DATA,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    is_active,
+    join,
+    known,
+    of,
+)
+from evalward.guard.interpret.judgement import Flow
+from evalward.guard.interpret.objects.page_sinks import SCRIPT_URL, holds_active_document
+
+if TYPE_CHECKING:
+    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.instructions import Unit
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+_ACTIVE = SPELLING | {ACTIVE}
+_AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
+_ACTIVE_CONTENT = "the page's content holds script"
+_ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
+_HANDLES = ("evaluateHandle", "waitForFunction")
+_TEXTUAL = STRING_UNKNOWNS | {DATA}
+
+
+def _is_page(value: Value) -> bool:
+    return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
+
+
+def _free_of_closure(run: Calls, function: HeapObject, call: Call) -> None:
+    """Let names that a function has from around it be the page's: it is evaluated there from its text."""
+    function.readers[run.reader] = None
+    for reference in run.lowered.references:
+        if reference.is_global or reference.owner is None or reference.name not in run.catalogue.globals:
+            continue
+        unit: Unit | None = reference.scope.unit
+        owner: Unit | None = reference.owner
+        if _is_within(unit, function.unit) and not _is_within(owner, function.unit):
+            member = run.catalogue.globals[reference.name]
+            run.write(reference.register, run.materialize(member.result, call.start, member.label))
+
+
+def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
+    while unit is not None and unit is not outer:
+        unit = unit.outer
+    return unit is not None
+
+
+def _given(run: Calls, call: Call, position: int) -> list[Value]:
+    """Return what a function gets that is evaluated in a page: what is selected, then copies of the arguments."""
+    held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
+    for handle in held:
+        handle.readers[run.reader] = None
+    if held:
+        selected = [handle.elements for handle in held[:1]]
+    elif "electronApp" in call.path:
+        selected = [of(known("electron"))]
+    elif "locator" in call.path or call.path.endswith("$eval"):
+        selected = [V_DATA | of(known("Element"))]
+    else:
+        selected = []
+    copies = [value | V_DATA | _behind_handles(run, value) for value in call.args[position + 1 :]]
+    return [*selected, *copies, V_DATA, V_DATA, V_DATA]
+
+
+def _evaluate(run: Calls, call: Call) -> Value:
+    """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
+    position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval"} else 0
+    code, given = call.arg(position), V_UNDEFINED
+    for atom in code:
+        if isinstance(atom, HeapObject) and atom.callable:
+            _free_of_closure(run, atom, call)
+            result = run.call(of(atom), V_UNDEFINED, _given(run, call, position), call.start, call.end)
+            given = join(given, run.awaited(result, call.start, call.end))
+            atom.readers[run.reader] = None
+            if _says_its_text(run, atom):
+                note = "the function says itself what text of it is evaluated"
+                run.report("nested-evaluation", 0, call.start, call.end, None, note)
+        elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
+            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+        elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
+            note = "a proxy says itself what text of it is evaluated"
+            run.report("nested-evaluation", 0, call.start, call.end, None, note)
+        elif isinstance(atom, HeapObject) and is_turned_into_text(atom, run) and _is_page(call.this):
+            run.strings(of(atom), call.start, call.end)  # what is no function is turned into text
+            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+    run.use(code, Flow.CALLBACK, call.start, call.end)
+    for value in (*call.args[position + 1 :], call.rest):
+        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = run.allocate("promise", call.start, "evaluated")
+    if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(run, given)):
+        run.put_element(made, _handle(run, call, given))
+    else:
+        run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+    return of(made)
+
+
+def _says_its_text(run: Calls, function: HeapObject) -> bool:
+    """Whether a function, or what it inherits from, has a conversion of its own: a driver asks for its text."""
+    pending, seen = [function], {function}
+    while pending:
+        each = pending.pop()
+        each.readers[run.reader] = None
+        if not _AS_TEXT.isdisjoint(each.properties) or not _AS_TEXT.isdisjoint(each.getters):
+            return True
+        above = [parent for parent in each.prototype if isinstance(parent, HeapObject) and parent not in seen]
+        seen.update(above)
+        pending.extend(above)
+    return False
+
+
+def _holds_code(run: Calls, given: Value) -> bool:
+    """Whether a page's function gives its driver a handle on more than data and elements."""
+    return any(
+        isinstance(atom, HeapObject)
+        or (type(atom) is Known and (atom.label is not None or run.catalogue.get(atom.path).callable))
+        for atom in given
+    )
+
+
+def _handle(run: Calls, call: Call, held: Value) -> Value:
+    """Return a handle, whose `evaluate` gives a function the object that it stands for."""
+    made = run.instance("playwright.handle", call.start)
+    for atom in made:
+        if isinstance(atom, HeapObject):
+            run.put_element(atom, held)
+    return made
+
+
+def _behind_handles(run: Calls, value: Value) -> Value:
+    """Return what a function gets in place of handles."""
+    held: Value = frozenset()
+    for atom in value:
+        if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
+            atom.readers[run.reader] = None
+            held |= atom.elements
+    return held
+
+
+def _property(run: Calls, call: Call) -> Value:
+    """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
+    held = _behind_handles(run, call.this)
+    if not call.path.endswith("Properties"):
+        held = run.get_computed(held, call.arg(0), call.start, call.end)
+    made = _handle(run, call, held)
+    if call.path.endswith(".get"):
+        return made
+    promise = run.allocate("promise", call.start, "property")
+    run.put_element(promise, made)
+    return of(promise)
+
+
+def _browser_window(run: Calls, call: Call) -> Value:
+    made = run.allocate("promise", call.start, "window")
+    run.put_element(made, _handle(run, call, run.instance("electron.BrowserWindow.prototype", call.start)))
+    return of(made)
+
+
+def _expose(run: Calls, call: Call) -> Value:
+    """``page.exposeFunction``: the page calls it with what it likes; a binding gets the page itself before that."""
+    source = run.allocate("object", call.start, "source")
+    for name in ("page", "context", "frame"):
+        run.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
+    given = [of(source)] if call.path.endswith("Binding") else []
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    run.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.start, call.end)
+    return run.materialize("promise:undefined", call.start)
+
+
+def _go(run: Calls, call: Call) -> Value:
+    """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
+    for text in run.strings(call.arg(0), call.start, call.end):
+        if text is ACTIVE or (type(text) is str and (SCRIPT_URL.match(text) or holds_active_document(text))):
+            run.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
+    return run.materialize("promise:unknown", call.start)
+
+
+def _set_content(run: Calls, call: Call) -> Value:
+    """``page.setContent``: markup with script in it is a script that the page runs."""
+    text = run.strings(call.arg(0), call.start, call.end)
+    if _is_active(text) or (run.strict and not all(type(atom) is str for atom in text)):
+        run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    return run.materialize("promise:undefined", call.start)
+
+
+def _is_active(text: Value) -> bool:
+    return bool(text & _ACTIVE) or any(type(atom) is str and is_active(atom) for atom in text)
+
+
+def _route(run: Calls, call: Call) -> Value:
+    """``page.route``: the handler is given the request, and may answer it."""
+    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    given = (of(known("playwright.route")), V_DATA)
+    run.call(call.arg(1), V_UNDEFINED, given, call.start, call.end)
+    run.leak(call.arg(2), Flow.ARGUMENT, call.start, call.end)
+    return run.materialize("promise:undefined", call.start)
+
+
+def _fulfill(run: Calls, call: Call) -> Value:
+    """``route.fulfill``: the page runs what script the answer holds."""
+    for atom in call.arg(0):
+        if isinstance(atom, HeapObject):
+            body = run.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
+            if _is_active(run.strings(body, call.start, call.end)):
+                run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return run.materialize("promise:undefined", call.start)
+
+
+_PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp", "playwright.handle")
+_EVALUATORS = (
+    "evaluate",
+    "evaluateHandle",
+    "$eval",
+    "$$eval",
+    "waitForFunction",
+    "evaluateAll",
+    "executeScript",
+    "executeAsyncScript",
+)
+
+TRANSFER: dict[str, Transfer] = {
+    **{f"{page}.{name}": _evaluate for page in _PAGES for name in _EVALUATORS},
+    **{
+        f"playwright.{owner}.{name}": _expose
+        for owner in ("page", "context")
+        for name in ("exposeFunction", "exposeBinding")
+    },
+    "playwright.electronApp.browserWindow": _browser_window,
+    **{f"playwright.handle.{name}": _property for name in ("getProperty", "getProperties", "get")},
+    "playwright.page.setContent": _set_content,
+    "playwright.page.goto": _go,
+    "playwright.page.route": _route,
+    "playwright.context.route": _route,
+    "playwright.route.fulfill": _fulfill,
+    "electron.BrowserWindow.prototype.loadURL": _go,
+    "electron.webContents.prototype.loadURL": _go,
+}

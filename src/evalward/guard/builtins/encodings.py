@@ -1,0 +1,195 @@
+"""Numbers and encodings: ``parseInt``, ``toString(radix)``, ``atob``, ``decodeURI``, ``escape``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+import urllib.parse
+from typing import TYPE_CHECKING
+
+from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import decoding_of, part_of
+from evalward.guard.domain.values import (
+    ANY_BIGINT,
+    BOTTOM,
+    DECODED,
+    V_BOOLEAN,
+    V_NUMBER,
+    V_STRING,
+    Primitive,
+    Value,
+    join,
+    number,
+    of,
+    string,
+)
+from evalward.guard.interpret.judgement import Flow
+from evalward.guard.syntax import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_MAX_SAFE = 2**53
+_MAX_DIGITS = 180  # in base 36 still a number, and far below what Python takes time for
+_RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
+_PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
+
+
+def _parse_int(run: Calls, call: Call) -> Value:
+    texts, radices = constants(run, call.arg(0), call), integers(run, call.arg(1), call, 0)
+    if texts is None or radices is None:
+        return V_NUMBER
+    if any(not text.isascii() for text in texts):
+        return V_NUMBER
+    try:
+        return frozenset(number(_int_of(text, radix or 0)) for text in texts for radix in radices)
+    except OverflowError:
+        return V_NUMBER
+
+
+def _int_of(text: str, radix: int) -> float:
+    match = re.match(r"[+-]?", text := literals.trim(text))
+    sign = match[0] if match else ""
+    text = text[len(sign) :].lower()
+    if radix in {0, 16} and text.startswith("0x"):
+        text, radix = text[2:], 16
+    radix = radix or 10
+    digits = ""
+    for character in text:
+        if character not in _DIGITS[:radix]:
+            break
+        digits += character
+    if not digits or not 2 <= radix <= 36:  # noqa: PLR2004 - the bounds of the standard
+        return math.nan
+    if len(digits) > _MAX_DIGITS:
+        raise OverflowError
+    return float(int(digits, radix)) * (-1 if sign == "-" else 1)
+
+
+def _parse_float(run: Calls, call: Call) -> Value:
+    texts = constants(run, call.arg(0), call)
+    if texts is None:
+        return V_NUMBER
+    if any(not text.isascii() or "I" in text for text in texts):
+        return V_NUMBER  # what is white space, and Infinity
+    found = [
+        re.match(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", literals.trim(text), re.IGNORECASE)
+        for text in texts
+    ]
+    return frozenset(number(float(match[0]) if match else math.nan) for match in found)
+
+
+def _number(run: Calls, call: Call) -> Value:
+    return run.numbers(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
+
+
+def _number_to_string(run: Calls, call: Call) -> Value:
+    radices = integers(run, call.arg(0), call, 10)
+    values = run.numbers(call.this, call.start, call.end)
+    if radices is None:
+        return V_STRING
+    result: Value = BOTTOM
+    for atom in values:
+        for radix in radices:
+            if type(atom) is not Primitive:
+                return V_STRING
+            result = join(result, _in_radix(atom, radix or 10))
+    return result
+
+
+def _in_radix(atom: Primitive, radix: int) -> Value:
+    value = atom.number
+    if radix == 10 or not math.isfinite(value):  # noqa: PLR2004 - decimal
+        return of(atom.text)
+    if value != int(value) or abs(value) >= _MAX_SAFE or not 2 <= radix <= 36:  # noqa: PLR2004 - the standard's bounds
+        return V_STRING
+    rest, digits = abs(int(value)), ""
+    while rest:
+        rest, digit = divmod(rest, radix)
+        digits = _DIGITS[digit] + digits
+    return of(("-" if value < 0 else "") + (digits or "0"))
+
+
+def _atob(text: str) -> str:
+    compact = re.sub(r"[\t\n\f\r ]", "", text).rstrip("=")
+    return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True).decode("latin-1")
+
+
+def _unescape(text: str) -> str:
+    return _PERCENT.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
+
+
+def _escape(text: str) -> str:
+    kept = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@*_+-./"
+    return "".join(c if c in kept else f"%{ord(c):02X}" if ord(c) < 256 else f"%u{ord(c):04X}" for c in text)  # noqa: PLR2004
+
+
+def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_of) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        texts = constants(run, call.arg(0), call)
+        if texts is None:
+            return unknown(run.strings(call.arg(0), call.start, call.end))
+        result: Value = BOTTOM
+        for text in texts:
+            try:
+                result = join(result, string(fold(text)))
+            except (ValueError, binascii.Error):
+                result = join(result, unknown(run.strings(call.arg(0), call.start, call.end)))
+        return result
+
+    return transfer
+
+
+def _decode_uri(text: str) -> str:
+    if _RESERVED.search(text):
+        raise ValueError  # `decodeURI` leaves these as they are
+    return _decode_uri_component(text)
+
+
+def _decode_uri_component(text: str) -> str:
+    return urllib.parse.unquote(text, errors="strict")
+
+
+def _constant(value: Value) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        run.use(call.all(), Flow.COERCE, call.start, call.end)
+        return value
+
+    return transfer
+
+
+def _function_text(_run: Calls, call: Call) -> Value:
+    """Return a function's source: the payload's own text, comments and all, when it is a function of its own."""
+    own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
+    return of(DECODED) if own else V_STRING
+
+
+TRANSFER: dict[str, Transfer] = {
+    "parseInt": _parse_int,
+    "parseFloat": _parse_float,
+    "Number": _number,
+    "Number.parseInt": _parse_int,
+    "Number.parseFloat": _parse_float,
+    "Number.prototype.toString": _number_to_string,
+    "Number.prototype.valueOf": lambda run, call: run.numbers(call.this, call.start, call.end),
+    "Boolean": lambda _run, _call: V_BOOLEAN,
+    "BigInt": _constant(of(ANY_BIGINT)),
+    "atob": _text(_atob, decoding_of),
+    "btoa": _text(lambda text: base64.b64encode(text.encode("latin-1")).decode()),
+    "decodeURIComponent": _text(_decode_uri_component, decoding_of),
+    "decodeURI": _text(_decode_uri, decoding_of),
+    "encodeURIComponent": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'()")),
+    "encodeURI": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'();/?:@&=+$,#")),
+    "unescape": _text(_unescape, decoding_of),
+    "escape": _text(_escape),
+    "Math.random": lambda _run, _call: V_NUMBER,
+    "Date.now": lambda _run, _call: V_NUMBER,
+    "Function.prototype.toString": _function_text,
+}

@@ -1,0 +1,61 @@
+"""What built-in functions do: one module per family, each a table from catalogue path to transfer function.
+
+A transfer function takes the interpreter and a call and returns the abstract result. What stands in no table is
+treated as unmodelled: its arguments are handed over and its result is what the catalogue says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from evalward.guard.builtins import (
+    array_changes,
+    arrays,
+    codecs,
+    document,
+    driver,
+    electron_apis,
+    encodings,
+    events,
+    function_prototype,
+    json_text,
+    keyed_collections,
+    matching,
+    objects,
+    promises,
+    proxies,
+    reflect,
+    strings,
+    timers,
+    urls,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.guard.domain.values import Value
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
+
+TRANSFER: dict[str, Transfer] = {
+    **strings.TRANSFER,
+    **encodings.TRANSFER,
+    **json_text.TRANSFER,
+    **matching.TRANSFER,
+    **arrays.TRANSFER,
+    **array_changes.TRANSFER,
+    **objects.TRANSFER,
+    **reflect.TRANSFER,
+    **proxies.TRANSFER,
+    **function_prototype.TRANSFER,
+    **promises.TRANSFER,
+    **codecs.TRANSFER,
+    **keyed_collections.TRANSFER,
+    **timers.TRANSFER,
+    **document.TRANSFER,
+    **events.TRANSFER,
+    **urls.TRANSFER,
+    **driver.TRANSFER,
+    **electron_apis.TRANSFER,
+}

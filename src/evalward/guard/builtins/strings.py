@@ -1,0 +1,336 @@
+"""``String``, ``String.prototype``, ``RegExp``: folded for constants (ECMA-262 §22)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.texts import character_of, part_of, unresolved_text
+from evalward.guard.domain.values import (
+    BOTTOM,
+    CHARACTER,
+    DECODED,
+    UNDEFINED,
+    V_BOOLEAN,
+    V_NUMBER,
+    V_STRING,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    join,
+    number,
+    of,
+    string,
+    symbol,
+)
+from evalward.guard.syntax import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.interpret.calls.calls import Call, Calls
+
+_BMP = 0xFFFF
+# Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.
+_MAX_PRODUCT = 64
+_MAX_REPEAT = 4_096
+_MAX_INDEX = 2**31 - 1
+# Letters get capitals after they were admitted (U+019B in Unicode 16): here stand those that have theirs.
+_UNSETTLED_CASE = re.compile(
+    "[^\x00-\u019a\u019c-\u024f\u0370-\u052f\u1e00-\u1eff\u2000-\u206f\u2100-\u214f\u3000-\u9fff\uac00-\ud7a3\ufb00-\ufb06]"
+)
+_USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
+
+
+def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
+    """Return the value's string constants, None when it is not all constants of the basic plane."""
+    made = run.strings(value, call.start, call.end)
+    texts = [atom for atom in made if type(atom) is str]
+    if (
+        not made
+        or len(texts) != len(made)
+        or any(not text.isascii() and max(text) > "\uffff" for text in texts)
+    ):
+        return None
+    return sorted(texts)
+
+
+def integers(run: Calls, value: Value, call: Call, default: int | None) -> list[int | None] | None:
+    """Return an argument's integers; ``default`` stands for undefined; None when unknown."""
+    found: list[int | None] = []
+    for atom in value:
+        if type(atom) is Primitive and atom.type == "undefined":
+            found.append(default)
+            continue
+        for made in run.numbers(of(atom), call.start, call.end):
+            if type(made) is not Primitive:
+                return None
+            n = made.number
+            if abs(n) > _MAX_INDEX:
+                return None
+            found.append(0 if n != n else int(n))  # noqa: PLR0124 - NaN
+    return found or None
+
+
+def _clamp(index: int, length: int) -> int:
+    return max(length + index, 0) if index < 0 else min(index, length)
+
+
+def _slice(text: str, start: int | None, end: int | None) -> str:
+    length = len(text)
+    return text[_clamp(start or 0, length) : length if end is None else _clamp(end, length)]
+
+
+def _substring(text: str, start: int | None, end: int | None) -> str:
+    length = len(text)
+    low = min(max(start or 0, 0), length)
+    high = length if end is None else min(max(end, 0), length)
+    return text[min(low, high) : max(low, high)]
+
+
+def _substr(text: str, start: int | None, count: int | None) -> str:
+    low = _clamp(start or 0, len(text))
+    return text[low : len(text) if count is None else low + max(count, 0)]
+
+
+def _char_at(text: str, index: int | None, _: int | None) -> str:
+    return text[index] if index is not None and 0 <= index < len(text) else ""
+
+
+def _indexed(
+    fold: Callable[[str, int | None, int | None], str],
+    default: int | None = 0,
+    unknown: Callable[[Value], Value] = part_of,
+) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        texts = constants(run, call.this, call)
+        starts = integers(run, call.arg(0), call, default)
+        ends = integers(run, call.arg(1), call, None)
+        if (
+            texts is None
+            or starts is None
+            or ends is None
+            or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT
+        ):
+            return unknown(run.strings(call.this, call.start, call.end))
+        return frozenset(fold(text, start, end) for text in texts for start in starts for end in ends)
+
+    return transfer
+
+
+def _mapped(*folds: Callable[[str], str]) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        texts = constants(run, call.this, call)
+        if texts is None:
+            return part_of(run.strings(call.this, call.start, call.end))
+        return frozenset(fold(text) for text in texts for fold in folds)
+
+    return transfer
+
+
+def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = None) -> Transfer:
+    """Return a case mapping, with ``by_locale`` (Turkish's) beside it; what a later Unicode changes is unknown."""
+
+    def transfer(run: Calls, call: Call) -> Value:
+        texts = constants(run, call.this, call)
+        if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
+            return part_of(run.strings(call.this, call.start, call.end))
+        folded: Value = frozenset(fold(text) for text in texts)
+        if by_locale is None or _is_usual_locale(run, call):
+            return folded
+        if not all(text.isascii() for text in texts):
+            return join(folded, part_of(run.strings(call.this, call.start, call.end)))
+        return folded | {by_locale(text) for text in texts}
+
+    return transfer
+
+
+def _is_usual_locale(run: Calls, call: Call) -> bool:
+    """Whether a locale is named, and is one that maps letters as Unicode does."""
+    names = constants(run, call.arg(0), call)
+    return names is not None and all(_USUAL_LOCALE.fullmatch(name) for name in names)
+
+
+def _at(run: Calls, call: Call) -> Value:
+    texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+    if texts is None or indices is None:
+        return character_of(run.strings(call.this, call.start, call.end))
+    result: Value = BOTTOM
+    for text in texts:
+        for index in indices:
+            position = index or 0
+            inside = -len(text) <= position < len(text)
+            result = join(result, of(text[position]) if inside else V_UNDEFINED)
+    return result
+
+
+def _char_code_at(run: Calls, call: Call) -> Value:
+    texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+    if texts is None or indices is None:
+        return V_NUMBER
+    found = [(text, index) for text in texts for index in indices if index is not None]
+    return frozenset(
+        number(ord(text[index]) if 0 <= index < len(text) else float("nan")) for text, index in found
+    )
+
+
+def _index_of(run: Calls, call: Call) -> Value:
+    texts, others = constants(run, call.this, call), constants(run, call.arg(0), call)
+    if texts is None or others is None or len(call.args) > 1:
+        return V_NUMBER
+    return frozenset(number(text.find(other)) for text in texts for other in others)
+
+
+def _normalize(run: Calls, call: Call) -> Value:
+    texts, forms = (
+        constants(run, call.this, call),
+        constants(run, call.arg(0), call) if call.args else ["NFC"],
+    )
+    if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
+        return part_of(run.strings(call.this, call.start, call.end))
+    if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
+        # A newer Unicode may know the letter, and take it apart.
+        return part_of(run.strings(call.this, call.start, call.end))
+    return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
+
+
+def _concat(run: Calls, call: Call) -> Value:
+    pieces = [run.strings(value, call.start, call.end) for value in (call.this, *call.args)]
+    if call.rest:
+        return unresolved_text((*pieces, *[run.strings(call.rest, call.start, call.end)] * 2))
+    return run.concatenated(pieces)
+
+
+def _repeat(run: Calls, call: Call) -> Value:
+    texts, counts = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+    if texts is None or counts is None:
+        return part_of(run.strings(call.this, call.start, call.end))
+    result: Value = BOTTOM
+    for text in texts:
+        for count in counts:
+            size = max(count or 0, 0)
+            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_STRING)
+    return result
+
+
+def _pad(*, at_start: bool) -> Transfer:
+    def transfer(run: Calls, call: Call) -> Value:
+        texts, sizes = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+        given = call.arg(1)
+        fillers = constants(run, (given - V_UNDEFINED) | ({" "} if UNDEFINED in given else BOTTOM), call)
+        if texts is None or sizes is None or not fillers:
+            return part_of(run.strings(call.this, call.start, call.end))
+        made: Value = BOTTOM
+        for text in texts:
+            for size in sizes:
+                for filler in fillers:
+                    missing = (size or 0) - len(text)
+                    if missing > _MAX_REPEAT:
+                        return V_STRING
+                    pad = (filler * (missing // len(filler) + 1))[:missing] if missing > 0 and filler else ""
+                    made = join(made, of(pad + text if at_start else text + pad))
+        return made
+
+    return transfer
+
+
+def _from_codes(run: Calls, call: Call) -> Value:
+    if call.rest:
+        return of(DECODED)
+    pieces: list[Value] = []
+    for value in call.args:
+        made: Value = BOTTOM
+        for atom in run.numbers(value, call.start, call.end):
+            if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
+                made = of(CHARACTER)
+                break
+            code = int(atom.number)
+            made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
+        pieces.append(made)
+    return run.concatenated(pieces)
+
+
+def _raw(run: Calls, call: Call) -> Value:
+    """``String.raw``: the chunks are cooked here, so only chunks without an escape are folded."""
+    chunks = run.items_of(run.get(call.arg(0), "raw", call.start, call.end))
+    if chunks is None or call.rest:
+        return V_STRING
+    pieces: list[Value] = []
+    for index, chunk in enumerate(chunks):
+        text = run.strings(chunk, call.start, call.end)
+        pieces.append(text)
+        if index + 1 < len(chunks) and index + 1 < len(call.args):
+            pieces.append(run.strings(call.args[index + 1], call.start, call.end))
+    return run.concatenated(pieces)
+
+
+def _string(run: Calls, call: Call) -> Value:
+    if not call.args and not call.rest:
+        return of("")
+    return run.strings(call.arg(0), call.start, call.end)
+
+
+def _symbol(run: Calls, call: Call) -> Value:
+    given = call.arg(0)
+    text = run.strings(given - V_UNDEFINED, call.start, call.end) | ({""} if UNDEFINED in given else BOTTOM)
+    names = [atom for atom in text if type(atom) is str]
+    return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
+
+
+def _symbol_text(run: Calls, call: Call) -> Value:
+    text = run.get(call.this, "description", call.start, call.end)
+    return run.concatenated((of("Symbol("), text, of(")")))
+
+
+def _turkish_lower(text: str) -> str:
+    return text.replace("\u0130", "i").replace("I", "\u0131").lower()
+
+
+def _turkish_upper(text: str) -> str:
+    return text.replace("i", "\u0130").upper()
+
+
+_P = "String.prototype."
+TRANSFER: dict[str, Transfer] = {
+    f"{_P}slice": _indexed(_slice),
+    f"{_P}substring": _indexed(_substring),
+    f"{_P}substr": _indexed(_substr),
+    f"{_P}charAt": _indexed(_char_at, unknown=character_of),
+    f"{_P}at": _at,
+    f"{_P}charCodeAt": _char_code_at,
+    f"{_P}codePointAt": lambda run, call: join(_char_code_at(run, call), V_UNDEFINED),
+    f"{_P}indexOf": _index_of,
+    f"{_P}concat": _concat,
+    f"{_P}repeat": _repeat,
+    f"{_P}padStart": _pad(at_start=True),
+    f"{_P}padEnd": _pad(at_start=False),
+    f"{_P}toLowerCase": _cased(str.lower),
+    f"{_P}toLocaleLowerCase": _cased(str.lower, _turkish_lower),
+    f"{_P}toUpperCase": _cased(str.upper),
+    f"{_P}toLocaleUpperCase": _cased(str.upper, _turkish_upper),
+    f"{_P}trim": _mapped(literals.trim),
+    f"{_P}trimStart": _mapped(
+        lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""
+    ),
+    f"{_P}trimEnd": _mapped(
+        lambda text: text[: text.rfind(literals.trim(text)[-1:]) + 1] if literals.trim(text) else ""
+    ),
+    f"{_P}toString": _mapped(str),
+    f"{_P}valueOf": _mapped(str),
+    f"{_P}normalize": _normalize,
+    f"{_P}italics": _mapped(lambda text: f"<i>{text}</i>"),
+    f"{_P}bold": _mapped(lambda text: f"<b>{text}</b>"),
+    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    "String.fromCharCode": _from_codes,
+    "String.fromCodePoint": _from_codes,
+    "String.raw": _raw,
+    "String": _string,
+    "Symbol": _symbol,
+    "Symbol.for": _symbol,
+    "Symbol.keyFor": lambda run, call: join(
+        run.get(call.arg(0), "description", call.start, call.end), V_UNDEFINED
+    ),
+    "Symbol.prototype.toString": _symbol_text,
+}

@@ -1,0 +1,1 @@
+"""The abstract domain: values, heap objects, instructions, uses; data without behaviour beyond joins (guard.md §2)."""

@@ -1,0 +1,122 @@
+"""Strings that are not known: what is still known of them when they are put together or taken apart."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
+from evalward.guard.domain.values import (
+    ACTIVE,
+    CHARACTER,
+    COMPOSED,
+    DECODED,
+    ELSEWHERE,
+    LETTER,
+    PREFIXED,
+    SPELLING,
+    TEXT,
+    V_STRING,
+    Value,
+    is_active,
+    of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SPELT = SPELLING | {CHARACTER, PREFIXED}
+_PUT_TOGETHER = frozenset({COMPOSED, PREFIXED})
+_BEGUN = frozenset({PREFIXED, ELSEWHERE})
+_FOREIGN = V_STRING | {COMPOSED}
+_PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
+_MAX_GLUED = 4_096
+_MIN_SCHEME = 2
+
+
+def unresolved_text(pieces: Sequence[Value]) -> Value:
+    """Return the concatenation of values that are not all known."""
+    if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
+        return of(ACTIVE)
+    if any(TEXT in piece or LETTER in piece for piece in pieces):
+        return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
+    pieces = [piece for piece in pieces if piece != _EMPTY]
+    if not pieces:
+        return _EMPTY
+    if len(pieces) == 1:
+        return pieces[0] & _PLAIN or V_STRING
+    decoded = sum(bool(piece & _SPELT) for piece in pieces)
+    constants = [atom for piece in pieces for atom in piece if type(atom) is str]
+    letters = sum(CHARACTER in piece for piece in pieces)
+    begun = any(COMPOSED in piece for piece in pieces)
+    own = letters + begun > 1 or any(DECODED in piece for piece in pieces)
+    lone = decoded == 1 and not own and all(piece.isdisjoint(_PUT_TOGETHER) for piece in pieces)
+    spelt = (decoded and not lone) or may_spell(constants)
+    if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
+        return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
+    if spelt:
+        return of(DECODED if own else COMPOSED)
+    return of(CHARACTER) if lone and constants and all(map(str.isalpha, constants)) else V_STRING
+
+
+_EMPTY = of("")
+
+
+def _begins_script(head: Value) -> bool:
+    """Whether a text begins as the scheme of a script does: what follows may be empty, or complete it."""
+    return any(
+        type(text) is str and len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
+        for text in head
+    )
+
+
+# How the name of an event handler begins that is cut off.
+_HANDLER_BEGUN = re.compile(
+    r"[\s\"'/]on(?:err|loa|cli|mou|foc|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub)[a-z]*\Z",
+    re.IGNORECASE,
+)
+
+
+def _is_active_together(pieces: Sequence[Value]) -> bool:
+    """Whether constant pieces are active markup, one by one or all together: what stands between may be empty."""
+    glued = ""
+    for piece in pieces:
+        constants = [atom for atom in piece if type(atom) is str]
+        if any(is_active(text) or _HANDLER_BEGUN.search(text) for text in constants):
+            return True
+        if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
+            glued += constants[0]
+    return is_active(glued)
+
+
+def part_of(value: Value) -> Value:
+    """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
+    if TEXT in value or LETTER in value:
+        return of(TEXT)
+    if ACTIVE in value:
+        return of(ACTIVE)
+    if DECODED in value:
+        return of(DECODED)
+    if value & _PUT_TOGETHER:
+        return of(COMPOSED)
+    if CHARACTER in value:
+        return of(CHARACTER)
+    constants = [atom for atom in value if type(atom) is str]
+    if may_hold(constants):
+        return of(DECODED)
+    return of(CHARACTER) if constants else V_STRING
+
+
+def character_of(value: Value) -> Value:
+    """Return one unknown character of strings: the payload's own, unless they come from outside."""
+    if TEXT in value or LETTER in value:
+        return of(LETTER)
+    own = any(type(atom) is str or atom in _SPELT for atom in value)
+    return of(CHARACTER) if own else V_STRING
+
+
+def decoding_of(value: Value) -> Value:
+    """Return what decoding a string gives that is not known."""
+    if TEXT in value:
+        return of(TEXT)
+    return of(COMPOSED if value <= _FOREIGN else DECODED)

@@ -1,0 +1,1 @@
+"""The abstract machine: runs instructions to a fixpoint and reports uses (guard.md §2)."""

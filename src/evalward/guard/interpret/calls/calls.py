@@ -1,0 +1,246 @@
+"""Calls: payload functions, the host's, and what may be a function constructor (guard.md §2, use)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    BUILT,
+    CONSTRUCTOR1,
+    DATA,
+    HELD,
+    HIDDEN,
+    NEVER_CALLED,
+    NULL,
+    U1,
+    U2,
+    V_U1,
+    V_UNDEFINED,
+    Host,
+    Known,
+    Primitive,
+    Value,
+    join,
+    of,
+)
+from evalward.guard.interpret.calls.entering import MAX_DEPTH, Entering
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from evalward.guard.domain.values import Atom
+
+_ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
+
+
+def in_order(value: Value) -> Iterable[Atom]:
+    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
+    return value if len(value) == 1 else sorted(value, key=_rank)
+
+
+def _rank(atom: Atom) -> tuple[int, int, str]:
+    if isinstance(atom, HeapObject):
+        return 0, atom.serial, ""
+    return 1, 0, atom if type(atom) is str else repr(atom)
+
+
+def objects_of(value: Value) -> frozenset[HeapObject]:
+    """Return the payload's own objects among the atoms."""
+    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
+
+    path: str
+    this: Value
+    args: Sequence[Value]
+    rest: Value
+    start: int
+    end: int
+    constructing: bool = False
+
+    def arg(self, index: int) -> Value:
+        """Return an argument, undefined when it is absent."""
+        return self.args[index] if index < len(self.args) else self.rest or V_UNDEFINED
+
+    def all(self, first: int = 0) -> Value:
+        """Return the join of the arguments from one on."""
+        result = self.rest
+        for value in self.args[first:]:
+            result = join(result, value)
+        return result
+
+
+class Calls(Entering):
+    """Calls and constructions."""
+
+    _depth = 0
+
+    def call(
+        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of a call."""
+        self.steps += 1 + len(callee) + len(args)
+        if self.steps > self.budget:
+            self.spend(0)
+        if self._depth > MAX_DEPTH:
+            for value in (callee, *args, rest):
+                self.leak(value, Flow.ARGUMENT, start, end)
+            return V_U1
+        self._depth += 1
+        result: Value = BOTTOM
+        try:
+            for atom in callee if len(callee) == 1 else in_order(callee):
+                if type(atom) is HeapObject:
+                    plain = atom.kind == "function" and atom.bound is None
+                    made = (
+                        self.enter(atom, this, args, rest)
+                        if plain
+                        else self._call_object(atom, this, args, rest, start, end)
+                    )
+                elif type(atom) is Known:
+                    made = self.call_known(atom, Call(atom.path, this, args, rest, start, end))
+                else:
+                    made = self._call_other(atom, this, args, rest, start, end)
+                result = join(result, made)
+        finally:
+            self._depth -= 1
+        return result
+
+    def _call_other(
+        self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Call what is neither the payload's own function nor one that the catalogue names."""
+        if atom is HIDDEN:
+            self.call_hidden((*args, rest), start, end)
+        elif atom is HELD:
+            self.hold((*args, rest))
+            self._tell(args, start, end)
+            return self.given_back()
+        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+            self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+            self.judge_receiver(this)
+            return self._call_unknown(atom, args, rest, start, end)
+        return BOTTOM
+
+    def judge_receiver(self, this: Value) -> None:
+        """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
+        for atom in this:
+            if type(atom) is Known:
+                functional = self.catalogue.get(atom.path).callable
+            elif isinstance(atom, HeapObject):
+                functional = atom.callable or atom.kind == "proxy" or not self._is_instance(atom)
+            else:
+                continue
+            if functional:
+                self.expect_receivers()
+
+    def _is_instance(self, atom: HeapObject) -> bool:
+        """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
+        atom.readers[self.reader] = None
+        return all(
+            bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
+            for a in atom.prototype
+        )
+
+    def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
+        """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
+        if any(given):
+            note = "what is called is selected by a name that the payload decodes itself"
+            self.report("dynamic-key", 1, start, end, HIDDEN, note)
+
+    def _call_unknown(
+        self,
+        atom: Atom,
+        args: Sequence[Value],
+        rest: Value,
+        start: int,
+        end: int,
+        *,
+        constructing: bool = False,
+    ) -> Value:
+        """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
+        flow = Flow.CALL
+        self.use(of(atom), flow, start, end)
+        for value in (*args, rest):
+            self.leak(value, Flow.ARGUMENT, start, end)
+        texts: Value = BOTTOM
+        if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
+            self.sink("html", args[0], start, end, certain=False)
+        if not isinstance(atom, Host):
+            texts = self.hold((*args, rest), 0)
+        elif not self.asked(atom.path):
+            texts = self.hold((*args, rest))
+        if texts:
+            self._tell(args, start, end)
+            texts |= of(HELD)
+        if atom is DATA:
+            return texts | of(DATA, U1)
+        # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
+        copied = atom is CONSTRUCTOR1 and not (texts if constructing else any(args) or rest)
+        # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
+        copied = copied or not (args or rest or atom is BUILT)
+        if isinstance(atom, Host) or atom in {U1, U2} or copied:
+            return texts | V_U1
+        self.origin(BUILT, atom, "a call that may build a function from text", start, end)
+        return texts | of(BUILT, U1)
+
+    def _tell(self, args: Sequence[Value], start: int, end: int) -> None:
+        """Let callbacks of the payload be given what holds the texts that stand beside them."""
+        for value in args:
+            functions = frozenset(a for a in objects_of(value) if a.kind == "function")
+            if functions:
+                held = of(HELD, U1)
+                self.call(functions, V_U1, (held, held), start, end)
+
+    def _call_object(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        if target.bound is not None:
+            function, bound = target.bound
+            target.readers[self.reader] = None
+            return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
+        if target.kind in {"resolver", "rejecter"}:
+            for value in (*args[:1], rest):
+                self.settle(target, value, start, end)
+                if target.kind == "rejecter":
+                    self.write(self.thrown, value)
+            return V_UNDEFINED
+        if target.kind == "proxy":
+            return self.call_proxy(target, this, args, rest, start, end)
+        if target.kind == "native":
+            target.readers[self.reader] = None
+            return target.elements
+        if target.unit is None or target.kind == "class":
+            return BOTTOM
+        return self.enter(target, this, args, rest)
+
+    def call_proxy(
+        self,
+        target: HeapObject,
+        this: Value,
+        args: Sequence[Value],
+        rest: Value,
+        start: int,
+        end: int,
+        trap: str = "apply",
+    ) -> Value:
+        """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
+        target.readers[self.reader] = None
+        everything = join(rest, BOTTOM)
+        for value in args:
+            everything = join(everything, value)
+        self.leak(everything, Flow.ARGUMENT, start, end)
+        given = self.allocate("array", start, "trapped")
+        self.inexact(given)
+        self.put_element(given, join(everything, V_UNDEFINED))
+        trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
+        made = join(self.trapped(target, trap, trapped_args, start, end), V_U1)
+        made = join(made, self.call(target.elements, this, args, start, end, rest))
+        return join(made, target.elements)  # a trap's result is among the elements

@@ -1,0 +1,241 @@
+"""Small functions are run once per call, with that call's arguments, so that two calls do not blur each other.
+
+A function qualifies when its code makes no function and writes no variable but its own; it is run to its own
+fixpoint on registers that are put back afterwards. When it does not settle, the joined form is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from evalward.guard.domain.heap import HeapObject, Outcome
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
+from evalward.guard.interpret.objects.definitions import Definitions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from evalward.guard.domain.instructions import Unit
+    from evalward.guard.domain.values import Atom
+
+Shape: TypeAlias = "str | tuple[int, str]"
+
+_PURE = frozenset(
+    {
+        Op.LOAD,
+        Op.STORE,
+        Op.THIS,
+        Op.GET,
+        Op.CALL,
+        Op.CALL_METHOD,
+        Op.BINARY,
+        Op.UNARY,
+        Op.UPDATE,
+        Op.JOIN,
+        Op.TEMPLATE,
+        Op.ARRAY,
+        Op.OBJECT,
+        Op.REGEXP,
+        Op.ITERATE,
+        Op.RETURN,
+        Op.SET,
+        Op.TAGGED,
+        Op.NEW,
+    }
+)
+_CALL = Op.CALL
+_LOAD = Op.LOAD
+_STORE = Op.STORE
+_RETURN = Op.RETURN
+# What only moves values is run in every round; the variables that it reads are not among its operands.
+_MOVES = frozenset({Op.LOAD, Op.STORE, Op.THIS})
+_MAX_CODE = 64
+_MAX_DEPTH = 6
+_MAX_ROUNDS = 6
+_MAX_RUNS = 400  # in one analysis; past them, calls are joined
+_MAX_RUNS_OF_ONE = 64  # function
+_MAX_CONTEXTS = 16
+
+
+class Inlining(Definitions):
+    """Calls that keep their arguments apart."""
+
+    _inlining = 0
+    _inlined = 0
+
+    def is_inlinable(self, unit: Unit) -> bool:
+        """Whether a unit may be run on its own registers."""
+        if unit.inlinable is None:
+            unit.inlinable = self._is_plain(unit)
+        return (
+            unit.inlinable
+            and self._inlining < _MAX_DEPTH
+            and self._inlined < _MAX_RUNS
+            and not (unit.function is not None and unit.function.escaped)
+        )
+
+    def _is_plain(self, unit: Unit) -> bool:
+        """Whether code makes no function, calls not itself and writes no variable but its own, which are noted."""
+        if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
+            return False
+        if unit.asynchronous or unit.generator:
+            return False
+        variables = {unit.result, unit.this, *unit.parameters}
+        own_names: set[int] = set()  # registers of reads of what holds the function
+        for instruction in unit.code:
+            operation = instruction[0]
+            if operation is _LOAD:
+                if unit.function in self.values[instruction[2].register]:
+                    own_names.add(instruction[1])
+            elif operation is _CALL:
+                if instruction[2] in own_names:
+                    return False
+            elif operation is _STORE:
+                reference = instruction[2]
+                if reference.owner is not unit or reference.scope.unit is not unit:
+                    return False
+                variables.add(reference.register)
+                unit.stores = True
+            elif operation not in _PURE:
+                return False
+        unit.variables = frozenset(variables)
+        return True
+
+    def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
+        """Return the result of one call, None when it does not settle."""
+        # It does not look at further ones: what asks for `arguments` is not inlined.
+        args = tuple(args[: len(unit.parameters)])
+        key = (self.context, BOTTOM if unit.arrow else this, args)
+        outcome = unit.outcomes.get(key)
+        if outcome is None:
+            context = hash((self.context, unit.start, _shape(this), *map(_shape, args)))
+            unit.contexts.add(context)
+            if len(unit.contexts) > _MAX_CONTEXTS:
+                unit.inlinable = False
+                return None
+            outcome = unit.outcomes[key] = Outcome(context)
+        outcome.readers[self.reader] = None
+        if outcome.stands:
+            return outcome.result
+        if outcome.context in unit.unsettled:
+            return None
+        if unit in self.active:
+            unit.inlinable = False  # recursive
+            return None
+        if unit.runs >= _MAX_RUNS_OF_ONE:
+            unit.inlinable = False
+            return None
+        outcome.stands = True  # unless the call itself changes what it has read
+        made = self._run_once(unit, this, args, outcome)
+        if made is None or not unit.inlinable:
+            # What did not settle is joined; what called itself gave something that is not known here.
+            outcome.stands = False
+            if made is None:
+                unit.unsettled.add(outcome.context)
+            return None
+        outcome.result = made
+        return made
+
+    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
+        values = self.values
+        registers: Iterable[int] = unit.variables
+        if unit.executed:  # its other registers hold what the joined form made of them
+            registers = (*registers, *(instruction[1] for instruction in unit.code))
+        saved = [(register, values[register]) for register in registers]
+        outer, current, reader = self.context, self.unit, self.reader
+        growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
+        self.local = local | unit.variables if local else unit.variables
+        self.context, self.reader = outcome.context, outcome
+        self._inlining += 1
+        self._inlined += 1
+        unit.runs += 1
+        self.active.append(unit)
+        try:
+            self.growth = {}
+            for register in unit.variables:
+                values[register] = BOTTOM
+            for index, register in enumerate(unit.parameters):
+                values[register] = args[index] if index < len(args) else V_UNDEFINED
+            if not unit.arrow:
+                values[unit.this] = this if unit.strict else self.sloppy_this(this)
+            return self._settle(unit)
+        finally:
+            self._inlining -= 1
+            self.active.pop()
+            self.context, self.unit, self.growth, self.local = outer, current, growth, local
+            self.reader = reader
+            self.loaded, self.settled = loaded, settled
+            for register, value in saved:
+                values[register] = value
+
+    def _settle(self, unit: Unit) -> Value | None:
+        """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
+        values, operations, variables = self.values, self.operations, unit.variables
+        began: list[int] = []  # at which version each instruction was run
+        for _ in range(_MAX_ROUNDS):
+            self.loaded, self.settled, version = set(unit.parameters), True, self.version
+            self.spend(len(unit.code))
+            if began:
+                self._run_again(unit, began)
+            else:
+                for instruction in unit.code:
+                    operation = instruction[0]
+                    if unit.stores:
+                        began.append(self.version)
+                    if operation is _LOAD and instruction[2].register in variables:
+                        # As the operation does, without a call: two instructions in five are this one.
+                        register = instruction[2].register
+                        self.loaded.add(register)
+                        values[instruction[1]] = values[register]
+                    elif operation is _RETURN:
+                        self.write(unit.result, values[instruction[2]])
+                    else:
+                        values[instruction[1]] = operations[operation](instruction)
+            if not unit.inlinable:
+                return None  # it has called itself
+            if not unit.stores or (self.settled and version == self.version):
+                return values[unit.result] or V_UNDEFINED
+        return None
+
+    def _run_again(self, unit: Unit, began: list[int]) -> None:
+        """Run those instructions once more whose operands have changed, or anything else since they were run.
+
+        One that was run at the present version has changed nothing, and would read what it read then.
+        """
+        values, operations, listed = self.values, self.operations, self.lowered.listed
+        changed = bytearray(len(unit.code))
+        for index, instruction in enumerate(unit.code):
+            operation = instruction[0]
+            if operation is _RETURN:
+                self.write(unit.result, values[instruction[2]])
+            elif (
+                began[index] != self.version
+                or changed[index]
+                or operation in _MOVES
+                or instruction[3] in listed  # which reads a variable
+            ):
+                began[index] = self.version
+                made = operations[operation](instruction)
+                if made != values[instruction[1]]:
+                    values[instruction[1]] = made
+                    for user in self.users_in(unit).get(instruction[1], ()):
+                        changed[user] = 1
+
+
+def _shape(value: Value) -> Shape | frozenset[Shape]:
+    """Return what tells two arguments apart: constants by value, objects by where they were made."""
+    if len(value) == 1:
+        (atom,) = value
+        return _atom_shape(atom)
+    return frozenset(map(_atom_shape, value))
+
+
+def _atom_shape(atom: Atom) -> Shape:
+    if type(atom) is str:
+        return atom
+    if type(atom) is Primitive:
+        return atom.text
+    if type(atom) is HeapObject:
+        return atom.start, atom.kind
+    return atom.path if type(atom) is Known else repr(atom)

@@ -1,0 +1,172 @@
+"""Calls of the functions that the catalogue names (guard.md §2, use)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.builtins import objects, registry
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    V_U1,
+    Known,
+    Value,
+    join,
+    known,
+    of,
+)
+from evalward.guard.interpret.calls.calls import Calls, objects_of
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from evalward.guard.interpret.calls.calls import Call
+
+_WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
+# Their constructors read members of what they are given, all of them or those of their options.
+_READERS_OF_MEMBERS = frozenset({"URLSearchParams", "URL", "Blob", "EventClass"})
+_SPECIES = frozenset(
+    f"{path}.prototype.{name}"
+    for path, names in {
+        "Array": "map filter slice splice concat flat flatMap",
+        "Promise": "then catch finally",
+    }.items()
+    for name in names.split()
+)
+# What changes the array that it is called on, or the object that it is given.
+_CHANGES_THIS = frozenset(
+    f"Array.prototype.{name}"
+    for name in "push pop shift unshift splice sort reverse fill copyWithin".split()  # noqa: SIM905
+)
+_CHANGES_FIRST = frozenset(
+    {
+        "Object.freeze",
+        "Object.seal",
+        "Object.preventExtensions",
+        "Reflect.preventExtensions",
+        "Error.captureStackTrace",
+    }
+)
+_MAKES_ANOTHER = frozenset(
+    f"{path}.{name}"
+    for path, names in {"Promise": "resolve reject all allSettled any race try", "Array": "from of"}.items()
+    for name in names.split()
+)
+_CONVERSIONS = (
+    "valueOf",
+    "toString",
+    "@@toPrimitive",
+    "toLocaleString",
+    "join",
+    "@@ nodejs.util.inspect.custom",
+)
+_CONVERTED = ("length", "size", "lastIndex")  # properties that built-in functions make numbers of
+_SCRIPT_ELEMENT = known("ScriptElement")
+_DRIVERS = ("playwright.", "electron.", "console.")
+_READING = frozenset(
+    f"{owner}.{name}" for owner in ("Object", "Reflect") for name in ("get", "getOwnPropertyDescriptor")
+) | {"Object.getOwnPropertyDescriptors"}
+_KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
+
+_JUDGED = _KEY_CHECKS | _READING | _CHANGES_THIS | _CHANGES_FIRST | {"Reflect.deleteProperty"}
+
+_ASKED = frozenset({*_CONVERSIONS, *_CONVERTED})
+
+
+def _may_convert(given: HeapObject) -> bool:
+    """Whether the payload may say what primitive an object is."""
+    return bool(
+        given.prototype or given.getters or given.extensible or not _ASKED.isdisjoint(given.properties)
+    )
+
+
+class KnownCalls(Calls):
+    """Calls of built-in functions and those of the host that are catalogued."""
+
+    def use_conversions(self, value: Value, start: int, end: int) -> None:
+        """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
+        asked = [given for given in value if isinstance(given, HeapObject) and _may_convert(given)]
+        for given in tuple(asked):
+            for name in _CONVERTED:
+                asked.extend(objects_of(given.properties.get(name, BOTTOM)))
+        for given in asked:
+            for name in _CONVERSIONS:
+                method = self.own_or_payload(given, name)
+                if method:
+                    self.use(method, Flow.CALLBACK, start, end)
+
+    def _judge_known(self, path: str, call: Call) -> None:
+        """Note what a call of a built-in function says of the payload's keys, objects and prototypes."""
+        if path in _KEY_CHECKS:
+            self.key_checks[call.start, call.end] = len(call.args) - (path == "Object.hasOwn")
+        if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
+            self.methods.readers[self.reader] = None
+            if self.methods.properties:
+                self.expect_receivers()
+        if path == "Reflect.deleteProperty":
+            self.expect_deletions()
+        if path in _CHANGES_THIS or path in _CHANGES_FIRST:
+            self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.start, call.end)
+
+    def _judge_change(self, changed: Value, start: int, end: int) -> None:
+        for atom in changed:
+            if type(atom) is Known and atom.path.endswith(".prototype"):
+                self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
+
+    def call_known(self, atom: Known, call: Call) -> Value:
+        """Call a catalogued function."""
+        path = atom.path
+        if atom.label is not None:
+            self.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end)
+        if _SCRIPT_ELEMENT in call.this:  # `document.body.append.call(script, …)`
+            member = self.catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
+            if member is not None and member.label is not None and atom.label is None:
+                self.report(member.label, 0, call.start, call.end, atom, "a script is given content")
+        if path in _JUDGED:
+            self._judge_known(path, call)
+        native = registry.TRANSFER.get(path)
+        wraps = call.constructing and path in _WRAPPERS
+        if native is not None and not wraps:
+            reader = self.reader
+            for value in (call.this, *call.args, call.rest):
+                converts = False
+                for given in value:
+                    if type(given) is HeapObject:
+                        given.readers[reader] = None
+                        converts = converts or _may_convert(given)
+                if converts:
+                    self.use_conversions(value, call.start, call.end)
+            if path in _READERS_OF_MEMBERS:
+                for value in (*call.args, call.rest):
+                    held = frozenset(a for a in value if type(a) is Known and a.label is not None)
+                    self.use(held, Flow.ARGUMENT, call.start, call.end)
+            made = native(self, call)
+            if call.constructing or path == "Error":
+                self.keep_in(made, (*call.args, call.rest))
+            if path in _MAKES_ANOTHER:
+                classes = frozenset(a for a in objects_of(call.this) if a.kind == "class")
+                return join(made, self.construct(classes, (), call.start, call.end)) if classes else made
+            if path not in _SPECIES:
+                return made
+            # An instance of a payload's subclass: the method makes another one of it.
+            return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
+        entry = self.catalogue.get(path)
+        if not entry.inert:
+            for value in (*call.args, call.rest):
+                self.leak(value, Flow.ARGUMENT, call.start, call.end)
+            self.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
+        if call.constructing:
+            made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            self.keep_in(made, (*call.args, call.rest))
+            if wraps:
+                for instance in made:
+                    if isinstance(instance, HeapObject) and native is not None:
+                        objects.wrap(self, instance, native(self, call))
+            return made
+        made = self.materialize(entry.result, call.start)
+        if atom.path.startswith("console."):
+            for value in (*call.args, call.rest):
+                self.use_conversions(value, call.start, call.end)
+        if entry.inert or atom.path.startswith(_DRIVERS):
+            return made
+        made = self.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))
+        return made | self.read(self.given) if entry.result == "text" else made

@@ -1,0 +1,380 @@
+"""Coercions: what a value is as a string, a number or a property key (ECMA-262 §7.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    CHARACTER,
+    DATA,
+    DECODED,
+    ELSEWHERE,
+    HELD,
+    LETTER,
+    MAX_STRING_LENGTH,
+    NULL,
+    PREFIXED,
+    PRIMITIVE_UNKNOWNS,
+    SPELLING,
+    STRING_UNKNOWNS,
+    TEXT,
+    UNDEFINED,
+    V_NUMBER,
+    V_STRING,
+    W0,
+    Atom,
+    Host,
+    Known,
+    Primitive,
+    Unknown,
+    Value,
+    join,
+    known,
+    number,
+    of,
+)
+from evalward.guard.interpret.held import HeldTexts
+from evalward.guard.interpret.judgement import Flow
+from evalward.guard.syntax import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
+MAX_PRODUCT = 64
+_MAX_NESTING = 24
+
+
+@dataclass(slots=True)
+class Key:
+    """A property key: its names when they are known, and what else it may be."""
+
+    names: tuple[str, ...]
+    numeric: bool = False
+    unknown: bool = False
+    tainted: bool = False
+    decoded: bool = False  # may spell any name
+    hidden: bool = False  # the payload decodes it from its own text
+    elsewhere: bool = False  # begins as no name does that leads anywhere
+
+
+class Coercion(HeldTexts):
+    """Folding of coercions."""
+
+    _nesting = 0
+
+    def key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str:
+                return Key((atom,))
+            if type(atom) is Primitive:
+                return Key((atom.text,))
+            if atom is ANY_NUMBER:
+                return Key((), numeric=True)
+        names: list[str] = []
+        numeric = unknown = tainted = decoded = hidden = elsewhere = False
+        for atom in value:
+            if type(atom) is str:
+                names.append(atom)
+            elif type(atom) is Primitive:
+                names.append(atom.text)
+            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_SYMBOL:
+                numeric = True
+            elif atom is ANY_BOOLEAN:
+                names.extend(("false", "true"))
+            elif isinstance(atom, HeapObject):
+                inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
+                names.extend(inner.names)
+                elsewhere = elsewhere or inner.elsewhere
+                hidden = hidden or inner.hidden
+                numeric, unknown, tainted, decoded = (
+                    numeric or inner.numeric,
+                    unknown or inner.unknown,
+                    tainted or inner.tainted,
+                    decoded or inner.decoded,
+                )
+            elif atom is HELD:
+                unknown = True
+                names.extend(text for text in self.read(self.given) if type(text) is str)
+            elif atom is LETTER or (atom in _ELSEWHERE and not self.strict):
+                numeric = elsewhere = True
+            else:
+                unknown = True
+                tainted = tainted or atom is TEXT or atom is DATA
+                decoded = decoded or atom in SPELLING
+                hidden = hidden or atom is DECODED
+                if type(atom) is Known:
+                    names.extend(a for a in self._known_primitive(atom, start, end) if type(a) is str)
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)
+
+    def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
+        """Return ToPrimitive of one atom."""
+        if type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS:
+            return of(atom)
+        if isinstance(atom, HeapObject):
+            return self._object_primitive(atom, start, end, hint)
+        if type(atom) is Known:
+            return self._known_primitive(atom, start, end)
+        if atom is HELD:
+            return self.read(self.given) | V_STRING
+        if isinstance(atom, Unknown):
+            self.use(of(atom), Flow.COERCE, start, end)
+            return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
+        return of(ANY_STRING, ANY_NUMBER)
+
+    def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
+        if atom.label is not None:
+            self.use(of(atom), Flow.COERCE, start, end)
+        result = self._builtin_text(atom, start, end)
+        self.patches.readers[self.reader] = None
+        if f"{atom.path}.@@toStringTag" in self.patches.properties:
+            result = V_STRING
+        for name in ("@@toPrimitive", "toString", "valueOf"):
+            method = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            made = self.call(method, of(atom), (), start, end) if method else BOTTOM
+            result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
+        return result
+
+    def _builtin_text(self, atom: Known, start: int, end: int) -> Value:
+        if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
+            return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
+        if atom.path == "DOMTokenList":
+            return self.get(of(known("Element")), "className", start, end)
+        if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
+            return of(f"[object {atom.path}]")
+        return V_STRING
+
+    def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+        """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
+        if self._nesting >= _MAX_NESTING or (self._nesting and target in self._converted_objects):
+            return V_STRING  # in itself, or met before in this conversion
+        if not self._nesting:
+            self._converted_objects.clear()
+        self._converted_objects.add(target)
+        self.spend()
+        target.readers[self.reader] = None
+        asked = (self.reader, target, hint, self.context)
+        version, result = self._conversions.get(asked, (-1, BOTTOM))
+        if version == self.version:
+            return result
+        version = self.version
+        self._nesting += 1
+        try:
+            made = self._converted(target, start, end, hint)
+            # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
+            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
+        finally:
+            self._nesting -= 1
+        if not self._nesting:  # inside another conversion, the result depends on which
+            self._conversions[asked] = version, result
+        return result
+
+    def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+        order = (
+            ("@@toPrimitive", "toString") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
+        )
+        result: Value = BOTTOM
+        for name in order:
+            method = self.own_or_payload(target, name)
+            if not method:
+                continue
+            if W0 in method:
+                # Given no text but the hint, a function constructor builds nothing that does anything.
+                method -= {W0}
+                self.leak(of(target), Flow.ARGUMENT, start, end)
+                result = join(result, of(ANY_STRING, ANY_NUMBER))
+            made = self.call(method, of(target), (of(hint),), start, end)
+            primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
+            result = join(result, primitives)
+            if (
+                made
+                and primitives == made
+                and result == made
+                and not target.escaped
+                and not self._is_uncertain(target, name)
+            ):
+                return result
+        if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
+            method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over
+            result = join(result, self.call(method, of(target), (), start, end))
+            if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
+                return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
+        return join(result, self._builtin_primitive(target, start, end))
+
+    @staticmethod
+    def _is_uncertain(target: HeapObject, name: str) -> bool:
+        """Whether the object itself may lack a property that it was seen with."""
+        return name in target.uncertain or (name not in target.properties and target.extensible)
+
+    def own_or_payload(self, target: HeapObject, name: str) -> Value:
+        """Return a method that the payload itself defined on the object or a prototype of it."""
+        self.steps += 1
+        result: Value = BOTTOM
+        seen = 0
+        current: HeapObject | None = target
+        while current is not None and seen < _MAX_NESTING:
+            seen += 1
+            current.readers[self.reader] = None
+            result = join(result, current.properties.get(name, BOTTOM))
+            if name in current.getters:
+                result = join(
+                    result, self.call(current.getters[name], of(target), (), current.start, current.start)
+                )
+            if current.extensible:
+                result = join(result, current.elements)
+            parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
+            current = parents[0] if parents else None
+        return result
+
+    def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
+        if "@@primitive" in target.properties:
+            return target.properties["@@primitive"]
+        if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
+            held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
+            if target.kind == "array":
+                held |= self.joined(target, ",", start, end)
+                held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
+            if any(type(atom) is str for atom in target.properties.get("message", BOTTOM)):
+                held |= of(CHARACTER)  # an error's text has its message in it
+            return held | of(ANY_STRING, ANY_NUMBER)
+        match target.kind:
+            case "array":
+                own = self.own_or_payload(target, "join")
+                if own:
+                    return join(
+                        self.call(own, of(target), (), start, end), self.joined(target, ",", start, end)
+                    )
+                return self.joined(target, ",", start, end)
+            case "object" if self.own_or_payload(target, "@@toStringTag"):
+                return V_STRING
+            case "object" | "arguments":
+                return of("[object Object]" if target.kind == "object" else "[object Arguments]")
+            case "promise" | "map" | "set" | "generator":
+                return of(f"[object {target.kind.capitalize()}]")
+            case "regexp":
+                return self._regexp_text(target)
+            case "function" | "class":
+                return of(DECODED)  # its source, which may spell anything
+            case _:
+                return V_STRING
+
+    def _regexp_text(self, target: HeapObject) -> Value:
+        pieces = (
+            of("/"),
+            target.properties.get("source", V_STRING),
+            of("/"),
+            target.properties.get("flags", V_STRING),
+        )
+        return self.concatenated(pieces)
+
+    def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
+        """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
+        if not target.exact or target.escaped or self._nesting >= _MAX_NESTING:
+            self._nesting += 1
+            contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
+            self._nesting -= 1
+            if separator.isalpha() and any(type(atom) is str for atom in contents):
+                return of(DECODED)  # nobody lists words with a letter between them
+            return unresolved_text((contents, contents)) if contents else V_STRING
+        self.spend(len(target.items))
+        pieces: list[Value] = []
+        for index, item in enumerate(target.items):
+            if index:
+                pieces.append(of(separator))
+            cleaned = frozenset(
+                "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
+            )
+            pieces.append(self.strings(cleaned, start, end))
+        return self.concatenated(pieces)
+
+    def strings(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string."""
+        result: set[Atom] = set()
+        for atom in value:
+            if type(atom) is str:
+                result.add(atom)
+            elif type(atom) is Primitive:
+                result.add(atom.text if atom.type != "symbol" else self._symbol_text(atom))
+            elif atom in STRING_UNKNOWNS:
+                result.add(atom)
+            elif atom in PRIMITIVE_UNKNOWNS:
+                result.add(ANY_STRING)
+            else:
+                for piece in self.primitive(atom, start, end, hint="string"):
+                    result.add(
+                        piece
+                        if type(piece) is str or piece in STRING_UNKNOWNS
+                        else piece.text
+                        if type(piece) is Primitive
+                        else ANY_STRING
+                    )
+        return frozenset(result)
+
+    @staticmethod
+    def _symbol_text(atom: Primitive) -> Atom:
+        """Return ``SymbolDescriptiveString``; any other conversion of a symbol throws."""
+        if atom.text == "@@ any":
+            return ANY_STRING
+        own = atom.text.startswith("@@ ")
+        return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
+
+    def concatenated(self, pieces: Sequence[Value]) -> Value:
+        """Return the concatenation of string values, as constants while there are few and short ones."""
+        results = [""]
+        if all(len(piece) == 1 for piece in pieces):
+            texts = [text for (text,) in pieces if type(text) is str]
+            if len(texts) == len(pieces):
+                self.spend(len(texts))
+                text = "".join(texts)
+                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
+        for piece in pieces:
+            if not piece:
+                return BOTTOM
+            self.spend()
+            constants = [atom for atom in piece if type(atom) is str]
+            if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
+                return unresolved_text(pieces)
+            results = [left + right for left in results for right in constants]
+            self.spend(len(results))
+            if sum(map(len, results)) > MAX_STRING_LENGTH:
+                return unresolved_text(pieces)
+        return frozenset(literals.join_surrogates(text) for text in results)
+
+    def numbers(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number."""
+        if len(value) == 1:
+            (atom,) = value
+            if atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number"):
+                return value
+        result: Value = BOTTOM
+        for atom in value:
+            if type(atom) is Primitive:
+                result |= number(atom.number).value
+            elif type(atom) is str:
+                result |= number(literals.to_number(atom)).value
+            elif isinstance(atom, HeapObject):
+                inner = self.primitive(atom, start, end, hint="number")
+                result |= self.numbers(
+                    frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end
+                )
+            else:
+                if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
+                    self.primitive(atom, start, end)
+                result |= V_NUMBER
+        return result
+
+    @staticmethod
+    def may_be_callable(atom: Atom) -> bool:
+        """Whether calling the atom could run something."""
+        return isinstance(atom, (Known, Unknown, Host)) and atom not in PRIMITIVE_UNKNOWNS

@@ -1,0 +1,159 @@
+"""Iteration and promises: what ``for of``, spread, ``await`` and thenables give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    ANY_SYMBOL,
+    BOTTOM,
+    CHARACTER,
+    V_U1,
+    V_UNDEFINED,
+    Known,
+    Value,
+    join,
+    of,
+)
+from evalward.guard.interpret.calls.inlining import Inlining
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+
+
+_MAX_NESTING = 24
+
+
+class Iteration(Inlining):
+    """Protocols that the language calls by itself."""
+
+    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+        """Resolve a promise: what a thenable gives counts too."""
+        target.readers[self.reader] = None
+        for container in target.elements:
+            if isinstance(container, HeapObject):
+                self.put_element(container, self.awaited(value, start, end))
+
+    def awaited(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+        result: Value = BOTTOM
+        for atom in value:
+            if not isinstance(atom, HeapObject):
+                result = join(result, of(atom))
+                continue
+            atom.readers[self.reader] = None
+            if atom.kind == "promise":
+                result = join(result, atom.elements)
+                if "then" not in atom.properties:
+                    continue
+            then = self.own_or_payload(atom, "then")
+            if (
+                "then" not in atom.properties
+            ):  # a property of an unknown name: only what is certainly a function
+                then = frozenset(a for a in then if isinstance(a, (HeapObject, Known)))
+            if then:
+                self.use(then, Flow.CALLBACK, start, end)
+                container = self.allocate("promise", atom.start, "then")
+                ways = (of(self.resolver(container)), of(self.resolver(container, rejects=True)))
+                self.call(then, of(atom), ways, start, end)
+                result = join(result, container.elements)
+                container.readers[self.reader] = None
+            result = join(result, of(atom))
+        return result
+
+    def resume(self, target: HeapObject, value: Value) -> None:
+        """Send a value into a generator, or have it thrown there; any other object is left alone."""
+        if target.kind == "generator" and target.unit is not None:
+            self.write(target.unit.sent, value)
+            self.write(self.thrown, value)
+
+    def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
+        made = self.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
+        self.put_element(made, of(container))
+        return made
+
+    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all."""
+        result: Value = BOTTOM
+        for atom in value:
+            result = join(result, self._iterate_atom(atom, index, start, end))
+        return result
+
+    def _iterate_patched(self, atom: Known, start: int, end: int) -> Value:
+        """Return what the iterators give that the payload put on an object of the host."""
+        self.patches.readers[self.reader] = None
+        result: Value = BOTTOM
+        for name in ("@@iterator", "@@asyncIterator"):
+            iterator = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            if iterator:
+                result = join(result, self._stepped(iterator, atom, start, end))
+        return result
+
+    def _stepped(self, iterator: Value, atom: Atom, start: int, end: int) -> Value:
+        """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
+        self.use(iterator, Flow.CALLBACK, start, end)
+        made = self.call(iterator, of(atom), (), start, end)
+        step = self.call(self.get(made, "next", start, end), made, (), start, end)
+        for each in made:
+            if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
+                self.call(self.own_or_payload(each, "return"), made, (V_U1,), start, end)
+        inner = self.get(self.awaited(step, start, end), "value", start, end)
+        if self._nesting >= _MAX_NESTING:
+            return join(inner, V_U1)
+        self._nesting += 1
+        try:
+            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+        finally:
+            self._nesting -= 1
+
+    def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
+        self.spend()
+        if type(atom) is str:
+            if index is not None:
+                return of(atom[index]) if index < len(atom) else V_UNDEFINED
+            characters = set(atom)
+            return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
+        if type(atom) is Known:
+            return join(self.get_element(atom, start), self._iterate_patched(atom, start, end))
+        if not isinstance(atom, HeapObject):
+            return self.get_element(atom, start)
+        atom.readers[self.reader] = None
+        if atom.kind == "proxy":
+            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            given = self.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
+            made = self.call(given, of(atom), (), start, end)
+            if self._nesting >= _MAX_NESTING:
+                return V_U1
+            self._nesting += 1
+            try:
+                through = join(self.iterated(inner, None, start, end), self.iterated(made, None, start, end))
+            finally:
+                self._nesting -= 1
+            return join(join(through, atom.contents()), V_U1)
+        for parent in atom.prototype if atom.kind == "object" else ():
+            if type(parent) is Known and (
+                member := self.catalogue.get(parent.path).members.get("@@iterator")
+            ):
+                listed = self.materialize(self.catalogue.get(member.result[1:]).result, start)
+                return join(atom.contents(), self.iterated(listed, index, start, end))
+            if type(parent) is Known and self.catalogue.get(parent.path).element:
+                return join(atom.contents(), self.get_element(parent, start))
+        iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
+        if iterator:
+            stepped = self._stepped(iterator, atom, start, end)
+            return join(stepped, atom.contents()) if atom.kind == "array" else stepped
+        if atom.kind == "map":
+            pair = self.allocate("array", atom.start, "pair")
+            self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self.put_item(pair, 1, atom.elements or V_UNDEFINED)
+            if atom.escaped:
+                self.put_element(pair, V_U1)
+                self.inexact(pair)
+            return of(pair)
+        if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
+            return atom.items[index] if index < len(atom.items) else V_UNDEFINED
+        contents = atom.contents()
+        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED

@@ -1,0 +1,247 @@
+"""Names: variables, globals, ``this``, ``super``, ``arguments``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject, Readers
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.values import (
+    BOTTOM,
+    SELECTED_PROTOTYPE,
+    V_GLOBAL,
+    V_NUMBER,
+    V_U1,
+    V_UNDEFINED,
+    W0,
+    Known,
+    Primitive,
+    Value,
+    host,
+    join,
+    of,
+)
+from evalward.guard.interpret.calls.constructions import Constructions
+from evalward.guard.interpret.judgement import Flow
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.instructions import Instruction, Unit
+    from evalward.guard.domain.scope import Reference
+
+_SEARCHES = frozenset({"has", "includes", "indexOf"})
+
+
+_ELSE = frozenset({"||", "??"})
+
+
+class Names(Constructions):
+    """Instructions that read and write names."""
+
+    _stored: set[int] | None = None
+
+    def op_load(self, instruction: Instruction) -> Value:
+        reference: Reference = instruction[2]
+        register = reference.register
+        if not reference.is_global:
+            if (
+                register in self.local
+            ):  # as `read` does, without a call: two instructions in five are this one
+                self.loaded.add(register)
+            else:
+                readers = self.readers.get(register)
+                if readers is None:
+                    readers = self.readers[register] = Readers()
+                readers[self.reader] = None
+            return self.values[register]
+        if register < 0:
+            return self.load_global(reference, instruction[5], instruction[6])
+        result = self.read(register)
+        name = reference.name
+        if (
+            name != "arguments"
+            and name not in self.catalogue.globals
+            and name not in self.bindings
+            and not (reference.is_global and name in self.modules and not self._is_stored(reference))
+        ):
+            return result if not reference.implicit else join(result, of(host(name)))
+        return join(result, self.load_global(reference, instruction[5], instruction[6]))
+
+    def op_narrow(self, instruction: Instruction) -> Value:
+        """Read a key that the payload has found in a list of its own: it is one of the list's texts."""
+        loaded = self.op_load(instruction)
+        listed: Reference | int = instruction[3]
+        if isinstance(listed, int):
+            names = self.values[listed]
+        elif listed.is_global or listed.register < 0:
+            return loaded
+        else:
+            names = self._listed_in(self.read(listed.register))
+        return names if names and loaded else loaded
+
+    def _listed_in(self, lists: Value) -> Value:
+        """Return the elements of the payload's own arrays and sets, BOTTOM when not all of them are texts.
+
+        Who changes the methods that all of them inherit is blocked for that (`prototype-tampering`).
+        """
+        names: Value = BOTTOM
+        for atom in lists:
+            if not isinstance(atom, HeapObject):
+                return BOTTOM
+            atom.readers[self.reader] = None
+            if atom.kind not in {"array", "set"} or atom.escaped or atom.extensible or atom.prototype:
+                return BOTTOM
+            if not _SEARCHES.isdisjoint(atom.properties):
+                return BOTTOM  # the payload's own method answers
+            names = join(names, atom.contents())
+        return names if all(type(atom) is str for atom in names) else BOTTOM
+
+    def _is_stored(self, reference: Reference) -> bool:
+        """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
+        if self._stored is None:
+            code = [instruction for unit in self.lowered.units for instruction in unit.code]
+            own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
+            reads = dict(own)
+            own |= {
+                (i[1], reads[i[3]]) for i in code if i[0] is Op.BINARY and i[2] in _ELSE and i[3] in reads
+            }
+            self._stored = {
+                i[2].register
+                for i in code
+                if i[0] is Op.STORE
+                and self.lowered.constants.get(i[3]) != V_UNDEFINED
+                and (i[3], i[2].register) not in own  # `var fs = fs || {}`
+            }
+        return reference.register in self._stored
+
+    def load_global(self, reference: Reference, start: int, end: int) -> Value:
+        """Return a name that the payload does not bind."""
+        name = reference.name
+        if name == "arguments":
+            unit = self._arguments_unit(reference.scope.unit)
+            if unit is not None:
+                return of(self._arguments(unit))
+            return self._sink_arguments()
+        bound = self.bindings.get(name)
+        if bound is not None:
+            return bound
+        member = self.catalogue.globals.get(name)
+        stored = self.global_value(name)
+        if stored and member is None and not (stored == V_UNDEFINED and name in self.modules):
+            return join(stored, of(host(name)))
+        if member is None and name in self.modules and not stored - V_UNDEFINED:
+            return self.module_named(name, start, end)
+        if member is None:
+            inherited = self.get_builtin("Object.prototype", name, start, end)
+            return inherited or of(host(name))
+        made = self.constant(member.result, member.label)
+        if made is None:
+            made = self.materialize(member.result, start, member.label, name)
+        for atom in made:
+            if type(atom) is Known and atom.label is not None:
+                self.origin(atom, None, f"`{atom.path}` is read here", start, end)
+        return join(made, stored) if stored else made
+
+    def global_value(self, name: str) -> Value:
+        """Return what the payload itself put on the global object under a name."""
+        self.global_object.readers[self.reader] = None
+        result = self.global_object.properties.get(name, BOTTOM)
+        register = self.lowered.global_registers.get(name)
+        return join(result, self.read(register)) if register is not None else result
+
+    @staticmethod
+    def _arguments_unit(unit: Unit) -> Unit | None:
+        current: Unit | None = unit
+        while current is not None and current.arrow:
+            current = current.outer
+        return current if current is not None and current.outer is not None else None
+
+    def _sink_arguments(self) -> Value:
+        """Return the ``arguments`` of the sink's own function: in any order, what it binds.
+
+        A sink that runs the text in an arrow function within ``Function('electronApp', ...)`` shows it these.
+        """
+        bound: Value = frozenset(
+            atom
+            for value in self.bindings.values()
+            for atom in value
+            if type(atom) is Known and atom.label is None
+        )
+        bound = join(bound, self.arguments_given)
+        if not bound:
+            return of(host("arguments"))
+        holder = self.allocate("arguments", -1, "sink")
+        self.put_element(holder, bound)
+        holder.readers[self.reader] = None
+        return of(holder, host("arguments"))
+
+    def _arguments(self, unit: Unit) -> HeapObject:
+        """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
+        holder = self.arguments_of(unit)
+        holder.readers[self.reader] = None
+        if not unit.strict:
+            written, items = holder.elements, holder.items
+            for index, register in enumerate(unit.parameters):
+                self.write(register, join(written, items[index]) if index < len(items) else written)
+                self.put_item(holder, index, self.read(register))
+        return holder
+
+    def op_store(self, instruction: Instruction) -> Value:
+        reference: Reference = instruction[2]
+        value = self.values[instruction[3]]
+        if reference.register >= 0:
+            # A number that `++` will make any number is so from the start: what reads it need not run twice.
+            if reference.register in self.lowered.counters and any(
+                type(atom) is Primitive and atom.type == "number" for atom in value
+            ):
+                value = join(value, V_NUMBER)
+            self.write(reference.register, value)
+        if reference.is_global:
+            start, end = instruction[5], instruction[6]
+            if reference.register < 0 or reference.implicit:
+                self._store_global(reference.name, value, start, end)
+            elif value:
+                self.store_script_binding(value, start, end)
+        return value
+
+    def store_script_binding(self, value: Value, start: int, end: int) -> None:
+        """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside.
+
+        What may be a function constructor among data is handed on as by `const`: `var cell = table[row][column]`.
+        """
+        among_data = SELECTED_PROTOTYPE not in value and not self.strict
+        self.use(
+            frozenset(
+                a
+                for a in value
+                if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
+                and not (a is W0 and among_data)
+            ),
+            Flow.GLOBAL,
+            start,
+            end,
+        )
+
+    def _store_global(self, name: str, value: Value, start: int, end: int) -> None:
+        if name in self.bindings:
+            self.leak(value, Flow.PROPERTY, start, end)
+            return
+        self.set(V_GLOBAL, name, value, start, end)
+
+    def op_this(self, instruction: Instruction) -> Value:
+        value = self.read(instruction[2].this)
+        for atom in value:
+            if type(atom) is Known and atom.label is not None:
+                self.origin(atom, None, "`this` is the global object here", instruction[5], instruction[6])
+        return value
+
+    def op_super(self, instruction: Instruction) -> Value:
+        unit: Unit = instruction[2]
+        if unit.function is None:
+            return V_U1
+        unit.function.readers[self.reader] = None
+        home = unit.function.home
+        return self.prototype_of(home) if home is not None else V_U1
+
+    def op_new_target(self, instruction: Instruction) -> Value:
+        unit: Unit = instruction[2]
+        return join(self.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED

@@ -1,0 +1,133 @@
+"""Text that the payload hands to the host, and may read back from there (guard.md §2, host objects and sinks).
+
+``new Option('javascript:…').text`` is the payload's own constant after a way through an object of the host: no list
+names all those that keep what they are given. So what such an object gives back is judged as the texts that were
+given, as far as some sink would judge them at all: active markup, a script's URL, the name of a handler or of a
+script element, what reads as a call.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    ACTIVE,
+    BOTTOM,
+    COMPOSED,
+    HELD,
+    PRIMITIVE_UNKNOWNS,
+    TEXT,
+    Known,
+    Value,
+    is_active,
+    known,
+    of,
+)
+from evalward.guard.interpret.judgement import Judgement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SCHEME = re.compile(r"[\x00-\x20]*(?:j\s*a\s*v\s*a\s*s|v\s*b\s*s|data\s*:)", re.IGNORECASE)
+# The name of an event handler, or of an element or attribute whose content runs.
+_NAME = re.compile(
+    r"\s*(?:on(?:err|loa|cli|dbl|mou|foc|blu|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub|mes|scr)[a-z]*"
+    r"|script|srcdoc)\s*\Z",
+    re.IGNORECASE,
+)
+# A call; `:not(…)` and `nth-child(…)` are selectors.
+_CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
+_MAX_NESTING = 2
+_HOLDERS = frozenset({"array", "object"})
+# What asks the page for something that is there: the text is not kept.
+_QUERIES = frozenset(
+    {"querySelector", "querySelectorAll", "closest", "matches", "locator", "waitForSelector"}
+    | {"getElementById", "getElementsByTagName", "getElementsByClassName", "getAttribute", "hasAttribute"}
+)
+
+
+_ERROR = of(known("Error.prototype"))  # hands on what it was given by its own properties alone
+
+
+def _telling(text: str) -> Value:
+    if _NAME.match(text):
+        return of(text, COMPOSED)
+    if is_active(text) or ("&" in text and is_active(html.unescape(text))):
+        return of(text, ACTIVE)  # what gives back a part of it gives that
+    return of(text) if _SCHEME.match(text) or _CALL.search(text) else BOTTOM
+
+
+class HeldTexts(Judgement):
+    """Texts that objects of the host were given."""
+
+    def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
+        """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""
+        found: Value = BOTTOM
+        seen: set[HeapObject] = set()
+        pending = [(atom, depth) for value in values for atom in value]
+        while pending:
+            atom, left = pending.pop()
+            if type(atom) is str:
+                self.spend(len(atom) >> 6)
+                found |= _telling(atom)
+            elif atom is ACTIVE:
+                found |= of(ACTIVE)
+            elif atom is HELD:
+                found |= self.read(self.given)
+            elif left and isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
+                seen.add(atom)
+                atom.readers[self.reader] = None
+                self.spend(1 + (len(atom.properties) >> 3))
+                pending.extend((inner, left - 1) for inner in atom.everything())
+        return found
+
+    def hold(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
+        """Note texts that the host is given; return those that a sink would judge."""
+        texts = self.telling(values, depth)
+        if texts:
+            self.write(self.given, texts)
+        return texts
+
+    def keep_in(self, made: Value, values: Iterable[Value]) -> None:
+        """Let any property of new objects of the host be the texts that their constructor was given."""
+        targets = [a for a in made if isinstance(a, HeapObject) and a.kind == "object"]
+        texts = self.telling(values)
+        if not texts:
+            return
+        if not all(atom.prototype == _ERROR for atom in targets) or len(targets) != len(made):
+            self.write(self.given, texts)
+        for target in targets:
+            if any(type(atom) is Known for atom in target.prototype):
+                self.extend(target)
+                self.put_element(target, texts)
+
+    def given_back(self) -> Value:
+        """Return what an object of the host that holds texts may answer to anything."""
+        return self.read(self.given) | of(HELD)
+
+    def perhaps_given_back(self, value: Value) -> Value:
+        """Return a text from the page with those that the payload handed over: it may be one of them."""
+        if TEXT not in value:
+            return value
+        return value | frozenset(
+            atom for atom in self.read(self.given) if type(atom) is str or atom is ACTIVE
+        )
+
+    def asked(self, path: str) -> bool:
+        """Whether a function of the host only looks for what it is given."""
+        return path.rpartition(".")[2] in _QUERIES
+
+    def answered(self, path: str, made: Value, values: Iterable[Value]) -> Value:
+        """Return the result of a function of the host, with the texts that it was given."""
+        if self.asked(path):
+            return made
+        texts = self.hold(values)
+        if not texts:
+            return made
+        for atom in made:
+            if isinstance(atom, HeapObject) and atom.kind in {"promise", "array"}:
+                self.put_element(atom, texts)
+        return made | texts | (BOTTOM if made <= PRIMITIVE_UNKNOWNS else of(HELD))

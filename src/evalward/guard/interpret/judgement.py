@@ -1,0 +1,130 @@
+"""Judgement: which flow of which value is a use that policy decides about (guard.md §2, use)."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BUILT,
+    CONSTRUCTOR0,
+    CONSTRUCTOR1,
+    HIDDEN,
+    NAMESPACES,
+    U0,
+    U1,
+    W0,
+    Known,
+    Primitive,
+    Value,
+)
+from evalward.guard.interpret.changes import Changes
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+
+
+class Flow(Enum):
+    """Where a value goes."""
+
+    CALL = "is called"
+    CONSTRUCT = "is constructed"
+    COERCE = "is turned into a primitive"
+    CALLBACK = "is handed over to be called"
+    ARGUMENT = "is handed to code that is not part of the payload"
+    PROPERTY = "is stored in an object that outlives the payload"
+    GLOBAL = "is stored where it outlives the payload"
+    RETURN = "leaves the payload"
+    THROW = "is thrown"
+
+
+REFLECTIVE = frozenset(
+    {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
+    | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
+)
+MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
+_CONSTRUCTORS: Value = frozenset({U0, CONSTRUCTOR0, CONSTRUCTOR1})
+_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
+_TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
+_HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
+_EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
+# Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
+# Function itself, read from a certain function, is not.
+_STRONG_LEAKS = {Flow.CALLBACK, Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL, Flow.THROW}
+_BUILT_LEAKS = {
+    Flow.CALL,
+    Flow.CONSTRUCT,
+    Flow.COERCE,
+    Flow.CALLBACK,
+    Flow.ARGUMENT,
+    Flow.PROPERTY,
+    Flow.GLOBAL,
+    Flow.THROW,
+}
+
+
+class Judgement(Changes):
+    """The rules for uses; every other part of the interpreter asks ``use``."""
+
+    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Report what the flow of this value means."""
+        for atom in value:
+            if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
+                continue
+            if type(atom) is Known:
+                if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
+                    self.expect_removals()
+                if atom.label is not None:
+                    self._use_capability(atom, flow, start, end)
+                elif flow in _HANDED_ON and atom.path in REFLECTIVE:
+                    self.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                elif atom.path == "Proxy":
+                    self.expect_proxies()
+                elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
+                    self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
+                elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
+                    self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                continue
+            if atom in _CONSTRUCTORS and flow not in _KEPT:
+                self.expect_constructors()
+            if atom is HIDDEN:
+                if flow is Flow.CALLBACK:
+                    note = f"what a name that the payload decodes itself selects {flow.value}"
+                    self.report("dynamic-key", 1, start, end, atom, note)
+            elif atom is BUILT:
+                if flow in _BUILT_LEAKS:
+                    self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")
+            elif (atom is U0 and flow in _STRONG_LEAKS) or (
+                flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
+            ):
+                note = f"what may be a function constructor {flow.value}"
+                self.report("function-constructor", 3, start, end, atom, note)
+            elif self.strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
+                self.report(
+                    "function-constructor",
+                    1,
+                    start,
+                    end,
+                    atom,
+                    f"what may be a function constructor {flow.value}",
+                )
+
+    def judge_constructor(self, value: Value) -> None:
+        """Note that code of others may get to see what may be a function constructor as ``constructor``."""
+        if not value.isdisjoint(MAYBE_CONSTRUCTORS):
+            self.expect_constructors()
+
+    def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
+        label = atom.label or ""
+        if label == "Function()" and flow is Flow.CONSTRUCT:
+            label = "new Function()"
+        rank = 0 if flow in _EXERCISED else 2
+        if label == "arguments.callee":
+            rank += 1  # two accessors of every function's prototype, among others that say more
+        self.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
+
+    def unresolved(self, atom: Atom, start: int, end: int) -> None:
+        """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
+        if self.strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
+            self.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")

@@ -1,0 +1,339 @@
+"""Reads of what the catalogue names, and of built-in prototypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.catalogue.denied_data import INSIDE
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_STRING,
+    ANY_SYMBOL,
+    BOTTOM,
+    DATA,
+    NULL,
+    STRING_UNKNOWNS,
+    U1,
+    Known,
+    Primitive,
+    Value,
+    host,
+    join,
+    known,
+    of,
+    symbol,
+)
+from evalward.guard.interpret.conversion.operators import Operators
+from evalward.guard.syntax.literals import is_index
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+
+PROTOTYPES = {
+    "object": "Object.prototype",
+    "array": "Array.prototype",
+    "arguments": "Object.prototype",
+    "function": "Function.prototype",
+    "class": "Function.prototype",
+    "native": "Function.prototype",
+    "resolver": "Function.prototype",
+    "rejecter": "Function.prototype",
+    "regexp": "RegExp.prototype",
+    "promise": "Promise.prototype",
+    "map": "Map.prototype",
+    "set": "Set.prototype",
+    "weakmap": "WeakMap.prototype",
+    "weakset": "WeakSet.prototype",
+    "weakref": "WeakRef.prototype",
+    "generator": "Iterator.prototype",
+    "iterator": "Iterator.prototype",
+}
+PRIMITIVE_PROTOTYPES = {
+    "number": "Number.prototype",
+    "boolean": "Boolean.prototype",
+    "symbol": "Symbol.prototype",
+}
+UNKNOWN_PRIMITIVE_PROTOTYPES = {
+    ANY_NUMBER: "Number.prototype",
+    ANY_BOOLEAN: "Boolean.prototype",
+    ANY_BIGINT: "BigInt.prototype",
+    ANY_SYMBOL: "Symbol.prototype",
+}
+MAX_CHAIN = 32
+INHERITED = frozenset(
+    {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"}
+)
+INHERITED_ACCESSORS = frozenset(
+    {"__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"}
+)
+
+
+# What TypeScript defines unless it is there, as in `var __awaiter = (this && this.__awaiter) || function …`.
+_COMPILER_HELPERS = frozenset(
+    [
+        *("__assign", "__asyncDelegator", "__asyncGenerator", "__asyncValues", "__await", "__awaiter"),
+        *("__classPrivateFieldGet", "__classPrivateFieldIn", "__classPrivateFieldSet", "__createBinding"),
+        *("__decorate", "__esDecorate", "__exportStar", "__extends", "__generator", "__importDefault"),
+        *("__importStar", "__makeTemplateObject", "__metadata", "__param", "__propKey", "__read", "__rest"),
+        *("__runInitializers", "__setFunctionName", "__spread", "__spreadArray", "__values"),
+    ]
+)
+
+# One entry stands for every interface of the DOM, and for their prototypes, but for writes.
+_CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
+ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
+_NAMED: Value = of(DATA, known("Element"))
+
+
+class Catalogued(Operators):
+    """Reads of catalogued objects."""
+
+    def allowed_read(self, path: str, name: str) -> bool:
+        """Whether policy allows a read that the catalogue denies."""
+        if path == "process.env":
+            return name in self.env_names or name.startswith("ELECTRON_")
+        return path == "process" and name in self.process_reads
+
+    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
+        """Report a read of denied data: whatever is done with the value tells something of it."""
+        if atom.label is not None and self.catalogue.denied_data.is_data(atom.path):
+            self.report(atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value")
+
+    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        pending, seen = [*owner], set(owner)
+        while pending:
+            atom = pending.pop()
+            if isinstance(atom, HeapObject):
+                atom.readers[self.reader] = None
+                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
+                seen |= above
+                pending.extend(above)
+            elif type(atom) is Known and self.catalogue.denied_data.has_secret_names(atom.path):
+                listed = self.catalogue.get(atom.path).members
+                if not all(
+                    type(each) is str and (each in listed or self.allowed_read(atom.path, each))
+                    for each in key
+                ):
+                    label = atom.label or atom.path
+                    self.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+
+    def module_named(self, name: str, start: int, end: int) -> Value:
+        """Return the module that a name stands for where the payload runs."""
+        made = self.modules[name]
+        for atom in made:
+            self.origin(atom, None, f"`{name}` is read here", start, end)
+        return made
+
+    def get_builtin(self, path: str, name: str, start: int, end: int) -> Value:
+        """Return a member of a built-in prototype or of what it inherits from."""
+        for _ in range(MAX_CHAIN):
+            if not path:
+                break
+            entry = self.catalogue.get(path)
+            member = entry.members.get(name)
+            if member is not None:
+                if name == "constructor":
+                    return self._constructor(member.result[1:], start, end)
+                constant = self.constant(member.result, member.label)
+                if constant is not None and member.label is None:
+                    return constant
+                made = self.materialize(member.result, start, member.label, f"{path}.{name}")
+                if member.label is not None:
+                    for atom in made:
+                        self.origin(atom, None, f"`{name}` is read here", start, end)
+                        if type(atom) is Known:
+                            self.read_denied_data(atom, start, end)
+                return made
+            path = entry.prototype
+        return (
+            of(known("Array.prototype.values" if name == "@@iterator" else name))
+            if name.startswith("@@") and not name.startswith("@@#")
+            else BOTTOM
+        )
+
+    def _constructor(self, path: str, start: int, end: int) -> Value:
+        if path == "Function":
+            made = known("Function", "function-constructor")
+            self.origin(made, None, "`constructor` of a function is `Function`", start, end)
+            return of(made)
+        made = known(path, by_constructor=True)
+        self.origin(made, None, f"`constructor` is `{path}`", start, end)
+        return of(made)
+
+    def _get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
+        member = self.catalogue.get(atom.path).members.get(name)
+        if member is None:
+            return self._unlisted(atom, name, start, end)
+        if name == "constructor":
+            if not atom.path.endswith(("prototype", "Element", "electron.app")):
+                return self._unlisted(atom, name, start, end)
+            return self._constructor(member.result[1:], start, end)
+        if atom.path == "DOMInterface" and name == "prototype":
+            return of(ELEMENT_PROTOTYPE)
+        if member.result == "symbol" and atom.path == "Symbol":
+            return of(symbol(name))
+        patches = self.patches
+        patches.readers[self.reader] = None
+        made = self.constant(member.result, member.label)
+        if made is None:
+            made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
+        if patches.properties:
+            made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
+        if member.result == "text":
+            made |= self.read(self.given)
+        for child in made:
+            if type(child) is Known and child.label is not None:
+                note = (
+                    f"`{name}` is read from `{atom.path}`"
+                    if atom.path != "globalThis"
+                    else f"`{child.path}` is read here"
+                )
+                self.origin(child, atom, note, start, end)
+                self.read_denied_data(child, start, end)
+        return made
+
+    def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
+        """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
+        patches = self.patches
+        patches.readers[self.reader] = None
+        made = self._unlisted_builtin(atom, name, start, end)
+        return (
+            join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
+        )
+
+    def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
+        entry = self.catalogue.get(atom.path)
+        if is_index(name):
+            return self.element_of(atom, start)
+        if name == "constructor" and entry.callable:
+            label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
+            made = known("Function", label)
+            self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            # What is denied need not be a function: `process.mainModule.constructor` loads modules.
+            return of(made, atom) if self._is_denied(atom) else of(made)
+        if atom.path == "NamedNodeMap" and name.startswith("on"):
+            return of(known("HandlerAttr"))
+        if self._is_denied(atom):
+            return of(self._inside(atom, start, end))
+        if atom.path == "globalThis":
+            stored = self.global_value(name)
+            if stored:
+                return stored
+            if name in self.modules:
+                return self.module_named(name, start, end)
+            if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
+                return BOTTOM
+        if name == "prototype" and entry.instance:
+            return of(known(entry.instance))
+        if atom.path == "console" and name in _CONSOLE_STREAMS:
+            return of(known("process.stdout", "process.stdout"))
+        inherited = BOTTOM
+        if not entry.others.startswith("deny") or name in INHERITED:
+            inherited = self.get_builtin(entry.prototype, name, start, end)
+        if inherited and (
+            name in INHERITED
+            or name in INHERITED_ACCESSORS
+            or name == "constructor"
+            or entry.others not in {"deny", "host"}
+        ):
+            return inherited
+        if atom.path.startswith("playwright.") and name[:1] == "_":
+            made = known(f"{atom.path}.{name}", "nested-evaluation")
+            self.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
+            return of(made)
+        match entry.others:
+            case "deny" if self.allowed_read(atom.path, name):
+                return of(ANY_STRING)
+            case "deny":
+                made = known(
+                    f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
+                )
+                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self.read_denied_data(made, start, end)
+                return of(made)
+            case "named":  # an element or a window by its name, where the host has nothing of its own
+                return _NAMED
+            case "host":
+                return of(host(name if atom.path == "globalThis" else f"{atom.path}.{name}"))
+            case "undefined":
+                return BOTTOM
+            case others if others.startswith("deny:"):
+                made = known(f"{atom.path}.{name}", others[5:])
+                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self.read_denied_data(made, start, end)
+                return of(made)
+            case others:
+                return self.materialize(others, start)
+
+    def _inside(self, atom: Known, start: int, end: int) -> Known:
+        """Return what is read from a capability of which no more is known.
+
+        A path per member would make as many values as there are paths in a loop.
+        """
+        path = f"{atom.path}.{INSIDE}"
+        if not self.catalogue.denied_data.is_data(path):
+            return atom
+        made = known(path, atom.label)
+        self.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
+        self.read_denied_data(made, start, end)
+        return made
+
+    def element_of(self, atom: Known, start: int) -> Value:
+        """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
+        if atom.label is not None and self.catalogue.denied_data.has_secret_names(atom.path):
+            self.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
+        return (
+            of(atom)
+            if self._is_denied(atom)
+            else self.materialize(self.catalogue.get(atom.path).element, start)
+        )
+
+    def _is_denied(self, atom: Known) -> bool:
+        """Whether an object is a capability of which no more is known."""
+        return atom.label is not None and atom.path not in self.catalogue.entries
+
+    def relabelled(self, value: Value) -> Value:
+        """Return ``Function`` under the label of the road that read ``constructor`` twice."""
+        if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
+            return value
+        made = known("Function", ".constructor.constructor")
+        for atom in value:
+            if type(atom) is Known and atom.label == "function-constructor":
+                self.origins.setdefault(made, self.origins.get(atom, ()))
+        kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
+        return kept | of(made)
+
+    def prototype_object(self, function: HeapObject) -> HeapObject:
+        """Return the ``prototype`` object of a payload function."""
+        made = self.allocate("object", function.start, "prototype")
+        made.owners |= {function}
+        if function.unit is not None and function.unit.generator:
+            made.prototype = of(known("Iterator.prototype"))
+        elif "constructor" not in made.properties:
+            made.properties["constructor"] = of(function)
+            made.holds(BOTTOM, of(function), named=True)
+        return made
+
+    def prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom."""
+        if isinstance(atom, HeapObject):
+            atom.readers[self.reader] = None
+            return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
+        if type(atom) is Known:
+            if atom.path.startswith(("playwright.", "electron")) or self._is_denied(atom):
+                return of(atom)  # its methods stand there
+            if atom.path in {"Element", "document"}:
+                return of(ELEMENT_PROTOTYPE)
+            if atom.path == "Function":  # the constructors of other kinds of functions inherit from it
+                return of(atom, known("Function.prototype"))
+            entry = self.catalogue.get(atom.path)
+            return of(known(entry.prototype)) if entry.prototype else of(NULL)
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            return of(known("String.prototype"))
+        if type(atom) is Primitive:
+            return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
+        return of(U1)

@@ -1,0 +1,200 @@
+"""Sinks of the page: what turns text into markup, a URL, a handler (guard.md §3)."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    ACTIVE,
+    ANY_STRING,
+    BOTTOM,
+    COMPOSED,
+    DATA,
+    DECODED,
+    SPELLING,
+    STRING_UNKNOWNS,
+    TEXT,
+    TRUE,
+    V_DATA,
+    V_NUMBER,
+    Primitive,
+    Value,
+    is_active,
+    known,
+    of,
+)
+from evalward.guard.interpret.judgement import Flow
+from evalward.guard.interpret.objects.listed_keys import ListedKeys
+
+SCRIPT_URL = re.compile(
+    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
+    r"|[\x00-\x20]*data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
+    re.IGNORECASE,
+)
+_URL_ATTRIBUTES = frozenset(
+    {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
+)
+ATTRIBUTE_VALUES = frozenset(
+    {"value", "nodeValue", "textContent", "baseVal"}
+)  # of an attribute node, if it is one
+SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
+_TIMERS = frozenset({known("setTimeout"), known("setInterval")})
+# What reads as a call, and is none of the functions that styles and drawings are written with.
+_CODE = re.compile(
+    r"(?<![\w$-])(?!(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|url|var|calc|min|max|clamp|translate|scale|rotate|skew|"
+    r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
+    r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
+)
+_WORDS = re.compile(r"[\w\s.#%\[\]-]*")
+INJECTION = "dom-script-injection"
+
+_DOCUMENT_URL = re.compile(
+    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def holds_active_document(url: str) -> bool:
+    """Whether a ``data:`` URL is a document with script in it; one that is encoded may be."""
+    document = _DOCUMENT_URL.match(url)
+    return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
+
+
+class Sinks(ListedKeys):
+    """Judgement of what is written into a sink."""
+
+    def sink(
+        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+    ) -> None:
+        """Judge a value that a DOM sink turns into markup, a URL or a document.
+
+        Where the receiver is only perhaps an element, what is certainly script counts, and so does markup that the
+        payload decodes from its own text.
+        ``this`` is what a handler is set on, BOTTOM for the window.
+        """
+        if kind not in {"handler", "setting"}:
+            value = self.strings(value, start, end)
+            if certain:
+                value = self.perhaps_given_back(value)
+        constants = [atom for atom in value if type(atom) is str]
+        resolved = len(constants) == len(value)
+        match kind:
+            case "html" | "script":
+                if (
+                    any(is_active(text) or (kind == "script" and text) for text in constants)
+                    or ACTIVE in value
+                ):
+                    self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                elif DECODED in value or (certain and COMPOSED in value):
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
+                elif not resolved and certain and (self.strict or kind == "script"):
+                    self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+            case "attribute":
+                if any(is_active(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+            case "attribute-node":
+                self.sink("url", value, start, end, certain=False)
+                if any(_CODE.search(text) for text in constants):
+                    note = "an attribute that may be a handler is set to code"
+                    self.report(INJECTION, 1, start, end, None, note)
+            case "setting":
+                if TRUE in value:
+                    self.report(
+                        "electron", 0, start, end, None, "a page is given what only the host may have"
+                    )
+            case "scheme":
+                if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
+                    self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+            case "value":
+                self.sink("url", value, start, end, certain=False)
+            case "url" | "navigate":
+                if kind == "navigate":
+                    self.report("navigation", 4, start, end, None, "the page is left")
+                if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
+                    self.report(INJECTION, 0, start, end, None, "the URL is a script")
+                elif any(holds_active_document(text) for text in constants):
+                    self.report(INJECTION, 0, start, end, None, "the URL is a document with script")
+                elif certain and value & SPELLING:
+                    self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
+            case "handler":
+                if certain and (any(constants) or (value & STRING_UNKNOWNS)):
+                    self.report(INJECTION, 0, start, end, None, "the event handler is text")
+                if certain:
+                    self.use(value, Flow.CALLBACK, start, end)
+                    self.use(value & _TIMERS, Flow.ARGUMENT, start, end)  # an error's text comes first
+                    self.call_handler(value, start, this)
+
+    def _may_be_code(self, value: Value, start: int, end: int) -> bool:
+        """Whether a value may run as a handler's text: words alone do not, nor does what a plain function is spelt.
+
+        It is asked where an attribute's name is one of several: ``h('ul', {class: 'wide', onClick: () => {}})`` writes
+        them all by one call, and no value is written under each name.
+        """
+        for atom in value:
+            if (
+                isinstance(atom, HeapObject)
+                and atom.kind == "function"
+                and atom.properties.keys() <= {"prototype"}
+                and not (atom.prototype or atom.extensible)
+            ):
+                continue
+            if any(
+                not _WORDS.fullmatch(text)
+                if type(text) is str
+                else text in STRING_UNKNOWNS or type(text) is not Primitive
+                for text in self.strings(of(atom), start, end)
+            ):
+                return True
+        return False
+
+    def call_handler(self, value: Value, start: int, this: Value = BOTTOM) -> None:
+        """Call an event handler with an event; ``this`` is what it was set on, BOTTOM for the window."""
+        functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
+        if not functions:
+            return
+        event = self.materialize("new:Event.prototype", start)
+        thrown = self.tell_thrown(event)
+        # `onerror` of the window is told apart: what happened, where, and what was thrown.
+        self.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), start, start)
+
+    def tell_thrown(self, event: Value) -> Value:
+        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        thrown = self.read(self.thrown)
+        if thrown:
+            for atom in event:
+                if isinstance(atom, HeapObject):
+                    self.put(atom, "error", thrown)
+                    self.put(atom, "reason", thrown)
+        return thrown | V_DATA
+
+    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        name = self.strings(name, start, end)
+        telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
+        self.sink("url", value, start, end, certain=telling)
+        self.sink("attribute", value, start, end)
+        scripted = any(type(atom) is str and _CODE.search(atom) for atom in value)
+        for atom in name:
+            if type(atom) is str:
+                lowered = atom.lower()
+                if lowered.startswith("on"):
+                    if len(name) > 1 and not self.strict and not self._may_be_code(value, start, end):
+                        continue
+                    self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                elif lowered == "srcdoc":
+                    self.sink("script", value, start, end)
+            elif atom is TEXT or atom is DATA or atom in SPELLING or (self.strict and atom is ANY_STRING):
+                self.report(
+                    "dynamic-key",
+                    1,
+                    start,
+                    end,
+                    None,
+                    "an attribute is set by a name that cannot be resolved",
+                )
+            elif scripted:
+                self.report(
+                    INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
+                )

@@ -1,0 +1,77 @@
+"""Code that runs only where ``x instanceof C`` holds: ``x.constructor`` makes no functions there (guard.md §2).
+
+As with listed keys, that holds only as long as ``x`` is what was tested, so what may change it is looked for once all
+of the payload has been lowered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.instructions import Op
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+    from evalward.guard.domain.instructions import Lowered, Unit
+    from evalward.guard.domain.scope import Reference
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """A stretch of a unit's code in which ``name`` holds an instance of what register ``tested`` holds.
+
+    ``reads`` are the reads of ``constructor`` in it: where they stand in the code, and of which name.
+    """
+
+    name: Reference
+    tested: int
+    unit: Unit
+    first: int
+    last: int = 0
+    reads: list[tuple[int, Reference]] = field(default_factory=list)
+
+
+def instances_of(condition: Node, unit: Unit, first: int) -> list[Instance]:
+    """Return what holds where a condition does, whose code begins at ``first`` and is the last of the unit."""
+    tests: set[tuple[int, int]] = set()
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        operator = node.child_by_field_name("operator") if node.type == "binary_expression" else None
+        if node.type == "parenthesized_expression" or (operator is not None and operator.type == "&&"):
+            pending.extend(node.named_children)
+        elif operator is not None and operator.type == "instanceof":
+            tests.add((node.start_byte, node.end_byte))
+    if not tests:
+        return []
+    # From where the name is loaded: it may be written between that and the end of the condition.
+    loads = {code[1]: (code[2], at) for at, code in enumerate(unit.code[first:], first) if code[0] is Op.LOAD}
+    return [
+        Instance(loads[code[3]][0], code[4], unit, loads[code[3]][1])
+        for code in unit.code[first:]
+        if code[0] is Op.BINARY and code[5:] in tests and code[2] == "instanceof" and code[3] in loads
+    ]
+
+
+def bind_instances(lowered: Lowered, instances: list[Instance]) -> None:
+    """Tell the reads of ``constructor`` what is known of the object that they read."""
+    stores: dict[int, list[tuple[Unit, int]]] = {}
+    for unit in lowered.units:
+        for index, instruction in enumerate(unit.code):
+            if instruction[0] is Op.STORE:
+                stores.setdefault(instruction[2].register, []).append((unit, index))
+    for instance in instances:
+        name, unit = instance.name, instance.unit
+        if name.register < 0 or name.is_global or name.owner is not unit:
+            continue
+        if unit.uses_arguments and name.register in unit.parameters:
+            continue  # `arguments[0] = …` writes it
+        written = stores.get(name.register, [])
+        if any(writer is not unit or instance.first <= index < instance.last for writer, index in written):
+            continue
+        for index, read in instance.reads:
+            if read.register == name.register:
+                operation, register, owner, key, _, start, end = unit.code[index]
+                unit.code[index] = (operation, register, owner, key, instance.tested, start, end)

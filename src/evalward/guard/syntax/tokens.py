@@ -1,0 +1,192 @@
+"""Texts that this grammar takes and no engine does, where tokens stand or break as ECMA-262 forbids (guard.md §4).
+
+An engine refuses the whole of such a text, so that nothing in it runs; but the tree is then of a program that nobody
+reads, and "it parses" would be said of what is no JavaScript. Refused are: commas with nothing between them (in
+objects, arguments, parameters and patterns), a line break inside of a string, before `=>` or behind `throw`, an escape
+that stands for no character of a name or for no character at all, `enum` and `export` as names, an escaped reserved
+word, and `#!` anywhere but at the start. What is left to the engines is in docs/proof.md.
+
+``may_be_refused`` looks at the text alone and errs towards True; only then is the tree walked. Every pattern begins
+with what it looks for, so that the search is for characters: of one with a class in front, each costs 0.05 of a parse.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Final
+
+from evalward.guard.syntax.grammar import COMMENTS, kind, kinds
+from evalward.guard.syntax.literals import identifier
+from evalward.guard.syntax.words import LINE_BREAK
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+_HOLE: Final = re.compile(rb",(?<=[\s,({/\x80-\xff],)")
+_ARROW_OFF_ITS_LINE: Final = re.compile(rb"=>(?<![\w$)] =>)(?<![\w$)]=>)")
+_THROW_BROKEN: Final = re.compile(rb"throw(?![ \t]*+(?:[^\s/\x80-\xff]|/[^/*]))")
+_ESCAPED: Final = re.compile(rb"\\u")
+# What follows a closing quote; a text that begins so is looked at once more.
+_QUOTE_ON_A_LINE: Final = re.compile(rb"\n[ \t]*+(['\"])(?![A-Zb-eg-hj-np-z0-9])")
+_QUOTE_BEHIND_COMMENT: Final = re.compile(rb"\*/\s*+['\"]")
+_QUOTE_BEHIND_CR: Final = re.compile(rb"\r\s*+['\"]")
+_BLANKS: Final = b" \t\r\v\f"
+
+_OBJECTS: Final = kinds(
+    "object", "object_pattern", "arguments", "formal_parameters", "named_imports", "export_clause"
+)
+_STRING: Final = kind("string")
+_ARROW: Final = kind("arrow_function")
+_THROW: Final = kind("throw_statement")
+_ESCAPE: Final = kind("escape_sequence")
+_HASH_BANG: Final = kind("hash_bang_line")
+_NAMES: Final = kinds("identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern")
+_ANY_NAME: Final = _NAMES | kinds(
+    "property_identifier", "private_property_identifier", "statement_identifier"
+)
+_COMMA: Final = kind(",", named=False)
+_GOES_TO: Final = kind("=>", named=False)
+_RESERVED: Final = frozenset(
+    {
+        "break",
+        "case",
+        "catch",
+        "class",
+        "const",
+        "continue",
+        "debugger",
+        "default",
+        "delete",
+        "do",
+        "else",
+        "enum",
+        "export",
+        "extends",
+        "false",
+        "finally",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "instanceof",
+        "new",
+        "null",
+        "return",
+        "super",
+        "switch",
+        "this",
+        "throw",
+        "true",
+        "try",
+        "typeof",
+        "var",
+        "void",
+        "while",
+        "with",
+    }
+)
+_MAX_CODE_POINT: Final = 0x10FFFF
+
+
+def may_be_refused(source: bytes) -> bool:
+    """Say whether the text has what an engine may refuse; False is certain.
+
+    Words are left to ``has_reserved_word``, which a text without one of the words in ``triggers`` need not be asked.
+    """
+    return bool(
+        _HOLE.search(source)
+        or _ARROW_OFF_ITS_LINE.search(source)
+        or (b"throw" in source and _THROW_BROKEN.search(source))
+        or (b"#" in source and source.find(b"#!") > 0)
+        or (b"\\" in source and _ESCAPED.search(source))
+        or (b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
+        or (b"\r" in source and _QUOTE_BEHIND_CR.search(source))
+        or any(_may_close(source, match) for match in _QUOTE_ON_A_LINE.finditer(source))
+    )
+
+
+def has_reserved_word(source: bytes) -> bool:
+    """Say whether the text has a reserved word that the grammar takes for a name."""
+    return b"enum" in source or b"export" in source
+
+
+def _may_close(source: bytes, match: re.Match[bytes]) -> bool:
+    """Say whether the quote that begins a line may close a string of the line above."""
+    start = match.start()
+    above = source[source.rfind(b"\n", 0, start) + 1 : start].strip(_BLANKS)
+    quote = match[1]
+    if quote not in above:
+        return not above or above.startswith(b"/")  # the string may have begun further up
+    other = b"'" if quote == b'"' else b'"'
+    return bool(above.count(quote) & 1 or other in above or b"`" in above or b"/" in above or b"\\" in above)
+
+
+def refused_token(root: Node, source: bytes) -> Node | None:
+    """Return the first node, in the order of the text, that no engine takes, or None."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        children = node.children
+        number = node.kind_id
+        if number in _ANY_NAME or number == _ESCAPE:
+            if _is_no_token(node, source):
+                return node
+        elif children:
+            found = _refused_child(number, children, source)
+            if found is not None:
+                return found
+            stack.extend(reversed(children))
+    return None
+
+
+def _refused_child(number: int, children: list[Node], source: bytes) -> Node | None:
+    """Return the child at which an engine gives up."""
+    if number in _OBJECTS:
+        return _empty_place(children)
+    if number == _STRING:
+        broken = any(_breaks(source, left, right) for left, right in itertools.pairwise(children))
+        return children[-1] if broken else None
+    if number == _ARROW:
+        code = [child for child in children if child.kind_id not in COMMENTS]
+        pairs = itertools.pairwise(code)
+        return next((b for a, b in pairs if b.kind_id == _GOES_TO and _breaks(source, a, b)), None)
+    if number == _THROW:
+        code = [child for child in children if child.kind_id not in COMMENTS]
+        return children[0] if len(code) > 1 and _breaks(source, *code[:2]) else None
+    return next((each for each in children if each.kind_id == _HASH_BANG and each.start_byte), None)
+
+
+def _breaks(source: bytes, left: Node, right: Node) -> bool:
+    return LINE_BREAK.search(source, left.end_byte, right.start_byte) is not None
+
+
+def _empty_place(children: list[Node]) -> Node | None:
+    """Return a comma with nothing before it."""
+    empty = True
+    for child in children[1:]:
+        if child.kind_id == _COMMA:
+            if empty:
+                return child
+            empty = True
+        elif child.kind_id not in COMMENTS:
+            empty = False
+    return None
+
+
+def _is_no_token(node: Node, source: bytes) -> bool:
+    name = source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    if node.kind_id == _ESCAPE:
+        return name.startswith("\\u{") and int(name[3:-1], 16) > _MAX_CODE_POINT
+    if "\\" in name:
+        name = identifier(name)
+        if not _is_name(name.removeprefix("#")):
+            return True
+    return node.kind_id in _NAMES and name in _RESERVED
+
+
+def _is_name(name: str) -> bool:
+    """Say whether the text is a name with `$`, ZWNJ or ZWJ in it (ECMA-262 §12.7)."""
+    plain = name.replace("$", "_").replace("\u200c", "_" if name[:1] != "\u200c" else "-")
+    return plain.replace("\u200d", "_" if name[:1] != "\u200d" else "-").isidentifier()
