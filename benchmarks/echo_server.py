@@ -7,10 +7,10 @@ import signal
 import grpc
 
 from evalward.guard.rules import Limits
-from evalward.server.arrivals import Arrivals
-from evalward.server.crew import Crew
 from evalward.server.settings import Settings
-from evalward.server.transport import bounded_server, call_threads, message_bytes
+from evalward.server.transport.grpc_server import bounded_server, call_threads, message_bytes
+from evalward.server.transport.pending_requests import PendingRequests
+from evalward.thread_pool import PrestartedPool
 
 CONNECTIONS = 1_000  # more than any benchmark opens
 METHOD = "/evalward.benchmark.Echo/Echo"
@@ -20,11 +20,11 @@ def main() -> None:
     """Serve on a free port, print it, and stop at SIGTERM."""
     _, service, method = METHOD.split("/")
     settings = Settings()
-    arrivals = Arrivals(settings.unread, refuse=lambda _context, _most: None)
-    crew = Crew(call_threads(settings, arrivals=arrivals), "rpc")
-    crew.muster()
+    pending_requests = PendingRequests(settings.unread, refuse=lambda _context, _most: None)
+    pool = PrestartedPool(call_threads(settings, pending_requests=pending_requests), "rpc")
+    pool.prestart()
     server = bounded_server(
-        settings, message_bytes(settings, Limits().payload_bytes), crew=crew, connections=CONNECTIONS
+        settings, message_bytes(settings, Limits().payload_bytes), pool=pool, connections=CONNECTIONS
     )
     handler = grpc.unary_unary_rpc_method_handler(lambda request, _context: request)
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))

@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - a script, not a package
 """Generate ``evalward.v1`` from the ``.proto`` files: ``python proto/generate.py [OUT]`` (default: ``src``).
 
-The output is checked in, so that installing needs no compiler; ``tests/server/test_generated.py`` proves it
+The output is checked in, so that installing needs no compiler; ``tests/server/transport/test_generated.py`` proves it
 current.
 """
 

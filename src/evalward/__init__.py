@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Location as Location
     from evalward.guard.verdict import TraceStep as TraceStep
     from evalward.guard.verdict import Verdict as Verdict
+    from evalward.judging.verdict_cache import VerdictCache as VerdictCache
     from evalward.policy import Policy as Policy
-    from evalward.verdict_cache import VerdictCache as VerdictCache
 
 _HOME = {
     "Code": "evalward.errors.registry",
@@ -33,7 +33,7 @@ _HOME = {
     "Target": "evalward.guard.target",
     "TraceStep": "evalward.guard.verdict",
     "Verdict": "evalward.guard.verdict",
-    "VerdictCache": "evalward.verdict_cache",
+    "VerdictCache": "evalward.judging.verdict_cache",
     "validate": "evalward.api",
 }
 

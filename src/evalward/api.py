@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.verdict import Verdict
-    from evalward.verdict_cache import VerdictCache
+    from evalward.judging.verdict_cache import VerdictCache
 
 
 def validate(  # noqa: PLR0913 - what a verdict follows from

@@ -6,12 +6,12 @@ from contextlib import ExitStack
 
 import grpc
 import pytest
-from fake_guard import CLIENTS, REQUESTS, Asker, Servicer
+from fake_guard import CLIENTS, REQUESTS, Requester, Servicer
 
 
 @pytest.fixture(params=CLIENTS)
-def asker(request: pytest.FixtureRequest) -> Asker:
-    return Asker(request.param)
+def requester(request: pytest.FixtureRequest) -> Requester:
+    return Requester(request.param)
 
 
 @pytest.fixture

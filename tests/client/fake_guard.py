@@ -75,7 +75,7 @@ def question(rpc: str, payload: Any = CODE, **arguments: Any) -> tuple[str, tupl
 
 
 @dataclass
-class Asker:
+class Requester:
     """Asks one question through a client of its own; ``kind`` is one of CLIENTS."""
 
     kind: str

@@ -8,7 +8,7 @@ from typing import Any
 import grpc
 import pytest
 import trustme
-from fake_guard import RPCS, Asker, assert_denied, is_allowed, question, true_allow
+from fake_guard import RPCS, Requester, assert_denied, is_allowed, question, true_allow
 
 from evalward.client import AsyncGuardClient, GuardClient, Tls
 from evalward.client.address import Address
@@ -20,20 +20,20 @@ def allow(request: Any, _: grpc.ServicerContext) -> Any:
     return true_allow(request)
 
 
-def test_over_a_unix_socket(asker: Asker, serve_fake: ServeFake, tmp_path: Path) -> None:
+def test_over_a_unix_socket(requester: Requester, serve_fake: ServeFake, tmp_path: Path) -> None:
     address = serve_fake(allow, address=f"unix:{tmp_path}/guard.sock")
 
-    (reply,) = asker(address, question("Validate"), timeout=10)
+    (reply,) = requester(address, question("Validate"), timeout=10)
 
     assert is_allowed(reply)
 
 
 def test_the_address_comes_from_the_environment(
-    asker: Asker, serve_fake: ServeFake, monkeypatch: pytest.MonkeyPatch
+    requester: Requester, serve_fake: ServeFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVALWARD_ADDRESS", serve_fake(allow))
 
-    (reply,) = asker(None, question("Validate"), timeout=10)
+    (reply,) = requester(None, question("Validate"), timeout=10)
 
     assert is_allowed(reply)
 
@@ -67,14 +67,18 @@ def credentials(
 
 @pytest.mark.parametrize("certified", ["server", "both"])
 def test_over_tls(
-    certified: str, asker: Asker, serve_fake: ServeFake, authority: trustme.CA, tls_files: dict[str, Path]
+    certified: str,
+    requester: Requester,
+    serve_fake: ServeFake,
+    authority: trustme.CA,
+    tls_files: dict[str, Path],
 ) -> None:
     address = serve_fake(allow, credentials=credentials(authority, demand=certified == "both"))
     tls = Tls(ca=tls_files["ca"])
     if certified == "both":
         tls = Tls(tls_files["ca"], tls_files["certificate"], tls_files["key"])
 
-    (reply,) = asker(address, question("Validate"), timeout=10, connect_timeout=10, tls=tls)
+    (reply,) = requester(address, question("Validate"), timeout=10, connect_timeout=10, tls=tls)
 
     assert is_allowed(reply)
 
@@ -89,29 +93,31 @@ def test_a_key_that_others_may_touch_is_not_used(client: Any, mode: int, tls_fil
 
 
 def test_the_name_in_the_certificate_may_be_another_than_the_addresss(
-    asker: Asker, serve_fake: ServeFake, authority: trustme.CA, tls_files: dict[str, Path]
+    requester: Requester, serve_fake: ServeFake, authority: trustme.CA, tls_files: dict[str, Path]
 ) -> None:
     address = serve_fake(allow, credentials=credentials(authority, name="guard.test"))
     tls = Tls(ca=tls_files["ca"], server_name="guard.test")
 
-    (reply,) = asker(address, question("Validate"), timeout=10, connect_timeout=10, tls=tls)
+    (reply,) = requester(address, question("Validate"), timeout=10, connect_timeout=10, tls=tls)
 
     assert is_allowed(reply)
 
 
 def test_a_stranger_with_another_certificate_is_a_denial(
-    asker: Asker, serve_fake: ServeFake, tls_files: dict[str, Path]
+    requester: Requester, serve_fake: ServeFake, tls_files: dict[str, Path]
 ) -> None:
     address = serve_fake(allow, credentials=credentials(trustme.CA()))
 
     for where, tls in ((address, Tls(ca=tls_files["ca"])), (f"tls:{address}", None)):
-        (reply,) = asker(where, question("Validate"), connect_timeout=0.3, tls=tls)
+        (reply,) = requester(where, question("Validate"), connect_timeout=0.3, tls=tls)
 
         assert_denied(reply, says="cannot be reached")
 
 
-def test_plain_text_is_no_tls(asker: Asker, serve_fake: ServeFake, tls_files: dict[str, Path]) -> None:
-    (reply,) = asker(
+def test_plain_text_is_no_tls(
+    requester: Requester, serve_fake: ServeFake, tls_files: dict[str, Path]
+) -> None:
+    (reply,) = requester(
         serve_fake(allow), question("Validate"), connect_timeout=0.3, tls=Tls(ca=tls_files["ca"])
     )
 
@@ -119,7 +125,7 @@ def test_plain_text_is_no_tls(asker: Asker, serve_fake: ServeFake, tls_files: di
 
 
 def test_the_token_goes_with_every_call_over_a_unix_socket(
-    asker: Asker, serve_fake: ServeFake, tmp_path: Path
+    requester: Requester, serve_fake: ServeFake, tmp_path: Path
 ) -> None:
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         if ("authorization", "Bearer s3cret") not in context.invocation_metadata():
@@ -129,8 +135,8 @@ def test_the_token_goes_with_every_call_over_a_unix_socket(
     address = serve_fake(answer, address=f"unix:{tmp_path}/guard.sock")
 
     for rpc in ("Validate", "ValidateCall", "Evaluate"):
-        assert is_allowed(asker(address, question(rpc), timeout=10, token="s3cret")[0])
-    assert_denied(asker(address, question("Validate"), timeout=10)[0], code="UNAUTHENTICATED")
+        assert is_allowed(requester(address, question(rpc), timeout=10, token="s3cret")[0])
+    assert_denied(requester(address, question("Validate"), timeout=10)[0], code="UNAUTHENTICATED")
 
 
 @dataclass
@@ -154,7 +160,7 @@ class Restarting:
     ],
 )
 def test_a_new_process_that_refuses_the_token_of_the_one_before_it_may_be_asked_again(
-    run: int, why: str | None, code: str, asker: Asker, serve_fake: ServeFake
+    run: int, why: str | None, code: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     def answer(_: Any, context: grpc.ServicerContext) -> Any:
         link.run, link.why = run, why
@@ -163,7 +169,7 @@ def test_a_new_process_that_refuses_the_token_of_the_one_before_it_may_be_asked_
     link = Restarting(Address(serve_fake(answer), token="of-run-1"))
     for rpc in RPCS:
         link.run, link.why = 1, None
-        assert_denied(asker(link, question(rpc), timeout=10)[0], code=code)
+        assert_denied(requester(link, question(rpc), timeout=10)[0], code=code)
 
 
 @pytest.mark.parametrize(

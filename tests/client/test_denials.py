@@ -15,7 +15,7 @@ from fake_guard import (
     JUDGED,
     POLICY_DIGEST,
     RPCS,
-    Asker,
+    Requester,
     assert_denied,
     is_allowed,
     question,
@@ -42,10 +42,10 @@ def pairs(kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("rpc", RPCS)
-def test_a_true_allow_is_an_allow(rpc: str, asker: Asker, serve_fake: ServeFake) -> None:
+def test_a_true_allow_is_an_allow(rpc: str, requester: Requester, serve_fake: ServeFake) -> None:
     address = serve_fake(lambda request, _: true_allow(request))
 
-    (reply,) = asker(address, question(rpc), policy_digest=POLICY_DIGEST, timeout=10)
+    (reply,) = requester(address, question(rpc), policy_digest=POLICY_DIGEST, timeout=10)
 
     assert is_allowed(reply)
     assert (reply.code, reply.decision_id, reply.envelope["ok"]) == (None, "d1", True)
@@ -57,11 +57,11 @@ def test_the_table_has_every_status() -> None:
 
 @pytest.mark.parametrize("rpc", RPCS)
 @pytest.mark.parametrize("status", TABLE["statuses"])
-def test_every_status_is_a_denial(status: str, rpc: str, asker: Asker, serve_fake: ServeFake) -> None:
+def test_every_status_is_a_denial(status: str, rpc: str, requester: Requester, serve_fake: ServeFake) -> None:
     def answer(_: Any, context: grpc.ServicerContext) -> Any:
         context.abort(grpc.StatusCode[status], "no")
 
-    (reply,) = asker(serve_fake(answer), question(rpc), timeout=10)
+    (reply,) = requester(serve_fake(answer), question(rpc), timeout=10)
 
     assert_denied(reply, says=status, code=TABLE["statuses"][status])
     assert reply.envelope["details"]["grpc_status"] == status
@@ -103,19 +103,19 @@ def changed(case: dict[str, Any], request: Any) -> Any:
 
 @pytest.mark.parametrize(("case", "rpc"), pairs("replies"))
 def test_a_reply_that_is_not_about_the_question_is_a_denial(
-    case: dict[str, Any], rpc: str, asker: Asker, serve_fake: ServeFake
+    case: dict[str, Any], rpc: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     address = serve_fake(lambda request, _: changed(case, request))
 
     asked = {"profile": None} if case.get("unasked") else {}
-    (reply,) = asker(address, question(rpc, **asked), policy_digest=POLICY_DIGEST, timeout=10)
+    (reply,) = requester(address, question(rpc, **asked), policy_digest=POLICY_DIGEST, timeout=10)
 
     assert_denied(reply, says=case["says"])
 
 
 @pytest.mark.parametrize(("case", "rpc"), pairs("unsendable"))
 def test_a_request_that_cannot_be_sent_is_a_denial(
-    case: dict[str, Any], rpc: str, asker: Asker, serve_fake: ServeFake
+    case: dict[str, Any], rpc: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     asked: list[Any] = []
 
@@ -126,41 +126,41 @@ def test_a_request_that_cannot_be_sent_is_a_denial(
     address = serve_fake(answer)
     payload = {"payload": case["payload"]} if "payload" in case else {}
 
-    (reply,) = asker(address, question(rpc, **payload, **case.get("arguments", {})), timeout=10)
+    (reply,) = requester(address, question(rpc, **payload, **case.get("arguments", {})), timeout=10)
 
     assert_denied(reply, says="cannot be built", code="INVALID_INPUT")
     assert asked == []
 
 
 @pytest.mark.parametrize("rpc", RPCS)
-def test_no_answer_in_time_is_a_denial(rpc: str, asker: Asker, serve_fake: ServeFake) -> None:
+def test_no_answer_in_time_is_a_denial(rpc: str, requester: Requester, serve_fake: ServeFake) -> None:
     late = threading.Event()
     address = serve_fake(lambda request, _: late.wait(30) and true_allow(request))
     limits = {"limits": {"deadline_ms": 1}} if rpc == "Evaluate" else {}
 
-    (reply,) = asker(address, question(rpc, **limits))
+    (reply,) = requester(address, question(rpc, **limits))
 
     late.set()
     assert_denied(reply, code="DEADLINE_EXCEEDED")
 
 
 @pytest.mark.parametrize(("case", "rpc"), pairs("connections"))
-def test_a_connection_that_breaks_is_a_denial(case: dict[str, Any], rpc: str, asker: Asker) -> None:
+def test_a_connection_that_breaks_is_a_denial(case: dict[str, Any], rpc: str, requester: Requester) -> None:
     limits = {"limits": {"deadline_ms": 1}} if rpc == "Evaluate" else {}
     with serving_raw(case["does"]) as address:
-        (reply,) = asker(address, question(rpc, **limits), connect_timeout=0.2, timeout=0.2)
+        (reply,) = requester(address, question(rpc, **limits), connect_timeout=0.2, timeout=0.2)
 
     assert_denied(reply)
     assert reply.envelope["retryable"] or reply.code == "INTERNAL"
 
 
 @pytest.mark.parametrize("rpc", RPCS)
-def test_nobody_there_is_a_denial(rpc: str, asker: Asker, tmp_path: Path) -> None:
+def test_nobody_there_is_a_denial(rpc: str, requester: Requester, tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
 
     for address in (f"127.0.0.1:{port}", f"unix:{tmp_path}/nobody.sock"):
-        (reply,) = asker(address, question(rpc), connect_timeout=0.05)
+        (reply,) = requester(address, question(rpc), connect_timeout=0.05)
 
         assert_denied(reply, says="cannot be reached", code="SERVICE_UNREACHABLE")
         assert reply.envelope["retryable"] is True
@@ -185,13 +185,13 @@ def attached(envelope: bytes) -> bytes:
     ],
 )
 def test_the_envelope_of_a_status_is_the_denials_if_it_is_one(
-    details: bytes, code: str, rpc: str, asker: Asker, serve_fake: ServeFake
+    details: bytes, code: str, rpc: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     def answer(_: Any, context: grpc.ServicerContext) -> Any:
         context.set_trailing_metadata((("grpc-status-details-bin", details),))
         context.abort(grpc.StatusCode.UNAVAILABLE, "no")
 
-    (reply,) = asker(serve_fake(answer), question(rpc), timeout=10)
+    (reply,) = requester(serve_fake(answer), question(rpc), timeout=10)
 
     assert_denied(reply, code=code)
 
@@ -207,30 +207,30 @@ ARGUMENTS_OF_TWO_MINDS = [
 
 @pytest.mark.parametrize("arguments", ARGUMENTS_OF_TWO_MINDS, ids=["twice", "NaN", "cut", "bytes", "deep"])
 def test_arguments_with_two_readings_are_denied_even_if_the_service_allows_them(
-    arguments: bytes, asker: Asker, serve_fake: ServeFake
+    arguments: bytes, requester: Requester, serve_fake: ServeFake
 ) -> None:
     address = serve_fake(lambda request, _: true_allow(request))
 
-    (reply,) = asker(address, question("ValidateCall", arguments), timeout=10)
+    (reply,) = requester(address, question("ValidateCall", arguments), timeout=10)
 
     assert_denied(reply, says="plain JSON")
 
 
 def test_an_escaped_lone_surrogate_is_denied_even_if_the_service_allows_it(
-    asker: Asker, serve_fake: ServeFake
+    requester: Requester, serve_fake: ServeFake
 ) -> None:
     address = serve_fake(lambda request, _: true_allow(request))
 
-    (reply,) = asker(address, question("ValidateCall", b'{"code":"\\ud800"}'), timeout=10)
+    (reply,) = requester(address, question("ValidateCall", b'{"code":"\\ud800"}'), timeout=10)
 
     assert_denied(reply, says="not UTF-8")
 
 
 @pytest.mark.parametrize("rpc", RPCS)
-def test_a_closed_client_denies(rpc: str, asker: Asker, serve_fake: ServeFake) -> None:
+def test_a_closed_client_denies(rpc: str, requester: Requester, serve_fake: ServeFake) -> None:
     address = serve_fake(lambda request, _: true_allow(request))
 
-    allowed, _, denied = asker(address, question(rpc), ("close", (), {}), question(rpc), timeout=10)
+    allowed, _, denied = requester(address, question(rpc), ("close", (), {}), question(rpc), timeout=10)
 
     assert is_allowed(allowed)
     assert_denied(denied)

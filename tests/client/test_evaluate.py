@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_guard import CODE, Asker, assert_denied, true_allow
+from fake_guard import CODE, Requester, assert_denied, true_allow
 
 from evalward.audit import AuditLog
 from evalward.client import GuardClient
@@ -12,23 +12,25 @@ from evalward.errors import Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy
-from evalward.server.lifecycle import Server
-from evalward.server.listen import parse_listen
+from evalward.server.addresses import parse_listen
+from evalward.server.lifecycle.sidecar import Server
 from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 
 
-def test_a_result_comes_with_its_console(asker: Asker, serve_fake: Callable[..., str]) -> None:
+def test_a_result_comes_with_its_console(requester: Requester, serve_fake: Callable[..., str]) -> None:
     address = serve_fake(lambda request, _: true_allow(request))
 
-    (reply,) = asker(address, ("evaluate", (CODE,), {"limits": {"deadline_ms": 50}, "seed": 1}), timeout=10)
+    (reply,) = requester(
+        address, ("evaluate", (CODE,), {"limits": {"deadline_ms": 50}, "seed": 1}), timeout=10
+    )
 
     assert (reply.ok, reply.result_json, reply.console) == (True, b"2", ("hi",))
 
 
 @pytest.mark.parametrize("shape", [None, pb.SHAPE_MODULE])
 def test_a_result_without_the_shape_that_ran_is_no_result(
-    shape: Any, asker: Asker, serve_fake: Callable[..., str]
+    shape: Any, requester: Requester, serve_fake: Callable[..., str]
 ) -> None:
     def answer(request: pb.EvaluateRequest, _: Any) -> pb.EvaluateResponse:
         reply: pb.EvaluateResponse = true_allow(request)
@@ -37,7 +39,7 @@ def test_a_result_without_the_shape_that_ran_is_no_result(
             reply.binding.shape = shape
         return reply
 
-    (reply,) = asker(serve_fake(answer), ("evaluate", (CODE,), {}), timeout=10)
+    (reply,) = requester(serve_fake(answer), ("evaluate", (CODE,), {}), timeout=10)
 
     assert_denied(reply, says="shape")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_guard import CODE, POLICY_DIGEST, Asker, sha256
+from fake_guard import CODE, POLICY_DIGEST, Requester, sha256
 
 from evalward.client import AsyncGuardClient, BatchDecision, GuardClient, ItemDecision, Payload, spawn
 from evalward.v1 import evalward_pb2 as pb
@@ -128,10 +128,10 @@ def serve_many() -> Iterator[Serve]:
 
 
 def stream_with(
-    asker: Asker, address: Any, items: Any, *, options: Any = None, **asked: Any
+    requester: Requester, address: Any, items: Any, *, options: Any = None, **asked: Any
 ) -> list[ItemDecision]:
     options = {"timeout": 10, "policy_digest": POLICY_DIGEST} if options is None else options
-    if asker.kind == "sync":
+    if requester.kind == "sync":
         with GuardClient(address, **options) as client:
             return list(client.validate_stream(items, **asked))
 
@@ -153,11 +153,11 @@ def assert_sound(replies: Any, allowed: list[bool]) -> None:
 
 @pytest.mark.parametrize("case", BATCHES, ids=lambda case: case["name"])
 def test_only_a_proven_item_of_a_batch_is_allowed(
-    case: dict[str, Any], asker: Asker, serve_many: Serve
+    case: dict[str, Any], requester: Requester, serve_many: Serve
 ) -> None:
     address = serve_many(lambda request: batched(case, request), None)
 
-    (reply,) = asker(
+    (reply,) = requester(
         address,
         ("validate_batch", (PAYLOADS,), {"stop_on_first": True}),
         timeout=10,
@@ -172,24 +172,24 @@ def test_only_a_proven_item_of_a_batch_is_allowed(
 
 @pytest.mark.parametrize("case", STREAMS, ids=lambda case: case["name"])
 def test_only_a_proven_item_of_a_stream_is_allowed(
-    case: dict[str, Any], asker: Asker, serve_many: Serve
+    case: dict[str, Any], requester: Requester, serve_many: Serve
 ) -> None:
     address = serve_many(None, lambda requests: streamed(case, requests))
 
-    assert_sound(stream_with(asker, address, PAYLOADS), case["allowed"])
+    assert_sound(stream_with(requester, address, PAYLOADS), case["allowed"])
 
 
-def test_a_batch_and_a_stream_of_a_real_guard(asker: Asker, tmp_path: Path) -> None:
+def test_a_batch_and_a_stream_of_a_real_guard(requester: Requester, tmp_path: Path) -> None:
     with spawn(allow_eval=["renderer"], audit_log=tmp_path / "a.jsonl") as guard:
         options = {"timeout": 10, "connect_timeout": 10}
-        whole, part, empty = asker(
+        whole, part, empty = requester(
             guard,
             ("validate_batch", (PAYLOADS[::2],), {}),
             ("validate_batch", (PAYLOADS,), {"stop_on_first": True, "session_id": "s1"}),
             ("validate_batch", ([],), {}),
             **options,
         )
-        replies = stream_with(asker, guard, iter(PAYLOADS), options=options, stop_on_first=True)
+        replies = stream_with(requester, guard, iter(PAYLOADS), options=options, stop_on_first=True)
 
     assert (whole.allowed, whole.code, [item.allowed for item in whole.items]) == (True, None, [True, True])
     assert [item.status for item in part.items] == ["allowed", "failed", "skipped"]
@@ -199,12 +199,12 @@ def test_a_batch_and_a_stream_of_a_real_guard(asker: Asker, tmp_path: Path) -> N
     assert_sound(replies, [True, False, False])
 
 
-def test_without_a_guard_every_item_is_denied(asker: Asker, tmp_path: Path) -> None:
+def test_without_a_guard_every_item_is_denied(requester: Requester, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/nobody.sock"
     options = {"connect_timeout": 0.05}
 
-    (batch,) = asker(address, ("validate_batch", (PAYLOADS,), {}), **options)
-    replies = stream_with(asker, address, PAYLOADS, options=options)
+    (batch,) = requester(address, ("validate_batch", (PAYLOADS,), {}), **options)
+    replies = stream_with(requester, address, PAYLOADS, options=options)
 
     assert {item.code for item in (*batch.items, *replies)} == {"SERVICE_UNREACHABLE"}
     assert len(batch.items) == len(replies) == 3
@@ -220,22 +220,22 @@ def test_without_a_guard_every_item_is_denied(asker: Asker, tmp_path: Path) -> N
     ],
 )
 def test_an_item_that_cannot_be_sent_is_a_denial_that_names_it(
-    items: Any, pointer: str, asker: Asker, serve_many: Serve
+    items: Any, pointer: str, requester: Requester, serve_many: Serve
 ) -> None:
     address = serve_many(lambda _: 1 / 0, lambda _: 1 / 0)
 
-    (batch,) = asker(address, ("validate_batch", (items,), {}))
-    (reply,) = stream_with(asker, address, items)
+    (batch,) = requester(address, ("validate_batch", (items,), {}))
+    (reply,) = stream_with(requester, address, items)
 
     for denied in (batch, batch.items[0], reply):
         assert (denied.code, denied.envelope["details"]["field"]) == ("INVALID_INPUT", pointer)
 
 
-def test_a_stream_that_is_not_answered_in_time_denies(asker: Asker, serve_many: Serve) -> None:
+def test_a_stream_that_is_not_answered_in_time_denies(requester: Requester, serve_many: Serve) -> None:
     def silent(requests: Any) -> Any:
         for _ in requests:
             yield from ()
 
-    replies = stream_with(asker, serve_many(None, silent), PAYLOADS, options={"timeout": 0.1})
+    replies = stream_with(requester, serve_many(None, silent), PAYLOADS, options={"timeout": 0.1})
 
     assert [reply.code for reply in replies] == ["DEADLINE_EXCEEDED"] * 3

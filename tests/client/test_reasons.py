@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import pytest
 import trustme
-from fake_guard import POLICY_DIGEST, Asker, assert_denied, is_allowed, question, true_allow
+from fake_guard import POLICY_DIGEST, Requester, assert_denied, is_allowed, question, true_allow
 from raw_guard import serving_raw
 
 from evalward.client import AsyncGuardClient, GuardClient, Tls
@@ -58,15 +58,15 @@ def allow(request: Any, _: Any) -> Any:
 
 
 def assert_reason(
-    asker: Asker, address: str, code: str, reason: str, *, retryable: bool, **options: Any
+    requester: Requester, address: str, code: str, reason: str, *, retryable: bool, **options: Any
 ) -> None:
     options = {"connect_timeout": 0.4, "timeout": 5, **options}
-    (reply,) = asker(address, question("Validate"), **options)
+    (reply,) = requester(address, question("Validate"), **options)
     assert_denied(reply, says="cannot be reached", code=code)
     details = reply.envelope["details"]
     assert (details["reason"], details["grpc_status"]) == (reason, "UNAVAILABLE")
     assert reply.envelope["retryable"] is retryable
-    if asker.kind == "sync":  # once is enough: Node does not know who else asks
+    if requester.kind == "sync":  # once is enough: Node does not know who else asks
         told = node_says(address, options.get("tls"))
         assert told is None or told == [code, reason, retryable]
 
@@ -99,12 +99,12 @@ def node_says(address: str, tls: Tls | None) -> list[Any] | None:
     return said
 
 
-def test_nobody_listens(asker: Asker, tmp_path: Path) -> None:
+def test_nobody_listens(requester: Requester, tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
 
-    assert_reason(asker, f"127.0.0.1:{port}", "SERVICE_UNREACHABLE", "refused", retryable=True)
-    assert_reason(asker, f"unix:{tmp_path}/none.sock", "SERVICE_UNREACHABLE", "no_socket", retryable=True)
+    assert_reason(requester, f"127.0.0.1:{port}", "SERVICE_UNREACHABLE", "refused", retryable=True)
+    assert_reason(requester, f"unix:{tmp_path}/none.sock", "SERVICE_UNREACHABLE", "no_socket", retryable=True)
 
 
 @pytest.mark.parametrize(
@@ -118,24 +118,24 @@ def test_nobody_listens(asker: Asker, tmp_path: Path) -> None:
         (["settings", "read", "read", "close"], "closed"),
     ],
 )
-def test_somebody_listens_who_is_no_guard(does: list[str], reason: str, asker: Asker) -> None:
+def test_somebody_listens_who_is_no_guard(does: list[str], reason: str, requester: Requester) -> None:
     with serving_raw(does) as address:
-        assert_reason(asker, address, "SERVICE_UNREACHABLE", reason, retryable=True)
+        assert_reason(requester, address, "SERVICE_UNREACHABLE", reason, retryable=True)
 
 
 def test_one_side_speaks_tls_and_the_other_does_not(
-    asker: Asker, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
+    requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:
     plain = serve_fake(allow)
     for demand in (False, True):
         secure = serve_fake(allow, credentials=credentials(authority, demand=demand))
-        assert_reason(asker, secure, "TLS_FAILED", "tls_expected", retryable=False)
+        assert_reason(requester, secure, "TLS_FAILED", "tls_expected", retryable=False)
     tls = Tls(ca=files["ca"])
-    assert_reason(asker, plain, "TLS_FAILED", "tls_not_spoken", retryable=False, tls=tls)
+    assert_reason(requester, plain, "TLS_FAILED", "tls_not_spoken", retryable=False, tls=tls)
 
 
 def test_a_certificate_that_is_wrong(
-    asker: Asker, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
+    requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:
     good = serve_fake(allow, credentials=credentials(authority))
     named = serve_fake(allow, credentials=credentials(authority, "guard.test"))
@@ -152,21 +152,21 @@ def test_a_certificate_that_is_wrong(
         (expired, "certificate_expired", tls),
         (early, "certificate_expired", tls),
     ]:
-        assert_reason(asker, address, "TLS_FAILED", reason, retryable=False, tls=trusted)
+        assert_reason(requester, address, "TLS_FAILED", reason, retryable=False, tls=trusted)
 
 
 def test_the_guard_asks_for_a_certificate_that_the_client_has_not(
-    asker: Asker, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
+    requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:
     address = serve_fake(allow, credentials=credentials(authority, demand=True))
 
     for tls in (Tls(ca=files["ca"]), Tls(files["ca"], files["certificate"], files["key"])):
-        assert_reason(asker, address, "TLS_FAILED", "client_certificate", retryable=False, tls=tls)
+        assert_reason(requester, address, "TLS_FAILED", "client_certificate", retryable=False, tls=tls)
 
 
-def test_a_name_that_nobody_knows(asker: Asker) -> None:
+def test_a_name_that_nobody_knows(requester: Requester) -> None:
     options = {"connect_timeout": 0.3}
-    (reply,) = asker("tls:guard.invalid:7443", question("Validate"), **options)
+    (reply,) = requester("tls:guard.invalid:7443", question("Validate"), **options)
 
     assert_denied(reply, code="SERVICE_UNREACHABLE")
     # Without any name server the answer may be late instead.
@@ -193,22 +193,22 @@ def _accept(listener: socket.socket) -> None:
 
 
 def test_a_unix_socket_of_the_user_that_was_asked_for(
-    asker: Asker, serve_fake: ServeFake, tmp_path: Path
+    requester: Requester, serve_fake: ServeFake, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
     folder.mkdir(mode=0o755)
     address = serve_fake(allow, address=f"unix:{folder}/guard.sock")
     options = {"timeout": 10, "policy_digest": POLICY_DIGEST}
 
-    assert is_allowed(asker(address, question("Validate"), peer_uid=os.geteuid(), **options)[0])
-    (other,) = asker(address, question("Validate"), peer_uid=os.geteuid() + 1, **options)
+    assert is_allowed(requester(address, question("Validate"), peer_uid=os.geteuid(), **options)[0])
+    (other,) = requester(address, question("Validate"), peer_uid=os.geteuid() + 1, **options)
     folder.chmod(0o777)
-    (replaceable,) = asker(address, question("Validate"), peer_uid=os.geteuid(), **options)
+    (replaceable,) = requester(address, question("Validate"), peer_uid=os.geteuid(), **options)
 
     assert_denied(other, says="belongs to the user", code="SERVICE_UNPROVEN")
     assert_denied(replaceable, says="others can replace", code="SERVICE_UNPROVEN")
     folder.chmod(0o1777)
-    assert is_allowed(asker(address, question("Validate"), peer_uid=os.geteuid(), **options)[0])
+    assert is_allowed(requester(address, question("Validate"), peer_uid=os.geteuid(), **options)[0])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a socket away")
@@ -293,9 +293,9 @@ def test_a_certificate_that_is_none_is_no_client(tmp_path: Path) -> None:
     ],
 )
 def test_a_call_never_raises_and_its_denial_names_the_argument(  # noqa: PLR0913, PLR0917 - a table's columns
-    method: str, args: Any, options: Any, pointer: str | None, says: str, asker: Asker
+    method: str, args: Any, options: Any, pointer: str | None, says: str, requester: Requester
 ) -> None:
-    (reply,) = asker("127.0.0.1:1", (method, args, options))
+    (reply,) = requester("127.0.0.1:1", (method, args, options))
 
     assert_denied(reply, says=says, code="INVALID_INPUT")
     details = reply.envelope.get("details", {})
@@ -308,7 +308,7 @@ def test_a_call_never_raises_and_its_denial_names_the_argument(  # noqa: PLR0913
         )
 
 
-def test_limits_and_context_arrive(asker: Asker, serve_fake: ServeFake) -> None:
+def test_limits_and_context_arrive(requester: Requester, serve_fake: ServeFake) -> None:
     asked: list[Any] = []
 
     def answer(request: Any, _: Any) -> Any:
@@ -317,8 +317,8 @@ def test_limits_and_context_arrive(asker: Asker, serve_fake: ServeFake) -> None:
 
     address = serve_fake(answer)
     for rpc in ("Validate", "ValidateCall"):
-        asker(address, question(rpc, limits={"steps": 7}, include_context=True), timeout=10)
-    asker(address, question("Evaluate", guard_limits={"depth": 9}), timeout=10)
+        requester(address, question(rpc, limits={"steps": 7}, include_context=True), timeout=10)
+    requester(address, question("Evaluate", guard_limits={"depth": 9}), timeout=10)
 
     assert [(request.limits.steps, request.include_context) for request in asked[:2]] == [(7, True)] * 2
     assert asked[2].guard_limits.depth == 9

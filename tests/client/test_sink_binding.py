@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_guard import CODE, Asker, assert_denied, is_allowed, true_allow
+from fake_guard import CODE, Requester, assert_denied, is_allowed, true_allow
 
 from evalward.client import GuardClient, guarded
 from evalward.v1 import evalward_pb2 as pb
@@ -37,7 +37,7 @@ def a_shape(reply: pb.ValidateResponse) -> None:
 
 
 def test_the_sink_is_asked_about_and_its_target_is_the_service_s(
-    serve_fake: Callable[..., str], asker: Asker
+    serve_fake: Callable[..., str], requester: Requester
 ) -> None:
     asked = []
 
@@ -45,7 +45,7 @@ def test_the_sink_is_asked_about_and_its_target_is_the_service_s(
         asked.append(request)
         return as_asked(request)
 
-    (decision,) = asker(serve_fake(answer), QUESTION, timeout=10)
+    (decision,) = requester(serve_fake(answer), QUESTION, timeout=10)
 
     assert is_allowed(decision)
     assert [(each.sink, each.target, each.HasField("shape")) for each in asked] == [(SINK, 0, False)]
@@ -53,31 +53,35 @@ def test_the_sink_is_asked_about_and_its_target_is_the_service_s(
 
 @pytest.mark.parametrize("lie", [other_sink, no_sink, no_target, a_shape])
 def test_a_verdict_about_another_sink_is_a_denial(
-    serve_fake: Callable[..., str], asker: Asker, lie: Callable[[pb.ValidateResponse], None]
+    serve_fake: Callable[..., str], requester: Requester, lie: Callable[[pb.ValidateResponse], None]
 ) -> None:
     def answer(request: pb.ValidateRequest, _: grpc.ServicerContext) -> Any:
         reply = as_asked(request)
         lie(reply)
         return reply
 
-    (decision,) = asker(serve_fake(answer), QUESTION, timeout=10)
+    (decision,) = requester(serve_fake(answer), QUESTION, timeout=10)
 
     assert_denied(decision, "the verdict")
 
 
-def test_a_verdict_about_a_sink_is_none_about_a_shape(serve_fake: Callable[..., str], asker: Asker) -> None:
+def test_a_verdict_about_a_sink_is_none_about_a_shape(
+    serve_fake: Callable[..., str], requester: Requester
+) -> None:
     def answer(request: pb.ValidateRequest, _: grpc.ServicerContext) -> Any:
         reply = as_asked(request)
         reply.binding.sink = SINK
         return reply
 
     question = ("validate", (CODE,), {"target": "renderer", "shape": "function"})
-    (decision,) = asker(serve_fake(answer), question, timeout=10)
+    (decision,) = requester(serve_fake(answer), question, timeout=10)
 
     assert_denied(decision, "another sink")
 
 
-def test_a_call_is_about_the_sink_that_the_caller_runs(serve_fake: Callable[..., str], asker: Asker) -> None:
+def test_a_call_is_about_the_sink_that_the_caller_runs(
+    serve_fake: Callable[..., str], requester: Requester
+) -> None:
     question = ("validate_call", ("eval_page", b'{"code":"1","nested":["2"]}'), {"sink": SINK})
 
     def answer(request: Any, _: grpc.ServicerContext) -> Any:
@@ -85,7 +89,7 @@ def test_a_call_is_about_the_sink_that_the_caller_runs(serve_fake: Callable[...,
         del reply.fields[:]
         return reply
 
-    (decision,) = asker(serve_fake(answer), question, timeout=10)
+    (decision,) = requester(serve_fake(answer), question, timeout=10)
 
     assert_denied(decision, "another sink")
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_guard import Asker, assert_denied, question
+from fake_guard import Requester, assert_denied, question
 
 from evalward.client import GuardClient, SpawnedGuard, SpawnError, spawn
-from evalward.server.parent import NoTokenError, read_token
+from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token
 
 CODE = b"document.title"
 TOKEN = "a-token-of-the-test"
@@ -25,9 +25,9 @@ def spawned(tmp_path: Path) -> Iterator[SpawnedGuard]:
         yield guard
 
 
-def test_it_judges_for_both_clients(spawned: SpawnedGuard, asker: Asker) -> None:
+def test_it_judges_for_both_clients(spawned: SpawnedGuard, requester: Requester) -> None:
     for code, allowed in ((CODE, True), (b"process.exit()", False)):
-        (reply,) = asker(spawned, question("Validate", code), timeout=10)
+        (reply,) = requester(spawned, question("Validate", code), timeout=10)
 
         assert reply.allowed is allowed
         assert reply.envelope["_meta"]["audited"] is True
@@ -53,7 +53,7 @@ def test_nobody_else_can_enter_its_directory(spawned: SpawnedGuard) -> None:
 
 
 def test_while_it_is_down_everything_is_denied_and_then_it_is_back(
-    spawned: SpawnedGuard, asker: Asker
+    spawned: SpawnedGuard, requester: Requester
 ) -> None:
     first, token = spawned.pid, spawned.address.token
     assert first is not None
@@ -70,7 +70,7 @@ def test_while_it_is_down_everything_is_denied_and_then_it_is_back(
         assert client.validate(CODE, target="renderer").allowed
     assert spawned.pid not in (None, first)
     assert spawned.address.token != token
-    assert asker(spawned, question("Validate", CODE), timeout=10)[0].allowed
+    assert requester(spawned, question("Validate", CODE), timeout=10)[0].allowed
 
 
 def assert_either(reply: Any, says: str = "") -> None:
@@ -80,7 +80,9 @@ def assert_either(reply: Any, says: str = "") -> None:
         assert says in reply.envelope["error"] or reply.envelope["details"]["grpc_status"] == "UNAVAILABLE"
 
 
-def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(tmp_path: Path, asker: Asker) -> None:
+def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(
+    tmp_path: Path, requester: Requester
+) -> None:
     policy = tmp_path / "policy.yaml"
     policy.write_text("api_version: evalward/v1\n")
     with spawn(allow_eval=["renderer"], policy=policy, audit_log=tmp_path / "a.jsonl") as guard:
@@ -90,7 +92,7 @@ def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(tmp_path: Path
         while guard.absence() is None:
             os.sched_yield()
 
-        (reply,) = asker(guard, question("Validate"))
+        (reply,) = requester(guard, question("Validate"))
 
         assert_denied(reply, says="signal 9", code="SERVICE_UNREACHABLE")
         assert reply.envelope["retryable"] is True
@@ -98,7 +100,7 @@ def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(tmp_path: Path
         assert guard.wait_ready(60, run=2)
 
 
-def test_a_closed_guard_has_ended_and_denies(tmp_path: Path, asker: Asker) -> None:
+def test_a_closed_guard_has_ended_and_denies(tmp_path: Path, requester: Requester) -> None:
     guard = spawn(allow_eval=["renderer"], audit_log=tmp_path / "a.jsonl")
     pid = guard.pid
     assert pid is not None
@@ -110,7 +112,7 @@ def test_a_closed_guard_has_ended_and_denies(tmp_path: Path, asker: Asker) -> No
         os.kill(pid, 0)
     assert not Path(guard.address.target.removeprefix("unix:")).parent.exists()
     assert '"kind":"stop"' in (tmp_path / "a.jsonl").read_text()
-    assert_denied(asker(guard, question("Validate"))[0], says="closed")
+    assert_denied(requester(guard, question("Validate"))[0], says="closed")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from evalward.client import GuardClient
 from evalward.client.too_large import ARGUMENTS_FACTOR, MOST_PAYLOAD_BYTES, refused_message
 from evalward.policy.fields import MAX_PAYLOAD_BYTES
-from evalward.server import call
+from evalward.server.decide import call_decider as call
 
 ServeFake = Callable[..., str]
 MOST = 4 * 1024 * 1024  # what gRPC takes unless it is told otherwise

@@ -8,7 +8,16 @@ from typing import Any
 
 import grpc
 import pytest
-from fake_guard import POLICY_DIGEST, REQUESTS, RPCS, Asker, assert_denied, is_allowed, question, true_allow
+from fake_guard import (
+    POLICY_DIGEST,
+    REQUESTS,
+    RPCS,
+    Requester,
+    assert_denied,
+    is_allowed,
+    question,
+    true_allow,
+)
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
@@ -49,11 +58,11 @@ def answered(case: Mapping[str, Any], request: Any, context: grpc.ServicerContex
 @pytest.mark.parametrize("rpc", RPCS)
 @pytest.mark.parametrize("case", TABLE["answers"], ids=lambda case: case["name"])
 def test_an_answer_of_another_version(
-    case: Mapping[str, Any], rpc: str, asker: Asker, serve_fake: ServeFake
+    case: Mapping[str, Any], rpc: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     address = serve_fake(lambda request, context: answered(case, request, context))
 
-    (reply,) = asker(address, question(rpc), policy_digest=POLICY_DIGEST, timeout=30)
+    (reply,) = requester(address, question(rpc), policy_digest=POLICY_DIGEST, timeout=30)
 
     if case.get("allowed"):
         assert is_allowed(reply)
@@ -68,20 +77,20 @@ def test_an_answer_of_another_version(
 @pytest.mark.parametrize("rpc", RPCS)
 @pytest.mark.parametrize("field", TABLE["ignored"]["fields"])
 def test_what_an_older_service_ignores_is_missing_in_its_binding_and_denies(
-    field: str, rpc: str, asker: Asker, serve_fake: ServeFake
+    field: str, rpc: str, requester: Requester, serve_fake: ServeFake
 ) -> None:
     def answer(request: Any, _: grpc.ServicerContext) -> Any:
         reply = true_allow(request)
         reply.binding.ClearField(field)
         return reply
 
-    (reply,) = asker(serve_fake(answer), question(rpc), policy_digest=POLICY_DIGEST, timeout=30)
+    (reply,) = requester(serve_fake(answer), question(rpc), policy_digest=POLICY_DIGEST, timeout=30)
 
     assert_denied(reply)
 
 
 @pytest.mark.parametrize("rpc", RPCS)
-def test_an_rpc_that_an_older_service_does_not_have_is_a_denial(rpc: str, asker: Asker) -> None:
+def test_an_rpc_that_an_older_service_does_not_have_is_a_denial(rpc: str, requester: Requester) -> None:
     server = grpc.server(ThreadPoolExecutor(2))
     service = grpc.method_handlers_generic_handler(
         "evalward.v1.GuardService",
@@ -99,7 +108,7 @@ def test_an_rpc_that_an_older_service_does_not_have_is_a_denial(rpc: str, asker:
     address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
-        lacked, had = asker(address, question(rpc), question(RPCS[RPCS.index(rpc) - 1]), timeout=30)
+        lacked, had = requester(address, question(rpc), question(RPCS[RPCS.index(rpc) - 1]), timeout=30)
     finally:
         server.stop(None).wait()
 

@@ -17,15 +17,15 @@ from evalward.audit import load_key
 from evalward.errors import CodedError
 from evalward.policy import parse_policy
 from evalward.policy.documents import read_yaml
-from evalward.server.listen import (
+from evalward.server.addresses import (
     DEFAULT_ADMIN_PORT,
     DEFAULT_LISTEN,
     TcpAddress,
     parse_admin_listen,
     parse_listen,
 )
-from evalward.server.settings import Settings
-from evalward.server.tls import Certificates, TlsFiles
+from evalward.server.settings import Settings, TlsFiles
+from evalward.server.transport.tls import Certificates
 
 USER = 65532
 FILES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))

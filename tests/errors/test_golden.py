@@ -17,12 +17,12 @@ from evalward.audit import AuditLog
 from evalward.errors import Provenance, canonical_json
 from evalward.guard import judge
 from evalward.guard.target import Target
+from evalward.judging.in_process import InProcessExecutor
 from evalward.policy import Policy
-from evalward.server.decision import Decider
-from evalward.server.executor import InProcessExecutor
-from evalward.server.ledger import Ledger
-from evalward.server.lifecycle import Server
-from evalward.server.listen import parse_listen
+from evalward.server.addresses import parse_listen
+from evalward.server.decide.audit_trail import AuditTrail
+from evalward.server.decide.decider import Decider
+from evalward.server.lifecycle.sidecar import Server
 from evalward.server.settings import Settings
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
@@ -56,8 +56,8 @@ def failing(payload: bytes, **rest: Any) -> Any:
 def in_process(tmp_path: Path) -> Iterator[Answer]:
     with AuditLog.open(tmp_path / "audit.jsonl") as log:
         executor = InProcessExecutor(failing, max_concurrent=1, queue=0)
-        ledger = Ledger(log, PROVENANCE)
-        decider = Decider(policy=POLICY, ledger=ledger, executor=executor, provenance=PROVENANCE)
+        audit_trail = AuditTrail(log, PROVENANCE)
+        decider = Decider(policy=POLICY, audit_trail=audit_trail, executor=executor, provenance=PROVENANCE)
         yield lambda name: canonical_json(
             decider.decide(CASES[name].SerializeToString(), remaining=None).envelope
         )

@@ -10,8 +10,8 @@ from evalward.errors import Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
 from evalward.policy import Policy
-from evalward.server.lifecycle import Server
-from evalward.server.listen import parse_listen
+from evalward.server.addresses import parse_listen
+from evalward.server.lifecycle.sidecar import Server
 from evalward.server.settings import Settings
 from evalward.tools import Manifest, parse_manifest
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from raw_http2 import place_of
+from raw_http2 import failure_site
 from sidecar import Sidecar, children, outcome, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -105,7 +105,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
             figures.not_serving_s = _until(lambda: not serves())
             figures.while_without = outcome(stub, _question(1), timeout=10)
             # A connection that the admin listener cannot accept waits in the kernel, and must not keep it busy.
-            with socket.create_connection(place_of(str(served.admin)), timeout=10):
+            with socket.create_connection(failure_site(str(served.admin)), timeout=10):
                 begin, used = time.monotonic(), served.processor_seconds()
                 time.sleep(seconds)
                 used = served.processor_seconds() - used

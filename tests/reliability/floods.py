@@ -31,10 +31,10 @@ from raw_http2 import (
     SETTINGS,
     connected,
     drained,
+    failure_site,
     frame,
     header_block,
     message_frames,
-    place_of,
 )
 from sidecar import sidecar
 
@@ -147,7 +147,7 @@ BOUNDED = [kind for kind in KINDS if kind != "no_token_anew"]
 def flood(address: str, kind: str, seconds: float, connections: int) -> None:
     """Send for ``seconds`` over so many connections at a time; print how much was sent over how many in all."""
     end = time.perf_counter() + seconds
-    floods = [_Flood(place_of(address), *KINDS[kind]) for _ in range(connections)]
+    floods = [_Flood(failure_site(address), *KINDS[kind]) for _ in range(connections)]
     while time.perf_counter() < end:
         for each in floods:
             each.send()

@@ -27,7 +27,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 from benign import Caller, Experience
-from raw_http2 import OPENING, PREFACE, place_of
+from raw_http2 import OPENING, PREFACE, failure_site
 from sidecar import percentile, sidecar
 
 CONNECTIONS = 5_000
@@ -79,7 +79,7 @@ def hold(address: str, kind: str, connections: int, seconds: float) -> None:
     """Open the connections, say so, and keep them, or come again, for ``seconds``; print how many were opened."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    place = place_of(address)
+    place = failure_site(address)
     said = {"silent": b"", "half_opening": PREFACE[:10]}.get(kind, OPENING)
     opened = 0
 

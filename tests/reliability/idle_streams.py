@@ -31,9 +31,9 @@ from raw_http2 import (
     SETTINGS,
     connected,
     drained,
+    failure_site,
     frame,
     header_block,
-    place_of,
     streamed_message,
 )
 from sidecar import percentile, sidecar
@@ -124,7 +124,7 @@ def run(folder: Path, kind: str, *, seconds: float, streams: int = STREAMS) -> F
     answers: Counter[str] = Counter()
     times: list[float] = []
     with sidecar(folder, "--allow-eval=renderer", name=kind) as served:
-        holders = [Holder(place_of(served.address), kind) for _ in range(streams)]
+        holders = [Holder(failure_site(served.address), kind) for _ in range(streams)]
         end = time.perf_counter() + seconds
         done = threading.Event()
 

@@ -22,7 +22,7 @@ def connected(place: tuple[str, int]) -> socket.socket:
     return socket.create_connection(place, timeout=30)
 
 
-def place_of(address: str) -> tuple[str, int]:
+def failure_site(address: str) -> tuple[str, int]:
     """Return the host and the port of ``HOST:PORT``."""
     host, _, port = address.rpartition(":")
     return host, int(port)

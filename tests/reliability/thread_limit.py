@@ -36,9 +36,9 @@ from raw_http2 import (
     asking,
     connected,
     drained,
+    failure_site,
     frame,
     header_block,
-    place_of,
 )
 from sidecar import EVALWARD, Sidecar, children, outcome, sidecar
 
@@ -176,7 +176,7 @@ def _half_sent(address: str, stack: ExitStack) -> list[socket.socket]:
     for method, count in {**HALF_SENT, "watches": WATCHES}.items():
         for number in range(count):
             if number % A_CONNECTION == 0:
-                sockets.append(stack.enter_context(connected(place_of(address))))
+                sockets.append(stack.enter_context(connected(failure_site(address))))
                 sockets[-1].sendall(OPENING)
                 drained(sockets[-1])
             stream = 1 + 2 * (number % A_CONNECTION)

@@ -23,13 +23,13 @@ from evalward.guard.rules import Rules
 from evalward.guard.target import Shape, Target
 from evalward.guard.verdict import Verdict
 from evalward.policy import Policy
-from evalward.server.evaluation import Runner
-from evalward.server.lifecycle import Server
-from evalward.server.listen import parse_listen
-from evalward.server.observer import Observer
-from evalward.server.policy_reload import PolicyFile
+from evalward.server.addresses import parse_listen
+from evalward.server.decide.evaluator import Runner
+from evalward.server.lifecycle.policy_reload import PolicyFile
+from evalward.server.lifecycle.sidecar import Server
+from evalward.server.observe.observer import Observer
 from evalward.server.settings import Settings
-from evalward.server.token import Tokens
+from evalward.server.transport.token_gate import Tokens
 from evalward.tools import Manifest
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub

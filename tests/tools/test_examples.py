@@ -13,11 +13,11 @@ from evalward.audit import AuditLog
 from evalward.errors import REGISTRY, Code, Provenance
 from evalward.guard import judge
 from evalward.guard.target import Target
+from evalward.judging.in_process import InProcessExecutor
 from evalward.policy import Policy, parse_policy
-from evalward.server.call import CallDecider
-from evalward.server.decision import Decider
-from evalward.server.executor import InProcessExecutor
-from evalward.server.ledger import Ledger
+from evalward.server.decide.audit_trail import AuditTrail
+from evalward.server.decide.call_decider import CallDecider
+from evalward.server.decide.decider import Decider
 from evalward.tools import Manifest, parse_manifest
 from evalward.tools.commands import CommandValidator
 from evalward.tools.describe import MAX_TOKENS, MAX_TOKENS_OF_RUNS, codes_of, description, tools_list
@@ -39,12 +39,14 @@ def decide(tmp_path: Path) -> Callable[..., Code | None]:
     def code_of(manifest: Manifest, tool: str, arguments: Any, policy: Policy) -> Code | None:
         provenance = Provenance("0.0.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
         with AuditLog.open(tmp_path / "audit.jsonl") as log:
-            ledger = Ledger(log, provenance, manifest_digest=manifest.digest)
+            audit_trail = AuditTrail(log, provenance, manifest_digest=manifest.digest)
             executor = InProcessExecutor(judge, max_concurrent=1, queue=0)
-            decider = Decider(policy=policy, ledger=ledger, executor=executor, provenance=provenance)
-            calls = CallDecider(decider, ledger, policy=policy, provenance=provenance, manifest=manifest)
+            decider = Decider(
+                policy=policy, audit_trail=audit_trail, executor=executor, provenance=provenance
+            )
+            calls = CallDecider(decider, audit_trail, policy=policy, provenance=provenance, manifest=manifest)
             request = pb.ValidateCallRequest(tool=tool, arguments_json=json.dumps(arguments).encode())
-            return calls.decide(request.SerializeToString(), remaining=None).answer.code
+            return calls.decide(request.SerializeToString(), remaining=None).decision.code
 
     return code_of
 

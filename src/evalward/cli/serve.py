@@ -29,26 +29,22 @@ from evalward.errors import CodedError
 from evalward.errors.stats import ErrorStats
 from evalward.guard import judge
 from evalward.guard.target import Target
+from evalward.judging.core_dumps import disable_core_dumps
+from evalward.judging.self_test import SelfTestError
 from evalward.policy import Policy, load_policy
-from evalward.server.core_files import leave_no_core
-from evalward.server.lifecycle import Server
-from evalward.server.listen import (
-    DEFAULT_LISTEN,
-    ListenError,
-)
-from evalward.server.parent import NoTokenError, read_token, when_closed
-from evalward.server.policy_reload import PolicyFile
-from evalward.server.selftest import SelfTestError
-from evalward.server.service import ERROR_CODES_SCHEMA
-from evalward.server.settings import Settings
-from evalward.server.tls import TlsFiles
-from evalward.server.token import Tokens
-from evalward.server.token_file import TokenFile
-from evalward.server.vital import end_process, ending_with_its_threads, place_of
+from evalward.server.addresses import DEFAULT_LISTEN, ListenError
+from evalward.server.lifecycle.critical_threads import exit_on_critical_failure, exit_process, failure_site
+from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token, when_closed
+from evalward.server.lifecycle.policy_reload import PolicyFile
+from evalward.server.lifecycle.sidecar import Server
+from evalward.server.settings import Settings, TlsFiles
+from evalward.server.transport.guard_service import ERROR_CODES_SCHEMA
+from evalward.server.transport.token_file import TokenFile
+from evalward.server.transport.token_gate import Tokens
 from evalward.tools.load import load_manifest
 
 if TYPE_CHECKING:
-    from evalward.server.traces import Traces
+    from evalward.server.observe.traces import Traces
 
 USAGE = 2
 INFRASTRUCTURE_FAILURE = 3
@@ -192,7 +188,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     token = _token(audit_log) if parent else None
     targets = values.targets(allow_eval)
     log_to_stderr(log_format)
-    leave_no_core()
+    disable_core_dumps()
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
@@ -232,7 +228,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         with (
             _signals_held(),
             _telemetry(traces=traces, logs=otel_logs) as spans,
-            ending_with_its_threads(),
+            exit_on_critical_failure(),
         ):
             server = Server(
                 judge,
@@ -268,7 +264,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                     server.reload()
                 server.stop()
             except Exception as failure:  # noqa: BLE001 - the other threads would go on without this one
-                end_process(f"the main thread failed: {place_of(failure)}")
+                exit_process(f"the main thread failed: {failure_site(failure)}")
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
     except (ListenError, SelfTestError, OSError, ValueError, RuntimeError) as error:
@@ -300,11 +296,11 @@ def _telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
         spans = None
         try:
             if logs:
-                from evalward.server.otel_logs import exported_logs  # noqa: PLC0415 - an extra
+                from evalward.server.observe.otel_logs import exported_logs  # noqa: PLC0415 - an extra
 
                 stack.callback(exported_logs().finish)
             if traces:
-                from evalward.server.traces import exported_traces  # noqa: PLC0415 - an extra
+                from evalward.server.observe.traces import exported_traces  # noqa: PLC0415 - an extra
 
                 spans = exported_traces()
                 stack.callback(spans.close)

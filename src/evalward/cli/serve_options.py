@@ -11,7 +11,7 @@ import typer
 
 from evalward.audit import Durability
 from evalward.cli.log_format import LogStyle
-from evalward.server.listen import DEFAULT_ADMIN_PORT
+from evalward.server.addresses import DEFAULT_ADMIN_PORT
 
 
 class SocketMode(StrEnum):

@@ -5,10 +5,10 @@ import typer
 from evalward.errors import CodedError
 from evalward.errors.stack import parse_verbose
 from evalward.guard.target import Target
+from evalward.judging.workers.cores import available_cores
 from evalward.policy import parse_allow_eval
-from evalward.server.caller import CERTIFICATE_NAME
-from evalward.server.listen import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
-from evalward.workers.cores import available_cores
+from evalward.server.addresses import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
+from evalward.server.transport.caller_identity import CERTIFICATE_NAME
 
 MOST_WORKERS = 256
 

@@ -5,14 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from evalward.verdict_cache import DEFAULT_ENTRIES
+from evalward.judging.verdict_cache import DEFAULT_ENTRIES
 
 if TYPE_CHECKING:
-    from evalward.server.listen import TcpAddress
-    from evalward.server.tls import TlsFiles
+    from pathlib import Path
+
+    from evalward.server.addresses import TcpAddress
 
 
 LEAST_UNREAD: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files: the chain, its private key, and the CA whose clients are let in (None: any client)."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files that there are."""
+        return tuple(path for path in (self.certificate, self.key, self.client_ca) if path is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Decisions: judge a request, write its audit record, build the envelope."""

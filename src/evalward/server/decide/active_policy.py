@@ -1,0 +1,83 @@
+"""What answers under one policy, replaced as a whole when the policy is: no request sees two policies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalward.errors import canonical_json
+from evalward.server.decide.audit_trail import AuditTrail
+from evalward.server.decide.batch_decider import BatchDecider, BatchLimits
+from evalward.server.decide.call_decider import CallDecider
+from evalward.server.decide.decider import Decider
+from evalward.server.decide.lazy_sandbox import LazyEvaluator
+from evalward.server.requests.proto_enums import TARGET_NUMBERS
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from evalward.audit import AuditSink
+    from evalward.errors import Provenance
+    from evalward.judging.executor import Executor
+    from evalward.policy import Policy
+    from evalward.server.decide.lazy_sandbox import LazySandbox
+    from evalward.tools import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePolicy:
+    """A policy and what answers under it; ``reply`` is the answer of GetPolicy."""
+
+    policy: Policy
+    provenance: Provenance
+    decider: Decider
+    evaluator: LazyEvaluator
+    calls: CallDecider
+    batches: BatchDecider
+    reply: pb.GetPolicyResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeciderParts:
+    """What stays when the policy changes."""
+
+    audit_log: AuditSink
+    executor: Executor
+    sandbox: LazySandbox
+    manifest: Manifest | None
+    batch_items: int
+    batch_bytes: int
+    verbose: int
+
+    def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
+        """Return what answers under ``policy``; raise ManifestError when the manifest does not fit to it."""
+        digest = self.manifest.digest if self.manifest else None
+        audit_trail = AuditTrail(self.audit_log, provenance, manifest_digest=digest)
+        decider = Decider(
+            policy=policy,
+            audit_trail=audit_trail,
+            executor=self.executor,
+            provenance=provenance,
+            verbose=self.verbose,
+        )
+        return ActivePolicy(
+            policy=policy,
+            provenance=provenance,
+            decider=decider,
+            evaluator=LazyEvaluator(decider, audit_trail, provenance, self.sandbox),
+            calls=CallDecider(
+                decider, audit_trail, policy=policy, provenance=provenance, manifest=self.manifest
+            ),
+            batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
+            reply=_reply(policy, provenance),
+        )
+
+
+def _reply(policy: Policy, provenance: Provenance) -> pb.GetPolicyResponse:
+    return pb.GetPolicyResponse(
+        digest=policy.digest,
+        policy_json=canonical_json(policy.effective()),
+        allowed_targets=[TARGET_NUMBERS[target] for target in policy.allowed_targets],
+        ruleset=provenance.ruleset_digest,
+        grammar=provenance.grammar_version,
+        service_version=provenance.service_version,
+    )

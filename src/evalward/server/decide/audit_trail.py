@@ -1,0 +1,218 @@
+"""What the audit log gets of a request: its decision, its evaluation, or why it was refused.
+
+A record that cannot be written takes an ALLOW and a result with it; a denial is still given, marked as not
+audited (service.md, Audit log).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.audit import AllowForm, AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
+from evalward.errors import REGISTRY, Code, CodedError
+from evalward.server.decide.load_shedding import PATIENCE_SHARE
+
+if TYPE_CHECKING:
+    from evalward.audit import AllowRecord, AuditSink
+    from evalward.errors import Provenance
+    from evalward.guard.verdict import Verdict
+    from evalward.sandbox import Evaluation
+    from evalward.server.decide.request_context import RequestContext
+
+
+class AuditTrail:
+    """Records of one service in one audit log; each says whether it was really kept."""
+
+    def __init__(
+        self, audit_log: AuditSink, provenance: Provenance, *, manifest_digest: str | None = None
+    ) -> None:
+        self._audit_log = audit_log
+        self._provenance = provenance
+        self._manifest_digest = manifest_digest
+        self._allows = AllowForm(provenance)
+
+    def verdict(self, request: RequestContext, verdict: Verdict) -> bool:
+        """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
+        audited = self.keep(request, self.verdict_record(request, verdict))
+        self.check(verdict, audited=audited)
+        return audited
+
+    @staticmethod
+    def check(verdict: Verdict, *, audited: bool) -> None:
+        """Raise CodedError (AUDIT_UNAVAILABLE) for a ``verdict`` that allows and whose record is not kept."""
+        if verdict.allowed and not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE,
+                "The payload may not run, since its audit record could not be written.",
+            )
+
+    def verdict_record(self, request: RequestContext, verdict: Verdict) -> AuditRecord | AllowRecord:
+        """Return the record of ``verdict``, which is nowhere yet."""
+        received, caller = request.reader.received, request.caller
+        fingerprint = self._audit_log.fingerprint(verdict.code_hash, received.code)
+        plain = None
+        if request.tool is None and request.field_path is None:
+            plain = self._allows.record(
+                verdict,
+                decision_id=request.decision_id,
+                fingerprint=fingerprint,
+                elapsed_us=request.elapsed_us,
+                trace_id=caller.trace_id,
+                principal=caller.principal,
+                session=received.session_id or None,
+                request_id=received.request_id or None,
+            )
+        return plain or decision_record(
+            verdict,
+            decision_id=request.decision_id,
+            provenance=self._provenance,
+            elapsed_us=request.elapsed_us,
+            trace_id=caller.trace_id,
+            principal=caller.principal,
+            session=received.session_id or None,
+            request_id=received.request_id or None,
+            fingerprint=fingerprint,
+            tool=request.tool,
+            field_path=request.field_path,
+            manifest_digest=self._manifest_digest if request.tool else None,
+        )
+
+    def evaluation(
+        self,
+        request: RequestContext,
+        verdict: Verdict,
+        evaluation: Evaluation,
+        *,
+        argument: bytes,
+        elapsed_us: int,
+    ) -> bool:
+        """Record how the run of what ``verdict`` allowed ended: sizes, fuel and time, no content.
+
+        Raise CodedError (AUDIT_UNAVAILABLE) when the run gave a result and its record is not kept.
+        """
+        code = evaluation.code
+        outcome = Outcome.COMPLETED
+        if code is not None:
+            outcome = Outcome.ERROR if REGISTRY[code].is_infrastructure else Outcome.FAILED
+        fingerprint = self._audit_log.fingerprint(verdict.code_hash, request.reader.received.code)
+        audited = self.keep(
+            request,
+            AuditRecord(
+                kind=Kind.EVALUATION,
+                decision_id=request.decision_id,
+                trace_id=request.caller.trace_id,
+                principal=request.caller.principal,
+                session=request.reader.received.session_id or None,
+                request_id=request.reader.received.request_id or None,
+                target=verdict.target,
+                shape=evaluation.shape,
+                profile=verdict.profile,
+                enforcement=verdict.enforcement,
+                outcome=outcome,
+                code=code,
+                hash_alg=fingerprint.hash_alg,
+                code_hash=fingerprint.code_hash,
+                fnv1a32=fingerprint.fnv1a32,
+                code_length=verdict.code_length,
+                policy_digest=self._provenance.policy_digest,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+                elapsed_us=elapsed_us,
+                argument_bytes=len(argument),
+                result_bytes=len(evaluation.result or b""),
+                console_bytes=sum(len(line.text.encode()) for line in evaluation.console),
+                fuel=evaluation.fuel,
+                memory_bytes=evaluation.memory,
+            ),
+        )
+        if code is None and not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE,
+                "The result is withheld, since the evaluation's audit record could not be written.",
+            )
+        return audited
+
+    def command(self, request: RequestContext) -> bool:
+        """Record that a call was allowed which evaluates nothing; raise CodedError when that is not kept.
+
+        Its arguments leave no trace: the digest of a typed word can be guessed.
+        """
+        audited = self.keep(
+            request,
+            AuditRecord(
+                kind=Kind.DECISION,
+                decision_id=request.decision_id,
+                trace_id=request.caller.trace_id,
+                principal=request.caller.principal,
+                session=request.reader.received.session_id or None,
+                request_id=request.reader.received.request_id or None,
+                tool=request.tool,
+                outcome=Outcome.ALLOW,
+                policy_digest=self._provenance.policy_digest,
+                manifest_digest=self._manifest_digest,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+                elapsed_us=request.elapsed_us,
+            ),
+        )
+        if not audited:
+            raise CodedError(
+                Code.AUDIT_UNAVAILABLE, "The call may not go on, since its audit record could not be written."
+            )
+        return audited
+
+    def refusal(self, request: RequestContext, code: Code, code_hash: str) -> bool:
+        """Record that ``code`` ended the request before there was a verdict, or after it a result."""
+        record = self.refusal_record(request, code, code_hash)
+        return record is not None and self.keep(request, record)
+
+    def refusal_record(self, request: RequestContext, code: Code, code_hash: str) -> AuditRecord | None:
+        """Return the record of that, which is nowhere yet; None: there is none to keep."""
+        # Without a sink there is nothing to try.
+        if code is Code.AUDIT_UNAVAILABLE:
+            return None
+        # A flood of refusals for want of room must not fill the disk; behind an ALLOW, each has its record.
+        if code is Code.OVERLOADED and request.stage is Kind.DECISION:
+            self._audit_log.tally(code)
+            return None
+        refused = Outcome.DENY if request.stage is Kind.DECISION else Outcome.FAILED
+        received = request.reader.received
+        is_call = received.arguments is not None
+        fingerprint = None if is_call else self._audit_log.fingerprint(code_hash, received.code)
+        return AuditRecord(
+            kind=request.stage,
+            decision_id=request.decision_id,
+            trace_id=request.caller.trace_id,
+            principal=request.caller.principal,
+            session=received.session_id or None,
+            request_id=received.request_id or None,
+            tool=request.tool,
+            target=received.target,
+            shape=received.shape,
+            outcome=Outcome.ERROR if REGISTRY[code].is_infrastructure else refused,
+            code=code,
+            hash_alg=fingerprint and fingerprint.hash_alg,
+            code_hash=fingerprint and fingerprint.code_hash,
+            fnv1a32=fingerprint and fingerprint.fnv1a32,
+            code_length=None if is_call else len(received.code),
+            count=received.items,
+            manifest_digest=self._manifest_digest if request.tool else None,
+            policy_digest=self._provenance.policy_digest,
+            ruleset=self._provenance.ruleset_digest,
+            grammar=self._provenance.grammar_version,
+            version=self._provenance.service_version,
+            elapsed_us=request.elapsed_us,
+        )
+
+    def keep(self, request: RequestContext, *records: AuditRecord | AllowRecord) -> bool:
+        """Write ``records`` together, before the end of the time of ``request``; return whether all are kept."""
+        left = request.left
+        # Of a caller whose time has passed nobody waits for the reply, and the record still counts.
+        patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
+        try:
+            self._audit_log.append(*records, patience=patience)
+        except AuditUnavailable:
+            return False
+        return self._audit_log.audits

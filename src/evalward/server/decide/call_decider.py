@@ -1,0 +1,305 @@
+"""ValidateCall: route a tool call by the manifest, judge every source field, record each, answer for the whole."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
+from evalward.policy.issues import Issue
+from evalward.server.decide.decisions import Decision
+from evalward.server.decide.load_shedding import check_open
+from evalward.server.decide.request_context import RequestContext
+from evalward.server.decide.verdict_binding import binding_message
+from evalward.server.requests.call_request import CallReader
+from evalward.server.requests.caller import UNKNOWN_CALLER
+from evalward.server.requests.validate_request import ValidationRequest
+from evalward.similar import similar_names
+from evalward.tools import ManifestError, read_arguments, route
+from evalward.tools.payloads import payloads_of
+from evalward.tools.permitted import check_permitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from evalward.errors import Provenance
+    from evalward.guard.target import Shape, Target
+    from evalward.guard.verdict import Finding, Verdict
+    from evalward.policy import Policy
+    from evalward.server.decide.audit_trail import AuditTrail
+    from evalward.server.decide.decider import Decider
+    from evalward.server.requests.call_request import ToolCallRequest
+    from evalward.server.requests.caller import Caller
+    from evalward.tools import CallField, Manifest, Route, Tool
+    from evalward.tools.commands import CommandValidator
+    from evalward.tools.payloads import Payload
+    from evalward.v1 import evalward_pb2 as pb
+
+ARGUMENTS_FACTOR: Final = 4
+"""The arguments may have this many times the bytes of a payload: JSON escapes make them longer."""
+_SIMILAR_FROM = 0.4
+
+
+class Judged(NamedTuple):
+    """A field that was judged: its JSON Pointer, the SHA-256 of its UTF-8 bytes, what it carries, and the sink."""
+
+    path: str
+    sha256: str
+    kind: str
+    sink: str = ""
+
+
+class CallDecision(NamedTuple):
+    """What goes back for a call; ``failed_path`` is the field that the denial is about."""
+
+    decision: Decision
+    tool: str
+    fields: tuple[Judged, ...]
+    failed_path: str
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a call got; kept outside of it, since a refusal must say it too."""
+
+    judged: list[Judged] = field(default_factory=list)
+    failed_path: str = ""
+
+
+class CallDecider:
+    """Answers ValidateCall under one manifest; without one every tool is unknown."""
+
+    def __init__(
+        self,
+        decider: Decider,
+        audit_trail: AuditTrail,
+        *,
+        policy: Policy,
+        provenance: Provenance,
+        manifest: Manifest | None,
+    ) -> None:
+        self._decider = decider
+        self._audit_trail = audit_trail
+        self._provenance = provenance
+        self._fields = policy.fields
+        self._max_bytes = ARGUMENTS_FACTOR * policy.limits.payload_bytes
+        self._manifest = manifest
+        self._tools: Mapping[str, Tool] = {tool.name: tool for tool in manifest.tools} if manifest else {}
+        self._validators = _validators(self._tools)
+        for tool in self._tools.values():
+            _check_policy(tool, policy)
+
+    def decide(
+        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
+    ) -> CallDecision:
+        """Answer the serialised ValidateCallRequest ``wire``; never raises. As ``Decider.decide``."""
+        reader = CallReader(wire)
+        request = RequestContext(reader, remaining, caller)
+        progress = _Progress()
+        decision = self._decider.guarded(
+            request, lambda: self._decided(request, reader, progress, remaining, stopping=stopping)
+        )
+        return CallDecision(decision, reader.tool, tuple(progress.judged), progress.failed_path)
+
+    def _decided(
+        self,
+        request: RequestContext,
+        reader: CallReader,
+        progress: _Progress,
+        remaining: float | None,
+        *,
+        stopping: bool,
+    ) -> Decision:
+        check_open(remaining, stopping=stopping)
+        asked = reader.call()
+        request.tool = asked.tool
+        tool = self._tool(asked.tool)
+        reader.received = reader.received._replace(target=tool.target, shape=tool.shape, sink=tool.sink)
+        arguments = read_arguments(asked.arguments_json, max_bytes=self._max_bytes)
+        way = route(tool, arguments)
+        if not way.is_eval:
+            reader.received = reader.received._replace(target=None, shape=None, sink=None)
+            if not asked.judged_fields_only:
+                validator = self._validators.get(tool.name)
+                if validator is not None:  # a tool that a page registered has no schema that counts
+                    validator.check(arguments)
+        return self._judged(request, reader, asked, way, progress, remaining)
+
+    def _tool(self, name: str) -> Tool:
+        tool = self._manifest.tool(name) if self._manifest is not None else None
+        if tool is None and self._manifest is not None and self._manifest.is_page_tool(name):
+            raise CodedError(
+                Code.TOOL_UNKNOWN,
+                f"A page registered the tool {name}, and the manifest denies such tools (page_tools).",
+                repair=Repair(field="/tool"),
+            )
+        if tool is None:
+            known = f"The manifest has no tool {name}." if self._tools else "No manifest is loaded."
+            similar = similar_names(name, self._tools, alike=_SIMILAR_FROM)
+            raise CodedError(Code.TOOL_UNKNOWN, known, repair=Repair(field="/tool"), similar_refs=similar)
+        return tool
+
+    def _judged(  # noqa: PLR0913, PLR0917 - the call, as far as it was read
+        self,
+        request: RequestContext,
+        reader: CallReader,
+        asked: ToolCallRequest,
+        way: Route,
+        progress: _Progress,
+        remaining: float | None,
+    ) -> Decision:
+        """Judge the fields in order; the first denial answers for the call."""
+        verdicts: list[Verdict] = []
+        audited = True
+        for found in way.fields:
+            progress.failed_path = found.path
+            reader.payload_field = found.path
+            check_permitted(way.tool, found, self._fields)
+            sink: str | None = None
+            for code in payloads_of(way.tool, found):
+                sink = code.sink
+                part = request.part(code, found.logged)
+                verdict = self._decider.judge(part, _question(code, asked), remaining)
+                audited = self._audit_trail.verdict(part, verdict) and audited
+                if not verdict.allowed:
+                    _note(progress, found, code.sink)
+                    return self._denied(request, asked, way, found, code, verdict, audited=audited)
+                verdicts.append(verdict)
+            _note(progress, found, sink)
+        progress.failed_path = ""
+        if not way.is_eval:
+            audited = self._audit_trail.command(request) and audited
+        return self._passed(request, way, progress, verdicts, audited=audited)
+
+    def _denied(  # noqa: PLR0913, PLR0917 - what a denial says
+        self,
+        request: RequestContext,
+        asked: ToolCallRequest,
+        way: Route,
+        found: CallField,
+        code: Payload,
+        verdict: Verdict,
+        *,
+        audited: bool,
+    ) -> Decision:
+        more = (("tool", way.tool.name), ("path", found.path), ("kind", found.kind.value))
+        detailed = replace(verdict, details=(*verdict.details, *more))
+        if code.is_made:
+            # Places in a program that was made of the field are none in the field.
+            detailed = replace(detailed, location=None, findings=tuple(map(_placeless, verdict.findings)))
+        payload = code.payload if asked.include_context and not code.is_made else None
+        decision = self._decider.verdict_answer(request, detailed, audited=audited, context=payload)
+        return decision._replace(binding=self._binding(request, code.target, code.shape, code.sink, verdict))
+
+    def _passed(
+        self,
+        request: RequestContext,
+        way: Route,
+        progress: _Progress,
+        verdicts: list[Verdict],
+        *,
+        audited: bool,
+    ) -> Decision:
+        body: dict[str, object] = {"tool": way.tool.name, "operation_type": way.operation_type}
+        last = verdicts[-1] if verdicts else None
+        if last is not None and way.is_eval:
+            body |= {"target": last.target, "shape": last.shape, "profile": last.profile}
+            body |= {"sink": last.sink} if last.sink else {}
+        body["fields"] = [
+            {"path": each.path, "sha256": each.sha256, "kind": each.kind} for each in progress.judged
+        ]
+        names = tuple(dict.fromkeys(name for one in verdicts for name in would_block_names(one)))
+        found = [each for one in verdicts for each in would_block(one)]
+        binding = self._binding(
+            request,
+            way.tool.target if way.is_eval else last.target if last else None,
+            way.tool.shape if way.is_eval else None,
+            way.tool.sink if way.is_eval else None,
+            last,
+        )
+        meta = self._meta(request, audited=audited, found=found)
+        return Decision(None, success_envelope(body, meta=meta), binding, names)
+
+    def _meta(self, request: RequestContext, *, audited: bool, found: object) -> Meta:
+        return Meta(
+            elapsed_ms=request.elapsed_ms,
+            decision_id=request.decision_id,
+            provenance=self._provenance,
+            audited=audited,
+            session_id=request.reader.received.session_id or None,
+            would_block=tuple(found),  # type: ignore[arg-type]  # what would_block gives
+        )
+
+    def _binding(
+        self,
+        request: RequestContext,
+        target: Target | None,
+        shape: Shape | None,
+        sink: str | None,
+        verdict: Verdict | None,
+    ) -> pb.VerdictBinding:
+        return binding_message(
+            code_hash=hashlib.sha256(request.reader.received.arguments or b"").hexdigest(),
+            target=target,
+            shape=shape,
+            sink=sink,
+            profile=verdict.profile if verdict else None,
+            policy_digest=self._provenance.policy_digest,
+            decision_id=request.decision_id,
+            request_id=request.reader.received.request_id,
+        )
+
+
+def _note(progress: _Progress, found: CallField, sink: str | None) -> None:
+    # Only texts have a hash that a client can compare: a number has several spellings.
+    if found.is_text:
+        digest = hashlib.sha256(found.code).hexdigest()
+        progress.judged.append(Judged(found.path, digest, found.kind.value, sink or ""))
+
+
+def _placeless(finding: Finding) -> Finding:
+    return replace(finding, location=None, trace=())
+
+
+def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
+    if not tools:
+        return {}
+    from evalward.tools.commands import CommandValidator  # noqa: PLC0415 - only a service with a manifest loads it
+
+    return {name: CommandValidator(tool) for name, tool in tools.items()}
+
+
+def _question(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
+    return ValidationRequest(
+        code=code.payload,
+        target=code.target,
+        shape=code.shape,
+        profile=asked.profile,
+        bindings=code.bindings,
+        limits=asked.limits,
+        sink=code.sink,
+        session_id=asked.session_id,
+        request_id=asked.request_id,
+    )
+
+
+def _check_policy(tool: Tool, policy: Policy) -> None:
+    """Refuse at the start what would fail in every call: bindings that the policy does not take."""
+    for field_name, target, bindings in _bindings_of(tool):
+        try:
+            policy.rules_for(target, bindings=bindings)
+        except CodedError as refusal:
+            raise ManifestError(
+                "manifest",
+                [Issue(f"tool {tool.name}: {field_name}", refusal.message, "what the policy binds")],
+            ) from None
+
+
+def _bindings_of(tool: Tool) -> Iterator[tuple[str, Target, Mapping[str, str]]]:
+    if tool.target is not None:
+        yield "bindings", tool.target, tool.bindings
+    for name, rule in tool.fields.items():
+        target = rule.realm or tool.target
+        if rule.bindings is not None and target is not None:
+            yield f"fields.{name}.bindings", target, rule.bindings

@@ -1,0 +1,179 @@
+"""From a question to its verdict: the rules of the day, the executor, and what the policy makes of the outcome."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from evalward.errors import Code, CodedError, Repair
+from evalward.judging.executor import Job, Lost, Overloaded, TooLong, not_started
+from evalward.policy import exception_of, settled, utc_day
+from evalward.server.decide.load_shedding import PATIENCE_SHARE, check_open, overloaded, patience
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import date
+
+    from evalward.guard.rules import Rules
+    from evalward.guard.target import Target
+    from evalward.guard.verdict import Verdict
+    from evalward.judging.executor import Executor, PendingVerdict
+    from evalward.policy import Policy, PolicyException
+    from evalward.server.decide.request_context import RequestContext
+    from evalward.server.requests.validate_request import ValidationRequest
+
+T = TypeVar("T")
+
+LOG = logging.getLogger("evalward.server")
+
+
+class _Asked(NamedTuple):
+    """A question, and what it means under the policy of its day."""
+
+    validation_request: ValidationRequest
+    job: Job
+    exception: PolicyException | None
+    today: date
+
+
+class PolicyJudge:
+    """Judges questions under one policy, with one executor."""
+
+    def __init__(self, policy: Policy, executor: Executor) -> None:
+        self._policy = policy
+        self._executor = executor
+        self._plain_rules: dict[Target, Rules] = {}
+
+    def judge(
+        self,
+        request: RequestContext,
+        validation_request: ValidationRequest,
+        remaining: float | None,
+        *,
+        shape_from_text: bool = False,
+    ) -> Verdict:
+        """Return the verdict on ``validation_request``, unrecorded; raise CodedError when there is none.
+
+        With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
+        """
+        asked = self._asked(request, validation_request, shape_from_text=shape_from_text)
+        return self._verdict(request, asked, remaining)
+
+    def judge_together(
+        self, requests: Sequence[RequestContext], remaining: float | None
+    ) -> list[Callable[[], tuple[ValidationRequest, Verdict]]]:
+        """Judge what each case's reading asks, together if there is room; each gives or raises its outcome.
+
+        Each step is done for all before the next one: so it finds what it needs in the processor's cache.
+        """
+        asked = [_outcome(partial(self._asked_of, request, remaining)) for request in requests]
+        jobs = [each.job for each in asked if isinstance(each, _Asked)]
+        begun = iter(self._begun(jobs, None if remaining is None else remaining * PATIENCE_SHARE))
+        judged = [
+            _outcome(partial(self._verdict, request, each, remaining, next(begun)))
+            if isinstance(each, _Asked)
+            else each
+            for request, each in zip(requests, asked, strict=True)
+        ]
+        return [partial(_both, each, verdict) for each, verdict in zip(asked, judged, strict=True)]
+
+    def _asked_of(self, request: RequestContext, remaining: float | None) -> _Asked:
+        check_open(remaining, stopping=False)
+        return self._asked(request, request.reader.validation_request())
+
+    def _begun(self, jobs: Sequence[Job], most: float | None) -> Sequence[PendingVerdict]:
+        try:
+            return self._executor.begin(jobs, patience=most)
+        except Exception as failure:  # noqa: BLE001 - each of them is tried again by itself
+            LOG.error("no job was begun: %s", type(failure).__name__)  # noqa: TRY400 - its text may hold payload
+            return [not_started] * len(jobs)
+
+    def _asked(
+        self, request: RequestContext, validation_request: ValidationRequest, *, shape_from_text: bool = False
+    ) -> _Asked:
+        today = utc_day()
+        exception = exception_of(
+            self._policy, validation_request.code, validation_request.target, tool=request.tool, today=today
+        )
+        rules = self._rules(validation_request, exception)
+        job = Job(
+            validation_request.code,
+            validation_request.target,
+            validation_request.shape,
+            rules,
+            shape_from_text,
+            validation_request.sink,
+            request.caller.requester,
+        )
+        return _Asked(validation_request, job, exception, today)
+
+    def _verdict(
+        self,
+        request: RequestContext,
+        asked: _Asked,
+        remaining: float | None,
+        begun: PendingVerdict = not_started,
+    ) -> Verdict:
+        """Return the verdict that has ``begun``, or else submit the job and wait for it."""
+        try:
+            verdict = begun() or self._executor.submit(asked.job, patience=patience(request, remaining))
+        except Overloaded as full:
+            raise overloaded(full.limit, full.allowed) from None
+        except TooLong as cut:
+            # No verdict, and so nothing that audit mode could let pass.
+            raise CodedError(
+                Code.EVAL_ANALYSIS_LIMIT,
+                "The analysis did not end in the time that was left for it.",
+                repair=Repair.passed("analysis_ms", cut.allowed_ms),
+            ) from None
+        except Lost as lost:
+            raise CodedError(
+                Code.GUARD_UNAVAILABLE, f"No verdict could be had: the guard's worker {lost.why}."
+            ) from None
+        enforcement = self._policy.enforcement_for(
+            asked.validation_request.target, tool=request.tool, today=asked.today
+        )
+        return settled(verdict, enforcement=enforcement, exception=asked.exception)
+
+    def _rules(self, validation_request: ValidationRequest, exception: PolicyException | None) -> Rules:
+        if not (
+            validation_request.limits
+            or validation_request.bindings
+            or validation_request.profile
+            or exception
+        ):
+            rules = self._plain_rules.get(validation_request.target)
+            if rules is None:
+                rules = self._plain_rules[validation_request.target] = self._policy.rules_for(
+                    validation_request.target
+                )
+            return rules
+        limits = None
+        if validation_request.limits:
+            limits = replace(self._policy.limits.compiled(), **validation_request.limits)
+        return self._policy.rules_for(
+            validation_request.target,
+            profile=validation_request.profile,
+            limits=limits,
+            bindings=validation_request.bindings,
+            exception=exception,
+        )
+
+
+def _outcome(step: Callable[[], T]) -> T | Exception:
+    """Return what ``step`` returns or raises."""
+    try:
+        return step()
+    except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+        return failure
+
+
+def _both(asked: _Asked | Exception, verdict: Verdict | Exception) -> tuple[ValidationRequest, Verdict]:
+    """Return what the two hold; raise the failure that is there instead."""
+    if isinstance(asked, Exception):
+        raise asked
+    if isinstance(verdict, Exception):
+        raise verdict
+    return asked.validation_request, verdict

@@ -1,0 +1,1 @@
+"""The life of the server process: assembly, start, reload, drain and stop."""

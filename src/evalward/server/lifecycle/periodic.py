@@ -1,0 +1,44 @@
+"""What has to be looked at again and again while the server serves, on one thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Final
+
+from evalward.thread_pool import start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LOG = logging.getLogger("evalward.server")
+
+INTERVAL_SECONDS: Final = 0.1
+
+
+class PeriodicTasks:
+    """Calls ``duties`` in turn, every ``interval`` seconds from ``start`` to ``stop``."""
+
+    def __init__(self, duties: Sequence[Callable[[], object]], interval: float = INTERVAL_SECONDS) -> None:
+        self._duties = duties
+        self._interval = interval
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="rounds", daemon=True)
+
+    def start(self) -> None:
+        """Begin; raise NoThreadError."""
+        start(self._thread)
+
+    def stop(self) -> None:
+        """Go no more; return when the thread has ended."""
+        self._ending.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _go(self) -> None:
+        while not self._ending.wait(self._interval):
+            for duty in self._duties:
+                try:
+                    duty()
+                except Exception as failure:  # noqa: BLE001 - one duty must not keep the others from being done
+                    LOG.error("a round failed: %s", type(failure).__name__)  # noqa: TRY400 - its text may be a caller's

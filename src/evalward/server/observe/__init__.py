@@ -1,0 +1,1 @@
+"""Metrics, traces, exported logs, and the probes of the admin listener."""

@@ -1,0 +1,197 @@
+"""The admin listener: ``/livez``, ``/readyz``, ``/metrics`` over plain HTTP, and nothing that takes a payload.
+
+It may bind beyond loopback, since a kubelet probes the pod's address. Connections are few: the newest is served,
+and past ``MAX_CONNECTIONS`` the oldest is closed, so that clients which connect and say nothing keep no probe out.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import socket
+import socketserver
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from prometheus_client.exposition import choose_encoder
+
+from evalward.server.addresses import ListenError, TcpAddress
+from evalward.server.observe.liveness import OK
+from evalward.thread_pool import PrestartedPool, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prometheus_client import CollectorRegistry
+
+    from evalward.server.observe.liveness import Liveness
+    from evalward.server.observe.readiness import Readiness
+
+MAX_CONNECTIONS: Final = 16
+SILENT_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.2  # until the listener notices that it is to end
+_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_TEXT: Final = "text/plain; charset=utf-8"
+
+
+class Page(NamedTuple):
+    """What is answered."""
+
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+
+
+class AdminListener:
+    """Serves probes and metrics on threads of its own, from ``start`` to ``close``."""
+
+    def __init__(
+        self, address: TcpAddress, liveness: Liveness, readiness: Readiness, registry: CollectorRegistry
+    ) -> None:
+        """Bind ``address``; raise ListenError."""
+        pages: Mapping[str, Callable[[str], Page]] = {
+            "/livez": lambda _accept: _live_page(liveness),
+            "/readyz": lambda _accept: _ready_page(readiness),
+            "/metrics": lambda accept: _metrics_page(registry, accept),
+        }
+        try:
+            self._http = _HttpServer(address, pages)
+        except OSError as failure:
+            raise ListenError(f"cannot bind the admin listener to {address}: {failure.strerror}") from failure
+        self.address = str(TcpAddress(address.host, self._http.server_address[1]))
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, args=(_POLL_SECONDS,), name="admin", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begin to answer; raise NoThreadError."""
+        self._http.pool.prestart()
+        start(self._thread)
+
+    def close(self) -> None:
+        """Answer no more and let go of the port."""
+        if self._thread.is_alive():
+            self._http.shutdown()
+            self._thread.join()
+        self._http.server_close()
+        self._http.pool.shutdown(wait=False)
+
+
+def _live_page(liveness: Liveness) -> Page:
+    state = liveness.report()
+    status = HTTPStatus.OK if state == OK else HTTPStatus.SERVICE_UNAVAILABLE
+    return Page(status, _TEXT, f"{state}\n".encode())
+
+
+def _ready_page(readiness: Readiness) -> Page:
+    report = readiness.report()
+    status = HTTPStatus.OK if report.is_ready else HTTPStatus.SERVICE_UNAVAILABLE
+    return Page(status, "application/json", json.dumps(report.body()).encode() + b"\n")
+
+
+def _metrics_page(registry: CollectorRegistry, accept: str) -> Page:
+    encode, content_type = choose_encoder(accept)
+    return Page(HTTPStatus.OK, content_type, encode(registry))
+
+
+class _HttpServer(ThreadingHTTPServer):
+    """A server whose threads are bounded by closing the oldest connection for the newest."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_port = False  # a second server on the port must fail
+    request_queue_size = 64
+
+    def __init__(self, address: TcpAddress, pages: Mapping[str, Callable[[str], Page]]) -> None:
+        self.pages = pages
+        self._open: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()
+        self.pool = PrestartedPool(MAX_CONNECTIONS, "admin-call")
+        self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        super().__init__((address.host, address.port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind, without the library's question to DNS what the host is called."""
+        socketserver.TCPServer.server_bind(self)
+
+    def get_request(self) -> Any:
+        """Accept a connection; without a descriptor for it, wait a moment, since it will still be there then."""
+        try:
+            return super().get_request()
+        except OSError as failure:
+            if failure.errno in _NO_ROOM:
+                time.sleep(_POLL_SECONDS)
+            raise
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Have a thread serve ``request``, in the place of the oldest if there is no other."""
+        with self._lock:
+            while len(self._open) >= MAX_CONNECTIONS:
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                _hang_up(oldest)
+            self._open[request] = None
+        self.pool.submit(self.process_request_thread, request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget ``request`` and close it."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a client that went away."""
+
+
+def _hang_up(connection: socket.socket) -> None:
+    """End ``connection`` under the thread that waits on it, which then closes it."""
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # the client was faster
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _HttpServer
+    timeout = SILENT_SECONDS
+    server_version = "evalward"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Answer with the page of the path."""
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        """Answer with the head of that page."""
+        self._answer(with_body=False)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
+        """Answer without the request's own words, which the library would repeat."""
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        self._send(Page(status, _TEXT, f"{status.phrase}\n".encode()), with_body=True)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
+        """Log nothing: a probe every few seconds is no news, and a path is a stranger's text."""
+
+    def _answer(self, *, with_body: bool) -> None:
+        make = self.server.pages.get(self.path.partition("?")[0])
+        if make is None:
+            page = Page(HTTPStatus.NOT_FOUND, _TEXT, b"/livez /readyz /metrics\n")
+        else:
+            page = make(self.headers.get("Accept", ""))
+        self._send(page, with_body=with_body)
+
+    def _send(self, page: Page, *, with_body: bool) -> None:
+        self.send_response(page.status)
+        self.send_header("Content-Type", page.content_type)
+        self.send_header("Content-Length", str(len(page.body)))
+        self.send_header("Cache-Control", "no-store")
+        if page.status is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        if with_body:
+            self.wfile.write(page.body)

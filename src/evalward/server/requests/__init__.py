@@ -1,0 +1,1 @@
+"""Request messages, read from their bytes and checked."""

@@ -1,0 +1,75 @@
+"""From the wire to the call that ValidateCall answers, or a CodedError that says why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from evalward.errors import Code, CodedError, Repair
+from evalward.server.requests.proto_enums import PROFILES
+from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader, member
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.guard.target import Profile
+
+
+class ToolCallRequest(NamedTuple):
+    """One tool call as the caller sent it; the texts match CALLER_TEXT."""
+
+    tool: str
+    arguments_json: bytes
+    profile: Profile | None
+    limits: Mapping[str, int]
+    session_id: str
+    request_id: str
+    include_context: bool
+    judged_fields_only: bool = False
+
+
+class CallReader(RequestReader):
+    """A ValidateCallRequest while it is being read; ``tool`` is its tool as far as the audit log takes it.
+
+    The manifest says the target; ``payload_field`` is the source field that is being judged.
+    """
+
+    __slots__ = ("payload_field", "tool")
+    target_field = None
+
+    def __init__(self, wire: bytes) -> None:
+        super().__init__(wire)
+        self.payload_field: str | None = None
+        self.tool = ""
+
+    def call(self) -> ToolCallRequest:
+        """Read the whole request; raise CodedError for the first thing that is wrong with it."""
+        message = self.message(pb.ValidateCallRequest)
+        self.receive(
+            Received(arguments=message.arguments_json),
+            session_id=message.session_id,
+            request_id=message.request_id,
+        )
+        if not message.tool:
+            raise CodedError(
+                Code.MISSING_FIELD,
+                "The request does not say which tool is called.",
+                repair=Repair.missing("/tool"),
+            )
+        if CALLER_TEXT.fullmatch(message.tool) is None:
+            raise CodedError(
+                Code.INVALID_INPUT,
+                "The request's tool is no tool's name.",
+                repair=Repair(field="/tool", pattern=CALLER_TEXT.pattern),
+            )
+        self.tool = message.tool
+        return ToolCallRequest(
+            tool=message.tool,
+            arguments_json=message.arguments_json,
+            profile=member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
+            limits={field.name: number for field, number in message.limits.ListFields()},
+            session_id=message.session_id,
+            request_id=message.request_id,
+            include_context=message.include_context,
+            judged_fields_only=message.judged_fields_only,
+        )

@@ -1,0 +1,70 @@
+"""Who calls, and in which trace: what the transport says of a call, as far as the audit log takes it.
+
+gRPC's Python server does not tell the user id at the other end of a Unix socket: ``peer()`` is ``unix:`` for all of
+them, with credentials for local connections, too, and nothing connects a call with one of the process's descriptors. So
+a caller there has a principal only by its token, and there is none of the form ``uid:``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from evalward.judging.requester import Requester
+
+TRACEPARENT: Final = "traceparent"
+# W3C Trace Context §3.2: version ff is invalid; what a later version adds comes after the four known fields.
+_TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,256})?")
+_KNOWN_VERSION: Final = "00"
+CERTIFICATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
+_ID_DIGITS: Final = 16
+
+
+class Trace(NamedTuple):
+    """The caller's place in a trace, all in lower-case hexadecimal: 32, 16 and 2 digits."""
+
+    trace_id: str
+    parent_id: str
+    flags: str
+
+    def __str__(self) -> str:
+        return f"{_KNOWN_VERSION}-{self.trace_id}-{self.parent_id}-{self.flags}"
+
+
+class Caller(NamedTuple):
+    """``principal`` is ``cert:NAME`` or ``token:ID`` (``evalward.audit.record`` has the pattern).
+
+    ``peer`` is the address at the other end as gRPC writes it, for sharing what there is; no record has it.
+    """
+
+    trace: Trace | None = None
+    principal: str | None = None
+    peer: str = ""
+
+    @property
+    def requester(self) -> Requester:
+        """The requester to which the load of this call is attributed."""
+        return Requester(self.principal or self.peer.rpartition(":")[0], self.peer)
+
+    @property
+    def trace_id(self) -> str | None:
+        """The id of the caller's trace."""
+        return None if self.trace is None else self.trace.trace_id
+
+
+UNKNOWN_CALLER: Final = Caller()
+
+
+def parse_traceparent(text: object) -> Trace | None:
+    """Return what a ``traceparent`` says (W3C Trace Context §3.2.2), None for one that is to be ignored."""
+    found = _TRACEPARENT.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    version, trace_id, parent_id, flags, rest = found.groups()
+    if (
+        not trace_id.strip("0")
+        or not parent_id.strip("0")
+        or (version == _KNOWN_VERSION and rest is not None)
+    ):
+        return None
+    return Trace(trace_id, parent_id, flags)

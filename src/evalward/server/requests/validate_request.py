@@ -1,0 +1,173 @@
+"""From the wire to the request model: bytes become a ``ValidationRequest``, or a CodedError that says why not.
+
+The bytes are decoded here and not by gRPC, so that a message which does not parse (text that is not UTF-8 in
+a string field, say) still gets an envelope and an audit record (contract.md §6).
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from google.protobuf.message import DecodeError
+
+from evalward.errors import Code, CodedError, Repair, pointer
+from evalward.guard.sinks import asked_sink
+from evalward.guard.target import Shape, Target
+from evalward.server.requests.proto_enums import PROFILES, SHAPES, TARGETS
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from enum import StrEnum
+
+    from google.protobuf.message import Message
+
+    from evalward.guard.sinks import Sink
+    from evalward.guard.target import Profile
+
+E = TypeVar("E", bound="StrEnum")
+M = TypeVar("M", bound="Message")
+
+# What the audit log takes from a caller (``evalward.audit.record``); anything else is refused, never cut.
+CALLER_TEXT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:@/-]{0,127})?")
+
+
+class ValidationRequest(NamedTuple):
+    """One payload to judge, as the caller declared it; ``limits`` holds only what the caller asks for."""
+
+    code: bytes
+    target: Target
+    shape: Shape | None
+    profile: Profile | None
+    bindings: Mapping[str, str]
+    limits: Mapping[str, int]
+    session_id: str
+    request_id: str
+    include_context: bool = False
+    sink: str | None = None
+
+
+class Received(NamedTuple):
+    """What is known of a request even when it is refused: enough for its audit record and its binding.
+
+    ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record. A
+    request that holds no single payload has empty ones. ``items`` is how many a batch has.
+    """
+
+    code: bytes = b""
+    target: Target | None = None
+    shape: Shape | None = None
+    session_id: str = ""
+    request_id: str = ""
+    arguments: bytes | None = None
+    items: int | None = None
+    sink: str | None = None
+
+
+class RequestReader:
+    """A request while it is being read; ``received`` grows as far as the reading gets.
+
+    ``target_field`` and ``payload_field`` are JSON Pointers to what the request says of the target and the payload.
+    """
+
+    __slots__ = ("received", "wire")
+    target_field: str | None = "/target"
+    payload_field: str | None = "/code"
+
+    item_index: int | None = None
+    """The place, from 0, of one of many."""
+
+    def __init__(self, wire: bytes) -> None:
+        self.wire = wire
+        self.received = _NOTHING
+
+    def validation_request(self) -> ValidationRequest:
+        """Read a whole ValidateRequest; raise CodedError for the first thing that is wrong with it."""
+        message = self.message(pb.ValidateRequest)
+        self.receive(
+            Received(message.code, TARGETS.get(message.target), SHAPES.get(message.shape)),
+            session_id=message.session_id,
+            request_id=message.request_id,
+        )
+        sink = self._sink(message) if message.sink else None
+        if sink is None and message.target == pb.TARGET_UNSPECIFIED:
+            raise CodedError(
+                Code.MISSING_FIELD,
+                "The request does not say which target would evaluate the payload.",
+                repair=Repair.missing("/target", allowed=[*Target]),
+            )
+        limits = message.HasField("limits") and message.limits.ListFields()
+        return ValidationRequest(
+            code=self.received.code,
+            target=sink.target if sink else member("target", message.target, TARGETS),
+            shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
+            profile=member("profile", message.profile, PROFILES) if message.HasField("profile") else None,
+            bindings=dict(message.bindings) if message.bindings else _NO_BINDINGS,
+            limits={each.name: number for each, number in limits} if limits else _NO_LIMITS,
+            session_id=self.received.session_id,
+            request_id=self.received.request_id,
+            include_context=message.include_context,
+            sink=sink.id if sink else None,
+        )
+
+    def _sink(self, message: pb.ValidateRequest) -> Sink:
+        """Return the sink that a request names; raise CodedError (INVALID_INPUT) for one that cannot be meant."""
+        sink = asked_sink(
+            message.sink,
+            target=member("target", message.target, TARGETS) if message.target else None,
+            shape=member("shape", message.shape, SHAPES) if message.HasField("shape") else None,
+            bindings=message.bindings,
+        )
+        self.received = self.received._replace(target=sink.target, sink=sink.id)
+        return sink
+
+    def message(self, kind: type[M]) -> M:
+        """Return the request as a ``kind``; raise CodedError (INVALID_INPUT) when it is none."""
+        try:
+            return kind.FromString(self.wire)
+        except DecodeError:
+            # The decoder's own text is not repeated, since it may quote the field that it could not read.
+            raise CodedError(
+                Code.INVALID_INPUT,
+                f"The request is not an {kind.DESCRIPTOR.full_name}; text fields must be valid UTF-8.",
+                repair=Repair(field=pointer()),
+            ) from None
+
+    def receive(self, known: Received, *, session_id: str, request_id: str) -> None:
+        """Keep what is ``known``, and the caller's own text as far as the audit log takes it."""
+        if not (session_id or request_id):
+            self.received = known
+            return
+        self.received = known._replace(
+            session_id=session_id if CALLER_TEXT.fullmatch(session_id) else "",
+            request_id=request_id if CALLER_TEXT.fullmatch(request_id) else "",
+        )
+        _check_caller_text("session_id", session_id)
+        _check_caller_text("request_id", request_id)
+
+
+_NOTHING = Received()
+_NO_BINDINGS: Mapping[str, str] = MappingProxyType({})
+_NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+
+
+def member(name: str, number: int, members: Mapping[int, E]) -> E:
+    """Return the member with ``number``; raise CodedError (INVALID_INPUT) when there is none."""
+    if number not in members:
+        raise CodedError(
+            Code.INVALID_INPUT,
+            f"The request's {name} has the number {number}, which names nothing.",
+            repair=Repair(field=pointer(name), allowed=[*members.values()]),
+        )
+    return members[number]
+
+
+def _check_caller_text(name: str, text: str) -> None:
+    if CALLER_TEXT.fullmatch(text) is None:
+        raise CodedError(
+            Code.INVALID_INPUT,
+            f"The request's {name} has characters or a length that the audit log does not take.",
+            repair=Repair(field=pointer(name), pattern=CALLER_TEXT.pattern),
+        )

@@ -1,0 +1,1 @@
+"""The gRPC edge: sockets, TLS, tokens, connection limits, and the RPC handlers."""

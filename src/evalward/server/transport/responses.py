@@ -1,0 +1,101 @@
+"""Answers as the messages of the protocol: each carries its canonical envelope beside the typed fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from evalward.server.decide.batch_decider import Status
+from evalward.server.transport.error_messages import evaluated_message, typed_error, usage_message
+from evalward.v1 import evalward_pb2 as pb
+
+if TYPE_CHECKING:
+    from evalward.server.decide.batch_decider import BatchDecision, Item
+    from evalward.server.decide.call_decider import CallDecision
+    from evalward.server.decide.decisions import Decision
+
+_ALLOWED: Final = pb.Allowed()
+
+
+def evaluate_response(decision: Decision) -> pb.EvaluateResponse:
+    """Return the answer of Evaluate, with what a run used."""
+    response = pb.EvaluateResponse(binding=decision.binding, envelope=decision.canonical)
+    evaluation = decision.evaluation
+    if evaluation is not None:
+        response.usage.CopyFrom(usage_message(evaluation, decision.run_us))
+    if decision.code is None and evaluation is not None:
+        response.allowed.CopyFrom(evaluated_message(evaluation))
+    elif decision.code is not None:
+        response.error.CopyFrom(typed_error(decision.envelope))
+    return response
+
+
+def call_response(call: CallDecision) -> pb.ValidateCallResponse:
+    """Return the answer of ValidateCall."""
+    decision = call.decision
+    response = pb.ValidateCallResponse(
+        binding=decision.binding,
+        tool=call.tool,
+        fields=[
+            pb.JudgedField(path=each.path, sha256=each.sha256, kind=each.kind, sink=each.sink)
+            for each in call.fields
+        ],
+        envelope=decision.canonical,
+        failed_path=call.failed_path,
+    )
+    if decision.code is None:
+        response.allowed.CopyFrom(pb.Allowed(would_block=decision.would_block))
+    else:
+        response.error.CopyFrom(typed_error(decision.envelope))
+    return response
+
+
+def validate_response(decision: Decision) -> pb.ValidateResponse:
+    """Return the answer of Validate."""
+    if decision.code is None:
+        allowed = pb.Allowed(would_block=decision.would_block) if decision.would_block else _ALLOWED
+        return pb.ValidateResponse(binding=decision.binding, allowed=allowed, envelope=decision.canonical)
+    error = typed_error(decision.envelope)
+    return pb.ValidateResponse(binding=decision.binding, error=error, envelope=decision.canonical)
+
+
+def batch_response(batch: BatchDecision) -> pb.ValidateBatchResponse:
+    """Return the answer of ValidateBatch: failed and skipped items are listed, every judged one is bound."""
+    decision = batch.decision
+    response = pb.ValidateBatchResponse(
+        item_count=batch.item_count,
+        failures=[_failure(item) for item in batch.items if item.status is not Status.ALLOWED],
+        bindings=[item.decision.binding for item in batch.items if item.decision is not None],
+        envelope=decision.canonical,
+    )
+    if decision.code is None:
+        response.allowed.CopyFrom(pb.Allowed(would_block=decision.would_block))
+    else:
+        response.error.CopyFrom(typed_error(decision.envelope))
+    return response
+
+
+def stream_response(item: Item) -> pb.ValidateStreamResponse:
+    """Return the answer to one item of a stream; that of a skipped one has neither binding nor outcome."""
+    response = pb.ValidateStreamResponse(item_index=item.place, status=_status(item))
+    if item.decision is None:
+        return response
+    single = validate_response(item.decision)
+    response.binding.CopyFrom(single.binding)
+    response.envelope = single.envelope
+    if item.status is Status.ALLOWED and single.WhichOneof("outcome") == "allowed":
+        response.allowed.CopyFrom(single.allowed)
+    else:
+        response.error.CopyFrom(single.error)
+    return response
+
+
+def _failure(item: Item) -> pb.BatchItemFailure:
+    failure = pb.BatchItemFailure(item_index=item.place, status=_status(item))
+    if item.decision is not None:
+        failure.error.CopyFrom(typed_error(item.decision.envelope))
+        failure.envelope = item.decision.canonical
+    return failure
+
+
+def _status(item: Item) -> pb.ItemStatus.ValueType:
+    return pb.ItemStatus.ValueType(item.status)
