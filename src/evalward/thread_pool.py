@@ -1,8 +1,10 @@
-"""Thread pools whose threads all exist before the first task.
+"""Thread pools that start all their threads before the first task.
 
-A pool of the standard library makes a thread when a task comes. At a limit on threads (``TasksMax`` of systemd,
-``pids_limit`` of a container, ``ulimit -u``) that fails in whoever hands the task over; in gRPC it is the one thread
-that serves every call, which ends with it and leaves a process that answers nobody. Here the limit is met at the start.
+The standard library's pool starts a thread when a task is submitted. At a limit on threads (``TasksMax`` of systemd,
+``pids_limit`` of a container, ``ulimit -u``) that fails in the submitting thread; in gRPC that is the one thread that
+dispatches all calls, so the process would survive without answering anyone. Here the limit is met at the start.
+
+A leaf: both the server and the worker pool of ``evalward.judging`` use it.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class NoThreadError(OSError):
-    """The system gives no more threads; the text says what to raise."""
+    """The system provides no more threads; the text says which limit to raise."""
 
     def __init__(self, name: str, wanted: int) -> None:
         super().__init__(
-            f"the system gives no thread for {name} (of {wanted}): raise the limit on processes and threads "
+            f"the system provides no thread for {name} (of {wanted}): raise the limit on processes and threads "
             "(TasksMax of systemd, pids_limit or --pids-limit of containers, podPidsLimit of the kubelet, ulimit -u), "
             "or lower --queue, --max-streams and --evaluation-queue, which decide how many threads there are"
         )
@@ -33,18 +35,18 @@ class PrestartedPool(ThreadPoolExecutor):
         super().__init__(size, thread_name_prefix=name)
         self.size = size
         self.name = name
-        self._members: list[threading.Thread] = []
+        self._started: list[threading.Thread] = []
 
     def prestart(self) -> None:
-        """Start every thread; raise NoThreadError, with none of them left, when there is one that cannot be had."""
+        """Start every thread; raise NoThreadError, with no thread left, when one cannot be started."""
         all_here = threading.Event()
 
         def report() -> None:
-            self._members.append(threading.current_thread())
+            self._started.append(threading.current_thread())
             all_here.wait()
 
         try:
-            # None of them comes back before the last is there, so each needs a thread of its own.
+            # No task returns before the last one has started, so each needs its own thread.
             for _ in range(self.size):
                 self.submit(report)
         except RuntimeError:
@@ -55,17 +57,17 @@ class PrestartedPool(ThreadPoolExecutor):
             all_here.set()
 
     def missing(self) -> int:
-        """Return how many of the threads that were started have ended since."""
-        return sum(not member.is_alive() for member in self._members)
+        """Return how many started threads have ended."""
+        return sum(not thread.is_alive() for thread in self._started)
 
 
 def prestart(pools: Iterable[PrestartedPool], *, spare: int) -> None:
-    """Muster ``pools``, and make sure of ``spare`` threads more; raise NoThreadError, with none of them left.
+    """Start the threads of ``pools`` and check that ``spare`` more can start; raise NoThreadError, with none left.
 
-    The spare ones are for what starts a thread or a process by itself: gRPC's core, the successor of a worker.
+    The spare threads are for what starts threads or processes later: gRPC's core, a replacement worker.
     """
     mustered: list[PrestartedPool] = []
-    reserve = PrestartedPool(spare, "what comes and goes")
+    reserve = PrestartedPool(spare, "short-lived threads")
     try:
         for pool in (*pools, reserve):
             pool.prestart()
@@ -78,7 +80,7 @@ def prestart(pools: Iterable[PrestartedPool], *, spare: int) -> None:
 
 
 def start(thread: threading.Thread) -> None:
-    """Start ``thread``; raise NoThreadError when it cannot be had."""
+    """Start ``thread``; raise NoThreadError when it cannot be started."""
     try:
         thread.start()
     except RuntimeError:

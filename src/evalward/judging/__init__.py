@@ -1,1 +1,4 @@
-"""The executor seam: judging in this process or in worker processes, behind a verdict cache."""
+"""Judging behind one interface: in this process or in worker processes, with a verdict cache in front.
+
+The server knows only ``executor.Executor``. Nothing here imports the server.
+"""

@@ -1,4 +1,4 @@
-"""An executor that answers what it answered before: a repeated payload waits for no place."""
+"""An executor with a verdict cache in front: a cached verdict needs no place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CachingExecutor:
-    """Hands on to ``executor`` what ``verdicts`` does not hold. A job that raises leaves nothing behind."""
+    """Passes jobs that ``verdicts`` does not contain to ``executor``. A job that raises is not cached."""
 
     def __init__(self, executor: Executor, verdicts: VerdictCache) -> None:
         self._executor = executor
@@ -30,7 +30,7 @@ class CachingExecutor:
         return verdict
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[PendingVerdict]:
-        """Begin to judge those of ``jobs`` whose verdict is not known."""
+        """Start to judge the ``jobs`` without a cached verdict."""
         found = [(job, key, self._verdicts.get(key)) for job in jobs for key in (self._key(job),)]
         new = [job for job, _, known in found if known is None]
         begun = iter(self._executor.begin(new, patience=patience) if new else ())
@@ -56,11 +56,11 @@ class CachingExecutor:
         )
 
     def load(self) -> Load:
-        """Return how busy the executor behind this one is."""
+        """Return the load of the inner executor."""
         return self._executor.load()
 
     def close(self) -> None:
-        """Let go of what the executor behind this one holds."""
+        """Close the inner executor."""
         self._executor.close()
 
 

@@ -1,4 +1,4 @@
-"""No process that holds payloads leaves a core file: it would hold them, too."""
+"""Disable core files for every process that holds payloads: a core file would contain them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import resource
 
 
 def disable_core_dumps() -> None:
-    """Have the kernel write no core file of this process, and of none that it starts, whatever ends it.
+    """Set RLIMIT_CORE (setrlimit(2)) to 0 for this process and all its children.
 
-    RLIMIT_CORE of setrlimit(2). Where the core pattern pipes into a program (core(5)), that one has to honour the
-    limit; systemd-coredump does.
+    If the core pattern pipes into a program (core(5)), that program has to honour the limit; systemd-coredump does.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

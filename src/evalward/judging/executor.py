@@ -1,9 +1,8 @@
-"""The seam behind which the guard's work is done, and the bounds on how much of it there may be at once.
+"""The interface behind which payloads are judged, with bounds on concurrency and queue.
 
-The service knows only ``Executor``. The implementation here judges in the calling thread; supervised worker
-processes take its place without a change to the service. Waiting is bounded: past the queue a request is
-refused at once, so that no flood can grow memory, and threads for health checks stay free (service.md,
-"Sockets, identity, limits").
+The service knows only ``Executor``: ``in_process`` judges in the calling thread, ``workers`` in supervised processes.
+Waiting is bounded: beyond the queue a job is rejected at once, so that a flood cannot grow memory and threads for
+health checks stay free (service.md, "Sockets, identity, limits").
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Job(NamedTuple):
-    """One payload to judge, with everything that decides about it.
+    """One payload to judge, with everything that determines the verdict.
 
-    Without a shape it is judged in every shape that it could have, or, with ``shape_from_text``, in the one
-    in which the sandbox would run it. With a ``sink`` (an id) it is judged in every way in which that reads it.
-    ``requester`` decides about nothing but whose turn it is.
+    Without a shape it is judged in every possible shape or, with ``shape_from_text``, in the shape in which the sandbox
+    would run it. With a ``sink`` (an id) it is judged in every way in which that sink reads it. ``requester`` affects
+    only the order of service.
     """
 
     payload: bytes
@@ -41,14 +40,14 @@ class Job(NamedTuple):
 
 
 class Load(NamedTuple):
-    """How many jobs run, and how many wait for a place."""
+    """The number of running and of waiting jobs."""
 
     running: int
     waiting: int
 
 
 class Overloaded(Exception):  # noqa: N818 - named for the registry's code
-    """There is no room for the job: ``limit`` names what ran out, ``allowed`` is its size."""
+    """The job is rejected: ``limit`` names the exhausted limit, ``allowed`` is its size."""
 
     def __init__(self, limit: str, allowed: int) -> None:
         super().__init__(f"{limit} of {allowed} is used up")
@@ -57,7 +56,7 @@ class Overloaded(Exception):  # noqa: N818 - named for the registry's code
 
 
 class TooLong(Exception):  # noqa: N818 - as above
-    """The job had ``allowed_ms`` by the clock, was worked on, and had no verdict at their end: it is denied."""
+    """The job was worked on for ``allowed_ms`` of wall time without a verdict: it is denied."""
 
     def __init__(self, allowed_ms: int) -> None:
         super().__init__(f"no verdict within {allowed_ms} ms")
@@ -65,7 +64,7 @@ class TooLong(Exception):  # noqa: N818 - as above
 
 
 class Lost(Exception):  # noqa: N818 - as above
-    """The job came to no verdict through no fault of its payload: ``why`` is what became of who judged it."""
+    """The job has no verdict, and the payload is not the cause: ``why`` is what happened to the worker."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -73,44 +72,44 @@ class Lost(Exception):  # noqa: N818 - as above
 
 
 class Executor(Protocol):
-    """Judges jobs somewhere, under bounds of its own."""
+    """Judges jobs, within its own bounds."""
 
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
-        """Judge ``job``, waiting at most ``patience`` seconds (None: as long as it takes) for a free place.
+        """Judge ``job``; wait at most ``patience`` seconds (None: no limit) for a free place.
 
-        Raises Overloaded when the queue is full or the patience ends. An executor that can let go of a job counts
-        the judging in, and raises TooLong or Lost; any other exception is a failure of its own.
+        Raises Overloaded when the queue is full or ``patience`` ends. An executor that can abandon a job counts the
+        judging into ``patience`` and raises TooLong or Lost; any other exception is its own failure.
         """
         ...
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[PendingVerdict]:
-        """Begin to judge ``jobs`` together, beside the caller, if there is room at once.
+        """Start to judge ``jobs`` together, concurrently with the caller, if a place is free at once.
 
-        What is returned gives their verdicts, or raises as ``submit`` does: a fault costs the job that has it. A job
-        for which it gives None has to be submitted. Each must be called, once and in their order: until then they
-        hold a place.
+        Each returned callable gives the verdict of its job, or raises as ``submit`` does: a fault affects only its own
+        job. A job whose callable returns None has to be submitted. Call each callable once and in order: the jobs hold
+        a place until then.
         """
         ...
 
     def load(self) -> Load:
-        """Return how busy the executor is now."""
+        """Return the current load."""
         ...
 
     def close(self) -> None:
-        """Let go of whatever the executor holds; no job may be submitted afterwards."""
+        """Release all resources; no job may be submitted afterwards."""
         ...
 
 
 def not_started() -> None:
-    """Say that a job has to be submitted."""
+    """Return None: the job has to be submitted."""
 
 
 def shape_of(job: Job) -> Shape | None:
-    """Return the shape in which ``job`` is judged; None: in every one that it could have."""
+    """Return the shape in which ``job`` is judged; None: in every possible one."""
     if job.shape is not None or not job.shape_from_text:
         return job.shape
     if not job.rules.allowed or len(job.payload) > job.rules.limits.payload_bytes:
-        return None  # denied before its text is looked at
-    from evalward.guard.syntax.run_shape import choose_shape  # noqa: PLC0415 - the front itself needs no parser
+        return None  # denied before its text is parsed
+    from evalward.guard.syntax.run_shape import choose_shape  # noqa: PLC0415 - the server process needs no parser
 
     return choose_shape(job.payload)

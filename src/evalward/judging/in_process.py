@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class InProcessExecutor:
-    """Judges in the calling thread, at most ``max_concurrent`` at once with at most ``queue`` waiting."""
+    """Judges in the calling thread, at most ``max_concurrent`` jobs at once with at most ``queue`` waiting."""
 
     def __init__(self, judge: Judge, *, max_concurrent: int, queue: int) -> None:
         self._judge = judge
@@ -25,12 +25,12 @@ class InProcessExecutor:
         self._queue = queue
         self._running = 0
         self._waiting = 0
-        # One lock for both counts: two of the library's semaphores cost each request ten times as much.
+        # One lock for both counts: two semaphores of the standard library cost ten times as much.
         self._lock = threading.Lock()
         self._freed = threading.Condition(self._lock)
 
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
-        """Judge ``job`` here and now, or raise Overloaded."""
+        """Judge ``job`` now, or raise Overloaded."""
         with self._lock:
             if self._running < self._max_concurrent and not self._waiting:
                 self._running += 1
@@ -47,18 +47,18 @@ class InProcessExecutor:
                     self._freed.notify()
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[PendingVerdict]:  # noqa: ARG002
-        """Begin nothing: nothing is judged beside the caller here."""
+        """Start nothing: there is no concurrency with the caller here."""
         return [not_started] * len(jobs)
 
     def load(self) -> Load:
-        """Return how busy the executor is now."""
+        """Return the current load."""
         return Load(self._running, self._waiting)
 
     def close(self) -> None:
-        """Nothing outlives a job here."""
+        """Do nothing: no resource outlives a job."""
 
     def _wait(self, patience: float | None) -> None:
-        """Take a place that becomes free; the lock is held."""
+        """Wait for a free place and take it; the lock is held."""
         if self._waiting >= self._queue:
             raise Overloaded("queue", self._queue)
         self._waiting += 1

@@ -1,4 +1,4 @@
-"""The requester of a job: the unit to which processor time is attributed, so that load is shared fairly."""
+"""The requester of a job: its recent use of processor time decides when it is served."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 
 class Requester(NamedTuple):
-    """``caller`` is a principal, or a host if there is none; ``connection`` is the peer address of the call."""
+    """``caller`` is a principal, or a host without one; ``connection`` is the peer address of the connection."""
 
     caller: str
     connection: str

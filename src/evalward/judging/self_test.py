@@ -1,7 +1,7 @@
-"""A few payloads whose verdicts are known: a parser that reads them otherwise is not the one that was tested.
+"""The self-test: payloads with known verdicts, which detect an untested parser.
 
-A grammar of another version, or a damaged library, would judge quietly and wrongly (service.md, "Observability":
-readiness needs a parser self-test).
+A grammar of another version, or a damaged library, would silently judge wrongly (service.md, "Observability": readiness
+needs a parser self-test).
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ CASES: Final = (
     (b"const = ;", Code.EVAL_SYNTAX_ERROR),
     (b"'\xed\xa0\x80'", Code.EVAL_BAD_ENCODING),
 )
-"""Payloads for the main process under the default policy, and the code that each gets (None: allowed)."""
+"""Payloads for the main process under the default policy, and their codes (None: allowed)."""
 
 _RULES: Final = Policy.default().allowing([Target.MAIN]).rules_for(Target.MAIN)
 
 
 class SelfTestError(RuntimeError):
-    """The guard does not judge as it was tested to."""
+    """The guard returns a wrong verdict on a known payload."""
 
 
 def self_test(judge: Callable[..., Verdict] = judge) -> None:
-    """Judge ``CASES``; raise SelfTestError, which names the first wrong case by its number."""
+    """Judge ``CASES``; raise SelfTestError with the number of the first wrong case."""
     for number, (payload, code) in enumerate(CASES):
         verdict = judge(payload, target=Target.MAIN, shape=None, rules=_RULES)
         if verdict.code != code:

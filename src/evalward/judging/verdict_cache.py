@@ -1,14 +1,14 @@
-"""Verdicts of payloads that were judged before, outside the guard, which stays a pure function (guard.md §6).
+"""The verdict cache. It is outside the guard, which stays a pure function (guard.md §6).
 
-A verdict is kept under everything that it follows from: SHA-256 and length of the payload, target, shape, sink, and a
-digest of the effective rules (profile, limits, bindings, keywords: every field), the ruleset and the grammar. A
-policy that changes therefore never meets a verdict of the old one. Only outcomes that are counted are kept: what a
-clock, a worker's death or an exception decided is judged again.
+The key contains everything that determines a verdict: SHA-256 and length of the payload, target, shape, sink, and a
+digest of the effective rules (every field: profile, limits, bindings, keywords), the ruleset and the grammar. A changed
+policy therefore never gets a verdict of the previous one. Only deterministic outcomes are cached: one that depends on a
+clock, a worker's death or an exception is judged again.
 
-Bounded twice, by entries and by bytes, least recently used first out, so that a flood of distinct payloads costs a
-fixed amount of memory. No payload text is kept, and nothing of a request but its verdict: decision ids, audit
-records and times are made anew for each. Who can time the answers can learn that a payload was asked for before;
-where callers must not learn that of each other, a size of 0 turns the cache off.
+The cache is bounded by entries and by bytes, with least-recently-used eviction, so that a flood of distinct payloads
+costs a fixed amount of memory. It contains no payload text and nothing of a request besides its verdict: decision ids,
+audit records and times are new for each request. Response times disclose whether a payload was judged before; where
+callers must not learn that about each other, a size of 0 disables the cache.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DEFAULT_MAX_BYTES: Final = 16 * 1024 * 1024
 _ENTRY_BYTES: Final = 1_280
 _FINDING_BYTES: Final = 512
 _STEP_BYTES: Final = 640
-# Rules that requests made of their own wishes; the plain ones of a policy are four.
+# Rules with limits of single requests; a policy itself has four.
 _KNOWN_RULES: Final = 256
 
 _LASTING: Final = frozenset(
@@ -59,7 +59,7 @@ _COUNTED_LIMITS: Final = frozenset({"depth", "nodes", "parse_budget", "steps"})
 
 
 class CacheInfo(NamedTuple):
-    """What a cache did and holds; ``weight`` is in estimated bytes."""
+    """The counts and the content of a cache; ``weight`` is in estimated bytes."""
 
     hits: int
     misses: int
@@ -76,7 +76,7 @@ class VerdictCache:
     def __init__(self, entries: int = DEFAULT_ENTRIES, *, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
         if entries < 1 or max_bytes < 1:
             raise ValueError("a verdict cache needs room for at least one entry and one byte")
-        # One weight serves both bounds: no entry weighs less than its share of the bytes.
+        # One weight implements both bounds: an entry weighs at least its share of the bytes.
         entries = min(entries, max_bytes)
         least = max_bytes // entries
         self._verdicts: LRUCache[Key, Verdict] = LRUCache(
@@ -96,7 +96,7 @@ class VerdictCache:
         shape_from_text: bool = False,
         sink: str | None = None,
     ) -> Key:
-        """Return what a verdict on ``payload`` follows from; ``shape_from_text`` as in ``server.executor.Job``."""
+        """Return the key of a verdict on ``payload``; ``shape_from_text`` as in ``executor.Job``."""
         return (
             sha256(payload).digest(),
             len(payload),
@@ -116,7 +116,7 @@ class VerdictCache:
         rules: Rules,
         sink: str | None = None,
     ) -> Verdict:
-        """Return the guard's verdict, from here when it is known; as ``evalward.guard.judge``."""
+        """Return the guard's verdict, from the cache if possible; parameters as in ``evalward.guard.judge``."""
         key = self.key(payload, target=target, shape=shape, rules=rules, sink=sink)
         verdict = self.get(key)
         if verdict is None:
@@ -125,7 +125,7 @@ class VerdictCache:
         return verdict
 
     def get(self, key: Key) -> Verdict | None:
-        """Return the verdict that is kept under ``key``."""
+        """Return the cached verdict under ``key``, None if there is none."""
         with self._lock:
             verdict = self._verdicts.get(key)
             if verdict is None:
@@ -135,24 +135,24 @@ class VerdictCache:
             return verdict
 
     def put(self, key: Key, verdict: Verdict) -> None:
-        """Keep ``verdict``, unless it is one that would not come out again or has no room."""
+        """Cache ``verdict``, unless it is not deterministic or too large."""
         if is_lasting(verdict):
             with self._lock:
                 try:
                     self._verdicts[key] = verdict
-                except ValueError:  # larger than all the room there is
+                except ValueError:  # larger than the whole cache
                     return
 
     def info(self) -> CacheInfo:
-        """Return the counts so far."""
+        """Return the current counts."""
         with self._lock:
             held = self._verdicts
             return CacheInfo(self._hits, self._misses, len(held), int(held.currsize))
 
     def _digest_of(self, rules: Rules) -> bytes:
-        """Return the digest of ``rules``, computed once per object: policies hand out the same one again.
+        """Return the digest of ``rules``, computed once per object: policies return the same object again.
 
-        The object is held along with its digest, so that its id cannot become another's.
+        The object is kept with its digest, so that its id is not reused.
         """
         own = id(rules)
         with self._lock:
@@ -166,23 +166,23 @@ class VerdictCache:
 
 
 def is_lasting(verdict: Verdict) -> bool:
-    """Say whether judging again gives the same verdict: its code, and its limit if any, are counted ones."""
+    """Whether judging again gives the same verdict: its code, and its limit if any, are deterministic."""
     if verdict.code is Code.EVAL_ANALYSIS_LIMIT:
         return verdict.limit is not None and verdict.limit[0] in _COUNTED_LIMITS
     return verdict.code in _LASTING
 
 
 def weight(verdict: Verdict) -> int:
-    """Return what keeping ``verdict`` costs in bytes, an estimate from above."""
+    """Return an upper estimate of the bytes that a cached ``verdict`` takes."""
     found = (*verdict.findings, *verdict.shadow)
     steps = sum(len(each.trace) for each in found)
     return _ENTRY_BYTES + _FINDING_BYTES * len(found) + _STEP_BYTES * steps
 
 
 def rules_digest(rules: Rules) -> bytes:
-    """Return SHA-256 over every field of ``rules``, the ruleset and the grammar.
+    """Return the SHA-256 over every field of ``rules``, the ruleset and the grammar.
 
-    Raises TypeError for a field of a type that has no canonical form here: better no cache than a wrong one.
+    Raises TypeError for a field type without a canonical form, since a wrong cache key would be worse.
     """
     return sha256(_edition() + _canonical(rules)).digest()
 
@@ -195,7 +195,7 @@ def _edition() -> bytes:
 
 
 def _canonical(value: object) -> bytes:
-    """Return bytes that two values share only if they are equal: every part is preceded by its length."""
+    """Return bytes that are equal only for equal values: every part is preceded by its length."""
     if isinstance(value, Enum):
         return _text(f"{type(value).__name__}.{value.name}")
     if value is None or isinstance(value, (bool, int, str)):

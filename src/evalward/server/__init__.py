@@ -1,9 +1,10 @@
-"""The sidecar: sockets, requests, the order judge-record-answer, and the life of the process (service.md).
+"""The sidecar: requests are read, decided, recorded and answered, and the process is started and stopped (service.md).
 
-Synchronous gRPC, chosen by measurement (``lifecycle``).
+Imports go one way: lifecycle > transport > observe > decide > requests. ``settings``, ``addresses``, ``limit_names``
+and ``file_reload`` are leaves for all of them.
 
-gRPC's core reads how much it is to say when it is loaded, which is after this. It says nothing: its lines and traces
-quote what callers send, and one costs a caller nothing (docs/reliability.md, "Floods").
+gRPC reads GRPC_VERBOSITY when it is loaded, so it is set here. Its log is off: the lines quote what callers send, and a
+caller can cause them at no cost (docs/reliability.md, "Floods").
 """
 
 import os

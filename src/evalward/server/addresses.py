@@ -17,7 +17,7 @@ class ListenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A host and a port; port 0 asks the system for a free one."""
+    """A host and a port; port 0 requests a free one."""
 
     host: str
     port: int
@@ -42,9 +42,9 @@ class UnixAddress:
 
 
 def parse_listen(text: str) -> TcpAddress | UnixAddress:
-    """Read ``ADDRESS:PORT``, ``[IPV6]:PORT``, ``localhost:PORT`` or ``unix:PATH``; else raise ListenError.
+    """Parse ``ADDRESS:PORT``, ``[IPV6]:PORT``, ``localhost:PORT`` or ``unix:PATH``; raise ListenError.
 
-    A name other than localhost is refused: what it stands for may change.
+    Host names other than localhost are rejected, since their addresses can change.
     """
     if text.startswith("unix:"):
         path = text.removeprefix("unix:").removeprefix("//")
@@ -64,7 +64,7 @@ def parse_listen(text: str) -> TcpAddress | UnixAddress:
 
 
 def parse_admin_listen(text: str) -> TcpAddress:
-    """Read ``HOST:PORT``, or ``HOST`` alone for port 7480, as ``parse_listen`` does; else raise ListenError."""
+    """Parse ``HOST:PORT``, or ``HOST`` alone for port 7480, like ``parse_listen``; raise ListenError."""
     bare = text.removeprefix("[").removesuffix("]")
     has_port = "]:" in text if text.startswith("[") else text.count(":") == 1
     address = parse_listen(text if has_port else f"[{bare}]:{DEFAULT_ADMIN_PORT}")

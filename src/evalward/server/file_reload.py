@@ -1,4 +1,4 @@
-"""The record of a file that was taken, or refused, while the server serves."""
+"""What every file reload needs: detect temporary failures, and append the audit record first."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _PASSING: Final = frozenset(
 
 
 class TransientFileError(Exception):
-    """The file could not be read for want of something that will be there again: nothing is known of its text."""
+    """The file cannot be read temporarily, so its content is unknown."""
 
 
 def raise_if_transient(refusal: BaseException) -> None:
-    """Raise NotNowError when ``refusal`` comes from a failure of the system that passes, and not from the file."""
+    """Raise TransientFileError when ``refusal`` is caused by a temporary system failure, not by the file."""
     cause: BaseException | None = refusal
     while cause is not None:
-        # The number of an SSLError is one of OpenSSL's, not of the system.
+        # The errno of an SSLError is an OpenSSL code.
         if isinstance(cause, OSError) and not isinstance(cause, SSLError) and cause.errno in _PASSING:
             raise TransientFileError(os.strerror(cause.errno)) from None
         cause = cause.__cause__ or cause.__context__
 
 
 def recorded(audit_log: AuditSink, record: AuditRecord) -> bool:
-    """Append ``record``; False when ``audit_log`` does not take it, so that the file has to wait."""
+    """Append ``record``; return False when ``audit_log`` does not accept it, so that the reload has to wait."""
     try:
         audit_log.append(record)
     except AuditUnavailable as failure:

@@ -1,4 +1,4 @@
-"""The names of the limits that a refusal can carry in ``details.limit``; metrics use the same names."""
+"""The names of the limits in ``details.limit`` of a rejection; metrics use the same names."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ LIMITS: Final = (
     "evaluation_queue",
     "evaluation_workers",
 )
-"""Every ``details.limit``; each has its series from the start, so that the first refusal is seen as a rise."""
+"""Every ``details.limit``; each time series exists from the start, so that the first rejection is an increase."""

@@ -1,4 +1,4 @@
-"""What an operator chooses beside the policy (service.md, "Sockets, identity, limits")."""
+"""The operator's settings besides the policy (service.md, "Sockets, identity, limits")."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ LEAST_UNREAD: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """PEM files: the chain, its private key, and the CA whose clients are let in (None: any client)."""
+    """PEM files: the certificate chain, its private key, and the CA for client certificates (None: any client)."""
 
     certificate: Path
     key: Path
     client_ca: Path | None = None
 
     def paths(self) -> tuple[Path, ...]:
-        """Return the files that there are."""
+        """Return the configured files."""
         return tuple(path for path in (self.certificate, self.key, self.client_ca) if path is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an operator chooses beside the policy; ``drain_seconds`` caps how long SIGTERM waits.
+    """The operator's settings besides the policy; ``drain_seconds`` bounds the drain after SIGTERM.
 
-    A batch or stream may have ``batch_items`` and ``batch_bytes``, the other fields of its items included;
-    ``max_streams`` may be open at once, each for ``stream_idle`` seconds without an item (0: without an end).
-    ``errors_verbose`` is how many stack frames an INTERNAL failure shows.
-    ``evaluation_deadline_ms`` is the most wall time that a run may have,
-    ``evaluation_queue`` how many may wait for a core, ``warm_sandbox`` whether the engine is built at the start
-    (beside serving, not before it) or with the first run. ``verdict_cache`` is how many verdicts are
-    remembered (0: none). ``tls`` holds for every TCP socket; ``insecure_remote`` lets one beyond loopback do without.
-    ``admin`` is where probes and metrics are served (None: nowhere).
-    ``connection_age`` is how long a connection may serve, in seconds (0: without an end): its calls end, and the client
-    connects anew, so that calls reach replicas that have come since.
-    ``connection_idle`` is how long it may be open without a call (0: without an end), and there may be
-    ``max_connections`` at a time, on ``listeners`` addresses.
-    ``client_names`` are those of the certificates that may ask, where not every one of the client CA may.
-    ``unix_mode`` is the mode of Unix sockets; with ``share_port`` other servers of the user may listen on the same TCP
-    ports, each with a log of its own, and the kernel deals connections out.
-    With ``workers`` as many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
+    A batch or stream has at most ``batch_items`` items and ``batch_bytes`` bytes, all fields included. At most
+    ``max_streams`` streams are open; a stream ends after ``stream_idle`` seconds without an item (0: never).
+    ``errors_verbose`` is the number of stack frames that an INTERNAL failure shows.
+
+    ``evaluation_deadline_ms`` bounds the wall time of a run, ``evaluation_queue`` the runs that wait for a core.
+    ``warm_sandbox`` builds the engine right after the start instead of with the first run. ``verdict_cache`` is the
+    number of cached verdicts (0: none).
+
+    ``tls`` applies to every TCP socket; ``insecure_remote`` allows plain TCP beyond loopback. ``admin`` is the address
+    of probes and metrics (None: none). ``unix_mode`` is the mode of Unix sockets. With ``share_port`` other servers of
+    the user can listen on the same TCP ports, each with its own audit log; the kernel distributes the connections.
+
+    ``connection_age`` is the maximum age of a connection in seconds (0: none): the client then reconnects, so that
+    calls reach new replicas. ``connection_idle`` is the maximum time without a call (0: none). ``max_connections``
+    bounds the connections, on ``listeners`` addresses. ``client_names`` are the certificate names with permission to
+    call, if not every certificate of the client CA has it.
+
+    With ``workers`` that many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
     max_concurrent: int = 2
@@ -78,10 +80,10 @@ class Settings:
 
     @property
     def places(self) -> int:
-        """How many validations may run or wait."""
+        """The number of validations that can run or wait."""
         return max(self.max_concurrent, self.workers + 1) + self.queue
 
     @property
     def unread(self) -> int:
-        """How many calls may be waited for until their request is there: as many as there is work for, at least."""
+        """The number of calls that can be incomplete: at least as many as can run or wait."""
         return max(LEAST_UNREAD, self.places)

@@ -13,55 +13,55 @@ from typing import Any
 from evalward.guard import judge
 from evalward.guard.verdict import Verdict
 from evalward.judging.workers import worker_loop
-from evalward.judging.workers.frames import MAX_BODY, RESPONSE_HEAD, VERDICT, JudgeRequest, answer
+from evalward.judging.workers.frames import MAX_BODY, RESPONSE_HEAD, VERDICT, JudgeRequest, response_frame
 from evalward.judging.workers.verdict_json import to_json
 
 honest = worker_loop.answered
 
 
-def digest(question: JudgeRequest) -> bytes:
-    return sha256(question.job.payload).digest()
+def digest(request: JudgeRequest) -> bytes:
+    return sha256(request.job.payload).digest()
 
 
-def allow(question: JudgeRequest) -> bytes:
+def allow(request: JudgeRequest) -> bytes:
     """Return the JSON of a verdict that allows."""
-    job = question.job
+    job = request.job
     return to_json(
-        Verdict(None, job.target, job.shape, job.rules.profile, digest(question).hex(), len(job.payload))
+        Verdict(None, job.target, job.shape, job.rules.profile, digest(request).hex(), len(job.payload))
     )
 
 
 def framed(number: int = 0, *, other: bytes = b"", kind: int = VERDICT) -> Callable[[JudgeRequest], bytes]:
-    """Return an allow whose frame is about another question, or another payload."""
+    """Return an allow whose frame is about another request, or another payload."""
 
-    def tell(question: JudgeRequest) -> bytes:
-        about = sha256(other).digest() if other else digest(question)
-        return answer(question.number + number, about, kind, allow(question))
+    def tell(request: JudgeRequest) -> bytes:
+        about = sha256(other).digest() if other else digest(request)
+        return response_frame(request.number + number, about, kind, allow(request))
 
     return tell
 
 
-def another_verdict(question: JudgeRequest) -> bytes:
-    about = judge(b"process.exit(0)", target=question.job.target, shape=None, rules=question.job.rules)
-    return answer(question.number, digest(question), VERDICT, to_json(about))
+def another_verdict(request: JudgeRequest) -> bytes:
+    about = judge(b"process.exit(0)", target=request.job.target, shape=None, rules=request.job.rules)
+    return response_frame(request.number, digest(request), VERDICT, to_json(about))
 
 
-def twice(question: JudgeRequest) -> bytes:
-    return 2 * framed()(question)
+def twice(request: JudgeRequest) -> bytes:
+    return 2 * framed()(request)
 
 
-def endless(question: JudgeRequest) -> bytes:
-    return RESPONSE_HEAD.pack(question.number, digest(question), VERDICT, MAX_BODY + 1)
+def endless(request: JudgeRequest) -> bytes:
+    return RESPONSE_HEAD.pack(request.number, digest(request), VERDICT, MAX_BODY + 1)
 
 
-def bomb(question: JudgeRequest) -> bytes:
+def bomb(request: JudgeRequest) -> bytes:
     """Return a pickle that would kill whoever loads it."""
 
     class Bomb:
         def __reduce__(self) -> tuple[Any, ...]:
             return (os._exit, (13,))
 
-    return answer(question.number, digest(question), VERDICT, pickle.dumps(Bomb()))
+    return response_frame(request.number, digest(request), VERDICT, pickle.dumps(Bomb()))
 
 
 def die(number: int) -> Callable[[JudgeRequest], bytes]:
@@ -87,12 +87,12 @@ def burn(_: JudgeRequest) -> bytes:
         pass
 
 
-def dawdle(question: JudgeRequest) -> bytes:
+def dawdle(request: JudgeRequest) -> bytes:
     """Judge, after more time than a hand-over may take."""
     begin = time.process_time()
     while time.process_time() - begin < worker_loop.TOGETHER_SECONDS:
         pass
-    return honest(question)
+    return honest(request)
 
 
 MISDEEDS: dict[str, Callable[[JudgeRequest], bytes]] = {
@@ -117,9 +117,9 @@ MISDEEDS: dict[str, Callable[[JudgeRequest], bytes]] = {
 }
 
 
-def tell(question: JudgeRequest) -> bytes:
-    misdeed = MISDEEDS.get(question.job.payload.decode().partition(";")[0])
-    return honest(question) if misdeed is None else misdeed(question)
+def tell(request: JudgeRequest) -> bytes:
+    misdeed = MISDEEDS.get(request.job.payload.decode().partition(";")[0])
+    return honest(request) if misdeed is None else misdeed(request)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def test_the_end_is_told_and_a_new_certificate_ends_it(
     assert checks(admin)[1]["certificate"] == "ok"
 
     put_in_force_until_soon(process, files, ca)
-    assert "failed: expired: server" in process.says("no new client gets in over TLS")
+    assert "failed: expired: server" in process.says("no new client can connect over TLS")
 
     status, states = checks(admin)
     assert (status, states.pop("certificate")) == (503, "failed: expired: server")

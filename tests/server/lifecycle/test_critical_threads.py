@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalward.server.lifecycle.critical_threads import EXIT_CODE, SERVING, VITAL, exit_on_critical_failure
+from evalward.server.lifecycle.critical_threads import EXIT_CODE, SERVING, CRITICAL, exit_on_critical_failure
 from evalward.server.observe import liveness
 from evalward.server.observe.liveness import OK, Liveness
 from evalward.thread_pool import NoThreadError, PrestartedPool, prestart
@@ -45,16 +45,16 @@ def nobody() -> Iterator[str]:
 
 def test_the_process_ends_with_a_vital_thread_and_no_other() -> None:
     ended = {}
-    for name in (*VITAL, "somebody's"):
+    for name in (*CRITICAL, "somebody's"):
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, name], capture_output=True, text=True, check=False, timeout=60
         )
         ended[name] = done.returncode
         assert f"the thread {name} failed: RuntimeError at " in done.stderr
         assert "payload" not in done.stderr
-        assert (done.stdout == "goes on\n") is (name not in VITAL)
+        assert (done.stdout == "goes on\n") is (name not in CRITICAL)
 
-    assert ended == {**dict.fromkeys(VITAL, EXIT_CODE), "somebody's": 0}
+    assert ended == {**dict.fromkeys(CRITICAL, EXIT_CODE), "somebody's": 0}
 
 
 def test_every_thread_of_a_server_is_known(start: Start) -> None:
@@ -63,7 +63,7 @@ def test_every_thread_of_a_server_is_known(start: Start) -> None:
     names = {thread.name for thread in threading.enumerate() if thread not in before}
 
     assert SERVING in names
-    assert [name for name in names if not name.startswith((*VITAL, *NOT_VITAL))] == []
+    assert [name for name in names if not name.startswith((*CRITICAL, *NOT_VITAL))] == []
     assert running.server is not None
 
 

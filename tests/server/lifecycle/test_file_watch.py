@@ -170,7 +170,7 @@ def test_a_file_that_cannot_be_opened_for_now_is_tried_again_and_not_refused(
     assert tokens.accepts(b"Bearer another-token-of-the-test")
     log.close()
     assert "token_reject" not in log_text(tmp_path)
-    assert caplog.text.count("cannot be taken now") == 1
+    assert caplog.text.count("cannot be loaded now") == 1
 
 
 def log_text(folder: Path) -> str:

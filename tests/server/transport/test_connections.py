@@ -133,7 +133,7 @@ main()
         process.terminate()
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0
-    assert "limit of descriptors raised from 200 to 400, of at most 400" in said
+    assert "descriptor limit raised from 200 to 400, of at most 400" in said
     assert "File descriptor limit reached" not in said
 
 

@@ -138,7 +138,7 @@ def test_new_files_are_taken_and_broken_ones_are_not(
     assert after not in before
     assert after in server.certificate.read_text(encoding="ascii")
     server.certificate.write_text("no certificate", encoding="ascii")
-    process.says("new TLS files are not used")
+    process.says("the changed TLS files are rejected")
     assert shown() == {after}
     with stub(process.listen[0], server.ca) as connected:
         assert status(connected, ask()) is None

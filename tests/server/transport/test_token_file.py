@@ -66,7 +66,7 @@ def test_only_a_token_of_the_file_lets_in_and_rotation_needs_no_restart(
     assert let_in() == [False, True]
 
     private(file, OLD, mode=0o640)
-    said = process.says("the tokens stay")
+    said = process.says("the previous tokens stay in force")
     assert "its mode is 0640" in said
     assert let_in() == [False, True]
 

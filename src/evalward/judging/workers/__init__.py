@@ -1,6 +1,6 @@
-"""Guard workers: processes that judge payloads for the one that serves (service.md, "Observability and life cycle").
+"""Worker processes that judge payloads for the server process (service.md, "Observability and life cycle").
 
-Parsing holds the GIL, and a thread cannot be stopped: so the front process keeps sockets, policy, audit chain and
-verdict cache, and hands each payload over a socketpair to a process that knows nothing but the guard. A worker that
-crashes, hangs or talks nonsense is killed and replaced, and costs one request.
+Parsing holds the GIL, and a thread cannot be stopped. So the server process keeps sockets, policy, audit chain and
+verdict cache, and passes each payload over a socketpair to a process that has only the guard. A worker that crashes,
+hangs or sends invalid data is killed and replaced, and affects one request.
 """

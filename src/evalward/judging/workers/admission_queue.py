@@ -1,11 +1,11 @@
-"""Who may judge now, who waits, and on which worker: those who used little first, with a lane for the short.
+"""Admission of jobs to workers: requesters with little recent use first, and an express lane for short payloads.
 
-As many jobs run as there are places. There is one worker more than that, and while it has nobody to stand in for, it
-serves short payloads of callers whose payloads have been cheap: what is long or expensive, and so may be slow, never
-makes all the others wait. The places go in the order of arrival, but for each second of the workers that a connection
-has used lately (``costs``) its next request stands back by ``STANDS_BACK`` seconds: then its turn has come, whatever
-others have used. When the queue is full, one that is not for the spare worker, and stands back furthest, makes room for
-one that is, or that has used much less.
+As many jobs run as there are places. There is one more worker; while it replaces no other, it serves short payloads of
+requesters with cheap recent payloads, so that long or expensive ones never delay everyone. Jobs are served in order of
+arrival, but each second of processor time that a connection has used recently (``costs``) postpones its next job by
+``STANDS_BACK`` seconds; after that time it is served before later arrivals. When the queue is full, the job that is
+postponed furthest and not eligible for the express lane is evicted for one that is eligible, or whose requester has
+used much less.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 SHORT_BYTES: Final = 16 * 1024
 CHEAP_SECONDS: Final = 0.01
-"""What a payload may be expected to cost at most, to be served by the spare worker."""
+"""The maximum expected cost of a payload in the express lane."""
 STANDS_BACK: Final = 4.0
-_MUCH_SECONDS: Final = 0.2  # by which a request must have used more, to make room for one that comes
+_MUCH_SECONDS: Final = 0.2  # by how much more a queued requester must have used to be evicted
 
 
 class Ticket:
-    """The right to judge one job, on ``worker`` once it has been granted."""
+    """A job in the queue: the right to a worker, ``worker`` once it is granted."""
 
     __slots__ = (
         "_begun",
@@ -57,17 +57,17 @@ class Ticket:
         self.worker: Worker | None = None
         self._begun = 0.0
         self._clock: float | None = None
-        # Released once the wait is over, with a worker or without.
+        # Released when the wait ends, with a worker or without.
         self.granted = threading.Lock()
         self.granted.acquire()
 
     def begin(self, worker: Worker) -> None:
-        """Note that ``worker`` is this one's, and from when on."""
+        """Register that ``worker`` now works for this ticket."""
         self.worker = worker
         self._begun, self._clock = time.monotonic(), worker.processor_seconds()
 
     def cost(self) -> float:
-        """Return the seconds of its worker's processor time; of one that was killed, the seconds that it took."""
+        """Return the processor time used in seconds; for a killed worker, the wall time."""
         now = None if self.worker is None else self.worker.processor_seconds()
         if now is None or self._clock is None:
             return time.monotonic() - self._begun
@@ -75,7 +75,7 @@ class Ticket:
 
 
 class AdmissionQueue:
-    """``count`` places and one for the short, with a queue of at most ``queue``."""
+    """``count`` places and one express place, with a queue of at most ``queue``."""
 
     def __init__(self, count: int, *, queue: int) -> None:
         self._count = count
@@ -91,115 +91,115 @@ class AdmissionQueue:
     def take(
         self, size: int, requester: Requester = ANONYMOUS, *, patience: float | None
     ) -> tuple[Ticket, Worker]:
-        """Return a place for a payload of ``size`` bytes and its worker, after at most ``patience`` seconds.
+        """Return a ticket for a payload of ``size`` bytes and its worker, after at most ``patience`` seconds.
 
-        Raises Overloaded when there is none, or when there will be none.
+        Raises Overloaded when none is available in time.
         """
         with self._lock:
-            place = Ticket(requester, size, self._costs)
+            ticket = Ticket(requester, size, self._costs)
             if self._is_closed:
                 raise Overloaded("workers", self._count)
-            if len(self._waiting) >= self._queue and not self._is_free_for(place):
-                self._make_room(place)
-            self._waiting.append(place)
+            if len(self._waiting) >= self._queue and not self._is_free_for(ticket):
+                self._make_room(ticket)
+            self._waiting.append(ticket)
             self._grant()
-        # Bounded even for a caller without a deadline: either a worker comes back, or the places are closed.
-        place.granted.acquire(
+        # This ends even without a deadline: a worker is returned, or the queue is closed.
+        ticket.granted.acquire(
             timeout=-1 if patience is None else min(max(patience, 0.0), threading.TIMEOUT_MAX)
         )
         with self._lock:
-            if place.worker is None:
-                if place not in self._waiting and not self._is_closed:
+            if ticket.worker is None:
+                if ticket not in self._waiting and not self._is_closed:
                     raise Overloaded("queue", self._queue)
                 with suppress(ValueError):
-                    self._waiting.remove(place)
+                    self._waiting.remove(ticket)
                 raise Overloaded("workers", self._count)
-            return place, place.worker
+            return ticket, ticket.worker
 
     def take_free(self, size: int, requester: Requester = ANONYMOUS) -> tuple[Ticket, Worker] | None:
-        """Return a place and its worker as ``take`` does, None when one cannot be had at once.
+        """Return a ticket and its worker as ``take`` does, None when none is free at once.
 
-        ``size`` is of all payloads that are handed over together.
+        ``size`` is the total of all payloads that are dispatched together.
         """
         with self._lock:
-            place = Ticket(requester, size, self._costs)
-            if self._is_closed or self._waiting or not self._is_free_for(place):
+            ticket = Ticket(requester, size, self._costs)
+            if self._is_closed or self._waiting or not self._is_free_for(ticket):
                 return None
-            self._waiting.append(place)
+            self._waiting.append(ticket)
             self._grant()
-            return None if place.worker is None else (place, place.worker)
+            return None if ticket.worker is None else (ticket, ticket.worker)
 
-    def leave(self, place: Ticket) -> None:
-        """Give ``place`` back; its worker comes back by ``add``."""
-        cost = place.cost()
+    def leave(self, ticket: Ticket) -> None:
+        """Release ``ticket``; its worker is returned by ``add``."""
+        cost = ticket.cost()
         with self._lock:
-            self._costs.spend(place.requester, place.size, cost)
-            if place.is_express:
+            self._costs.spend(ticket.requester, ticket.size, cost)
+            if ticket.is_express:
                 self._express -= 1
             else:
                 self._running -= 1
             self._grant()
 
     def add(self, worker: Worker) -> None:
-        """Take in a worker without a job."""
+        """Add an idle worker."""
         with self._lock:
             self._is_closed = False
             self._idle.append(worker)
             self._grant()
 
     def remove(self, worker: Worker) -> None:
-        """Forget a worker, if it is here."""
+        """Remove a worker if it is idle."""
         with self._lock, suppress(ValueError):
             self._idle.remove(worker)
 
     def close(self) -> None:
-        """Refuse all who wait and all who come, until a worker is added."""
+        """Reject all waiting and new jobs until a worker is added."""
         with self._lock:
             self._is_closed = True
             while self._waiting:
                 self._waiting.popleft().granted.release()
 
     def idle(self) -> tuple[int, ...]:
-        """Return the processes without a job, the next one to get one last."""
+        """Return the pids of idle workers; the last one gets the next job."""
         with self._lock:
             return tuple(worker.pid for worker in self._idle)
 
     def load(self) -> tuple[int, int]:
-        """Return how many jobs run, and how many wait."""
+        """Return how many jobs run and how many wait."""
         with self._lock:
             return self._running + self._express, len(self._waiting)
 
     def _grant(self) -> None:
-        """Give what is free to the first for whom it is; the lock is held."""
+        """Assign idle workers to eligible tickets; the lock is held."""
         while self._waiting and self._idle:
-            place = min(filter(self._is_free_for, self._waiting), key=_due, default=None)
-            if place is None:
+            ticket = min(filter(self._is_free_for, self._waiting), key=_due, default=None)
+            if ticket is None:
                 return
-            self._waiting.remove(place)
-            place.is_express = self._running >= self._count
-            if place.is_express:
+            self._waiting.remove(ticket)
+            ticket.is_express = self._running >= self._count
+            if ticket.is_express:
                 self._express += 1
             else:
                 self._running += 1
-            place.begin(self._idle.pop())
-            place.granted.release()
+            ticket.begin(self._idle.pop())
+            ticket.granted.release()
 
-    def _make_room(self, place: Ticket) -> None:
-        """Send away who stands back furthest, if ``place`` is light beside it or has used less; the lock is held."""
+    def _make_room(self, ticket: Ticket) -> None:
+        """Evict the ticket that is postponed furthest, if ``ticket`` may replace it; the lock is held."""
         last = max(self._waiting, key=_weight, default=None)
-        if last is None or not (last.is_light < place.is_light or last.used > place.used + _MUCH_SECONDS):
+        if last is None or not (last.is_light < ticket.is_light or last.used > ticket.used + _MUCH_SECONDS):
             raise Overloaded("queue", self._queue)
         self._waiting.remove(last)
         last.granted.release()
 
-    def _is_free_for(self, place: Ticket) -> bool:
-        is_free = self._running < self._count or (place.is_light and not self._express)
+    def _is_free_for(self, ticket: Ticket) -> bool:
+        is_free = self._running < self._count or (ticket.is_light and not self._express)
         return is_free and bool(self._idle)
 
 
-def _due(place: Ticket) -> float:
-    return place.due
+def _due(ticket: Ticket) -> float:
+    return ticket.due
 
 
-def _weight(place: Ticket) -> tuple[bool, float]:
-    return not place.is_light, place.due
+def _weight(ticket: Ticket) -> tuple[bool, float]:
+    return not ticket.is_light, ticket.due

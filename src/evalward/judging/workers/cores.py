@@ -1,4 +1,4 @@
-"""How many cores this process may use: what the affinity mask and the control group leave of the machine."""
+"""The number of cores available to this process: affinity mask and control-group quota."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NO_QUOTA: Final = "max"
 
 
 def available_cores(root: Path = _ROOT) -> int:
-    """Return at least 1; ``root`` is where ``/proc`` and ``/sys`` are looked for.
+    """Return at least 1; ``root`` contains ``/proc`` and ``/sys``.
 
-    A quota of 1.5 cores counts as 2: the second worker gets the half. Control groups in both versions, and every
-    group above this process's own, since the tightest one holds (cgroups(7), sched_setaffinity(2)).
+    A quota of 1.5 cores counts as 2: the second worker gets half a core. Reads control groups of both versions, and all
+    ancestors of this process's group, since the strictest quota applies (cgroups(7), sched_setaffinity(2)).
     """
     return max(1, min([_affinity(), *(math.ceil(quota) for quota in _quotas(root))]))
 
@@ -30,7 +30,7 @@ def _affinity() -> int:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Yield the quotas, in cores, that hold for this process."""
+    """Yield the quotas that apply to this process, in cores."""
     for line in _text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controllers:
@@ -43,7 +43,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _upwards(mount: Path, path: str) -> Iterator[Path]:
-    """Yield the group at ``path`` and those above it. In a container the path may be that of the host's tree."""
+    """Yield the group at ``path`` and its ancestors. In a container the path can be that of the host's tree."""
     group = Path(path.lstrip("/"))
     yield mount / group
     for above in group.parents:

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from evalward.judging.requester import Requester
 
 HALF_LIFE_SECONDS: Final = 2.0
-"""After which half of what a caller has used is forgotten."""
+"""The half-life of recorded use."""
 USUAL_RATE: Final = 0.001
-"""Seconds for each KiB of a payload, of a caller that nothing is known of: more than ordinary code takes."""
+"""The assumed seconds per KiB for an unknown caller: more than ordinary code takes."""
 KNOWN: Final = 2_048
-"""How many connections and callers are remembered; those of whom nothing was heard for longest are forgotten."""
+"""The number of accounts; the least recently used one is dropped."""
 _FALL: Final = 0.9  # a rate rises at once, and falls by a tenth with each cheaper payload
 _KIB: Final = 1024
 
 
 class _Account:
-    """What one has used, and the rate of the most expensive payloads of late."""
+    """The recent use of one requester, and the rate of its most expensive recent payloads."""
 
     __slots__ = ("at", "rate", "used")
 
@@ -44,23 +44,23 @@ class _Account:
 
 
 class Costs:
-    """The accounts of the callers of one pool. Not locked: its user has a lock of its own."""
+    """The accounts of the requesters of one pool. Not thread-safe: its user holds a lock."""
 
     def __init__(self) -> None:
         self._accounts: OrderedDict[Hashable, _Account] = OrderedDict()
 
     def used(self, requester: Requester) -> float:
-        """Return the seconds that the connection has used lately."""
+        """Return the seconds that the connection has used recently."""
         account = self._accounts.get(requester)
         return 0.0 if account is None else account.used_by(time.monotonic())
 
     def expected(self, requester: Requester, size: int) -> float:
-        """Return the seconds that a payload of ``size`` bytes may well cost."""
+        """Return the seconds that a payload of ``size`` bytes is expected to cost."""
         account = self._accounts.get(requester) or self._accounts.get(requester.caller)
         return (USUAL_RATE if account is None else account.rate) * _kib(size)
 
     def spend(self, requester: Requester, size: int, seconds: float) -> None:
-        """Note that payloads of ``size`` bytes have cost ``seconds``."""
+        """Register that payloads of ``size`` bytes have cost ``seconds``."""
         now = time.monotonic()
         for key in (requester, requester.caller):
             account = self._accounts.get(key)
@@ -73,5 +73,5 @@ class Costs:
 
 
 def _kib(size: int) -> float:
-    """Return ``size`` in KiB, 1 at least: what is shorter costs mostly what every payload does."""
+    """Return ``size`` in KiB, at least 1: shorter payloads cost mostly a fixed amount."""
     return max(1.0, size / _KIB)

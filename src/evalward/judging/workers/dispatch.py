@@ -1,13 +1,12 @@
-"""Jobs that one worker judges one after the other, handed over together: what each waits for, and what a fault costs.
+"""A dispatch: jobs that one worker judges one after the other, and what a fault costs each of them.
 
-The worker pays for a fault, and the job that was in it when it died or stalled. The jobs behind that one in the same
-hand-over were not judged, and have to be submitted. So have those that a worker sends back since the hand-over takes
-too long, which keeps others waiting. Of an answer that cannot be nobody knows which job's doing it was:
-then that one has to be submitted too, and is alone with its next worker.
+A fault affects the worker and the job that it had when it died or stalled. The later jobs of the dispatch were not
+judged and have to be submitted. So have jobs that a worker returns because the dispatch takes too long while others
+wait. For an invalid response it is unknown which job caused it: then that job has to be submitted too, and gets a
+worker alone.
 
-A worker that is stopped, killed from outside or starved of processor time says nothing about the payload that it had:
-that job is lost (``Lost``), and may be asked about again. One that worked on it all the time is another matter
-(``TooLong``), and so is one that crashed.
+A worker that is stopped, killed from outside or gets no processor time says nothing about its payload: the job is lost
+(``Lost``) and can be repeated. A worker that worked on the job all the time (``TooLong``), or that crashed, does.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ LOG = logging.getLogger("evalward.workers")
 
 _LEAST_SECONDS: Final = 0.001
 _WORKED: Final = 0.5
-"""The share of the time on the clock that a worker must have had on a processor to have worked on its job."""
+"""The share of wall time as processor time from which a worker counts as having worked on its job."""
 
 
 class WorkerLease(Protocol):
-    """Who lends a worker out for a hand-over; ``give_back`` or ``kill`` is called, once."""
+    """The lease of a worker for one dispatch; ``give_back`` or ``kill`` is called once."""
 
     def give_back(self) -> None:
-        """Take the worker back: it is free."""
+        """Return the worker: it is free."""
         ...
 
     def kill(self, why: BaseException) -> None:
-        """Kill the worker: it is in doubt."""
+        """Kill the worker: it cannot be trusted."""
         ...
 
     def later(self, finish: Callable[[], None]) -> None:
@@ -53,10 +52,10 @@ class WorkerLease(Protocol):
 
 
 class Dispatch:
-    """Jobs in the hands of one worker.
+    """Jobs that one worker has received.
 
     Each may take its ``most`` seconds, and all of them until ``until``, a time of ``time.monotonic`` (None: no end).
-    Raises Lost when the worker does not take them.
+    Raises Lost when the worker does not accept them.
     """
 
     def __init__(
@@ -85,9 +84,9 @@ class Dispatch:
             raise
 
     def verdict(self) -> Verdict | None:
-        """Return the next job's verdict; None when that job has to be submitted, for no fault of its own.
+        """Return the next job's verdict; None when the job has to be submitted, without a fault of its own.
 
-        Raises TooLong or Lost, and WorkerFault or GuardFailure when the worker failed at its job.
+        Raises TooLong or Lost, and WorkerFault or GuardFailure when the worker failed on the job.
         """
         if self._is_over:
             return None
@@ -95,11 +94,11 @@ class Dispatch:
         try:
             verdict = self._worker.settle(self._start + seconds)
             if verdict is None and not self._is_shared:
-                raise WorkerFault("sent back its only job")  # noqa: TRY301 - and is killed for it
+                raise WorkerFault("returned its only job")  # noqa: TRY301 - and is killed
         except StillJudging:
             has_worked = self._has_worked()
-            # The caller need not wait any longer, but a caller in a hurry is no reason to kill.
-            self._turn_away()
+            # The caller's deadline ends the wait, but does not kill the worker.
+            self._abandon()
             if not has_worked:
                 raise Lost("gets no processor time") from None
             raise TooLong(max(1, int(seconds * 1000))) from None
@@ -118,12 +117,12 @@ class Dispatch:
             raise
         self._next()
         if verdict is None and self._most:
-            # All that is left comes back too.
-            self._turn_away()
+            # The remaining jobs are returned too.
+            self._abandon()
         return verdict
 
     def _seconds(self) -> float:
-        """Return how long the job that is in the worker may take."""
+        """Return how long the current job may take."""
         most = self._most[0]
         return most if self._until is None else min(most, max(_LEAST_SECONDS, self._until - self._start))
 
@@ -135,32 +134,33 @@ class Dispatch:
             self._lender.give_back()
 
     def _begin(self) -> None:
-        """Take note of when the next job begins."""
+        """Register when the next job begins."""
         self._start = time.monotonic()
         self._cpu = self._worker.processor_seconds()
 
     def _has_worked(self) -> bool:
-        """Say whether the worker has spent the job's time on the job. Where nobody can tell, it has not."""
+        """Whether the worker used processor time on the job; False where it is unknown."""
         now = self._worker.processor_seconds()
         if now is None or self._cpu is None:
             return False
         return now - self._cpu >= _WORKED * (time.monotonic() - self._start)
 
-    def _turn_away(self) -> None:
+    def _abandon(self) -> None:
         self._is_over = True
         self._lender.later(self._finish)
 
     def _finish(self) -> None:
-        """Let the worker come to the end of what nobody waits for any more, or kill it.
+        """Wait until the worker has finished the abandoned jobs, or kill it.
 
-        It keeps its place meanwhile: hurried callers with slow payloads must not have all workers at once.
+        It keeps its place meanwhile: callers with short deadlines and slow payloads must not occupy all workers at
+        once.
         """
         while self._most:
             try:
                 self._worker.settle(self._start + self._most[0])
             except GuardFailure:
                 self._next()
-            except BaseException as fault:  # noqa: BLE001 - whatever it is, the place must not be lost with it
+            except BaseException as fault:  # noqa: BLE001 - the place must be released in any case
                 self._lender.kill(fault)
                 return
             else:

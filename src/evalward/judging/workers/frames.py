@@ -1,8 +1,8 @@
-"""The bytes between the front process and a worker: questions in hand-overs of one or more, one answer to each.
+"""The wire format between the server process and a worker: requests in batches, one response to each.
 
-A question carries the payload raw and refers to rules by a slot and an edition; the rules themselves, pickled, go
-along only when the worker does not have that edition. Pickle goes in this direction alone: what a worker says is
-read as JSON, since a worker whose parser was corrupted by a payload must not be able to run code in the front.
+A request contains the raw payload and refers to rules by slot and edition; the pickled rules are included only when the
+worker does not have that edition. Pickle is used in this direction only. Responses are JSON: a worker whose parser was
+corrupted by a payload must not be able to run code in the server process.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ FAILED: Final = 3
 SENT_BACK: Final = 4
 
 SLOTS: Final = 64
-"""How many rules a worker keeps."""
+"""The number of rules that a worker keeps."""
 
 # job, slot, edition, target, shape and sink (0: none), shape_from_text, is_last, bytes of the rules and of the payload
 _REQUEST_HEAD: Final = Struct("!QHQBBB??II")
 # job, SHA-256 of the payload, kind, bytes of the body
 RESPONSE_HEAD: Final = Struct("!Q32sBI")
 SUBJECT: Final = Struct("!Q32s")
-"""How an answer begins: what it is about."""
+"""The first fields of a response: number and payload digest."""
 MAX_BODY: Final = 16 * 1024 * 1024
-"""The most bytes that an answer's body may have: a verdict with thousands of findings has less."""
+"""The maximum bytes of a response body: a verdict with thousands of findings is smaller."""
 
 _TARGETS: Final = tuple(Target)
 _SHAPES: Final = (None, *Shape)
@@ -44,7 +44,7 @@ _SINKS: Final = (None, *sink_ids())
 
 
 class SlottedRules(NamedTuple):
-    """Rules as workers know them: ``edition`` is never given twice, ``wire`` is the pickle."""
+    """Rules as workers know them: ``edition`` is never reused, ``wire`` is the pickle."""
 
     slot: int
     edition: int
@@ -53,9 +53,9 @@ class SlottedRules(NamedTuple):
 
 
 class JudgeRequest(NamedTuple):
-    """What a worker is asked: ``job`` under the number that its answer must bear.
+    """A request to a worker: ``job`` under the number that its response must carry.
 
-    ``is_last``: nothing follows in this hand-over, so that the front sleeps until the answer is there.
+    ``is_last``: no more requests follow in this batch, so the server process sleeps until the response arrives.
     """
 
     number: int
@@ -64,14 +64,14 @@ class JudgeRequest(NamedTuple):
 
 
 def slotted(slot: int, edition: int, rules: Rules) -> SlottedRules:
-    """Return ``rules`` with their number."""
+    """Return ``rules`` with their slot and edition."""
     # A mappingproxy cannot be pickled.
     plain = replace(rules, actions=dict(rules.actions), bindings=dict(rules.bindings))
     return SlottedRules(slot, edition, rules, pickle.dumps(plain, pickle.HIGHEST_PROTOCOL))
 
 
-def question(number: int, job: Job, known: SlottedRules, *, with_rules: bool, is_last: bool) -> bytes:
-    """Return the question about ``job``, whose rules are ``known``."""
+def request_frame(number: int, job: Job, known: SlottedRules, *, with_rules: bool, is_last: bool) -> bytes:
+    """Return the frame that requests a verdict on ``job``, whose rules are ``known``."""
     rules = known.wire if with_rules else b""
     head = _REQUEST_HEAD.pack(
         number,
@@ -89,14 +89,14 @@ def question(number: int, job: Job, known: SlottedRules, *, with_rules: bool, is
 
 
 class JudgeRequestReader:
-    """Reads questions at the worker's end, and keeps the rules that they refer to."""
+    """Reads requests in the worker, and keeps the rules that they refer to."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._rules: dict[int, tuple[int, Rules]] = {}
 
     def read(self) -> JudgeRequest | None:
-        """Return the next question, or None when the front has gone.
+        """Return the next request, or None when the server process has closed the socket.
 
         Raises LookupError for rules that were never sent.
         """
@@ -107,10 +107,10 @@ class JudgeRequestReader:
             _REQUEST_HEAD.unpack(head)
         )
         if rules_bytes:
-            self._rules[slot] = (edition, pickle.loads(self._stream.read(rules_bytes)))  # noqa: S301 - from the front
+            self._rules[slot] = (edition, pickle.loads(self._stream.read(rules_bytes)))  # noqa: S301 - from the server process
         known, rules = self._rules[slot]
         if known != edition:
-            raise LookupError("the question refers to rules that another edition has replaced")
+            raise LookupError("the request refers to a replaced edition of rules")
         payload = self._stream.read(payload_bytes)
         if len(payload) < payload_bytes:
             return None
@@ -118,6 +118,6 @@ class JudgeRequestReader:
         return JudgeRequest(number, job, is_last)
 
 
-def answer(number: int, digest: bytes, kind: int, body: bytes) -> bytes:
-    """Return an answer to question ``number``; ``digest`` is SHA-256 of the payload that it is about."""
+def response_frame(number: int, digest: bytes, kind: int, body: bytes) -> bytes:
+    """Return the response to request ``number``; ``digest`` is the SHA-256 of its payload."""
     return RESPONSE_HEAD.pack(number, digest, kind, len(body)) + body

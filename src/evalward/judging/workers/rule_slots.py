@@ -1,4 +1,4 @@
-"""Which rules bear which number, so that a question refers to rules instead of carrying them."""
+"""Slots for rules, so that requests refer to rules instead of containing them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class RuleSlots:
-    """Numbers rules for all workers; the least recently used ones give their slot to new ones.
+    """Assigns slots to rules for all workers; least recently used rules lose their slot to new ones.
 
-    Policies hand out the same object again, and so rules are told apart by identity: the book holds each object
-    as long as its number is valid.
+    Policies return the same object again, so rules are distinguished by identity: each object is kept as long as its
+    slot is valid.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class RuleSlots:
         self._lock = threading.Lock()
 
     def number(self, rules: Rules) -> SlottedRules:
-        """Return ``rules`` with their number."""
+        """Return ``rules`` with their slot and edition."""
         own = id(rules)
         with self._lock:
             entry = self._entries.get(own)

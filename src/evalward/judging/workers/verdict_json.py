@@ -1,4 +1,4 @@
-"""A verdict as JSON and back; what comes back is checked field by field, since a worker is not believed."""
+"""Verdicts as JSON. Parsing checks every field, since workers are not trusted."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
 _FIELDS: Final = 16
-# All that is longer than an allow with nothing to tell has the payload's SHA-256 in it.
+# Everything longer than a short allow contains the payload's SHA-256.
 _HASH_LETTERS: Final = 64
-# In a plain allow a sink is a number, so that it stays short.
+# In a short allow a sink is a number.
 _SINKS: Final = (None, *sink_ids())
-# What a verdict has to tell besides its subject.
+# What a verdict contains besides its subject.
 _told: Final = attrgetter(
     "code", "construct", "keyword", "location", "findings", "shadow", "limit", "message", "details"
 )
 
 
 class NotAVerdictError(ValueError):
-    """What a worker answered is no verdict on the payload that it was asked about."""
+    """The response is not a verdict on the requested payload."""
 
 
 def to_json(verdict: Verdict) -> bytes:
-    """Return ``verdict`` as the guard gives it: what policy adds to one is not carried.
+    """Return ``verdict`` as the guard returns it; policy fields are not transferred.
 
-    An allow with nothing to tell, which most are, says only what it is about.
+    An allow without findings or messages, the usual case, contains only its subject.
     """
     if not any(_told(verdict)):
         return _allow(verdict.target, verdict.shape, verdict.profile, verdict.sink)
@@ -64,7 +64,7 @@ def to_json(verdict: Verdict) -> bytes:
 
 
 def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
-    """Return the verdict in ``text`` on ``job``, whose payload has ``code_hash`` as the frame's head says.
+    """Return the verdict in ``text`` on ``job``, whose payload has ``code_hash`` according to the frame header.
 
     Raises NotAVerdictError when it is malformed, or about something else than ``job``.
     """
@@ -75,7 +75,7 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
         else:
             verdict = _read(json.loads(text))
     except (ValueError, TypeError, IndexError, RecursionError):
-        raise NotAVerdictError("the answer is no verdict") from None
+        raise NotAVerdictError("the response is not a verdict") from None
     is_shape = verdict.shape is job.shape or (job.shape_from_text and job.shape is None)
     about = (verdict.target, verdict.sink, verdict.profile, verdict.code_hash, verdict.code_length)
     if not is_shape or about != (job.target, job.sink, job.rules.profile, code_hash, len(job.payload)):
@@ -99,7 +99,7 @@ def _allow(target: Target | None, shape: Shape | None, profile: Profile, sink: s
 
 @lru_cache(maxsize=64)
 def _subject(text: bytes) -> tuple[Target, Shape | None, Profile, str | None]:
-    """Return what an allow with nothing to tell is about; there are few such texts, and each comes often."""
+    """Return the subject of a short allow; there are few such texts, and each is frequent."""
     target, shape, profile, sink = _list(json.loads(text))
     return Target(target), _optional(Shape, shape), Profile(profile), _SINKS[_number(sink)]
 

@@ -1,4 +1,4 @@
-"""How long a job may take by the clock, which is the last resort: the guard's own limits are counted."""
+"""The wall-clock limit of a job. It is the last resort: the guard's own limits are counted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _PER_BYTES: Final = 128 * 1024
 
 
 def wall_clock_limit(limits: Limits) -> float:
-    """Return the seconds after which a worker counts as stuck: 2, and in proportion for a size limit above 128 KiB.
+    """Return the seconds after which a worker is considered stuck: 2, more for a size limit above 128 KiB.
 
-    The worst text known takes a tenth of it on an idle machine (``benchmarks/hostile.py``).
+    The slowest known text takes a tenth of it on an idle machine (``benchmarks/hostile.py``).
     """
     return _SECONDS * max(1.0, limits.payload_bytes / _PER_BYTES)

@@ -1,12 +1,11 @@
-"""An executor whose jobs are judged in processes that it supervises.
+"""An executor that judges in supervised worker processes.
 
-There is one process more than there are places (``places``), so that the death of one, and the quarter of a second
-that its successor needs, is nobody's wait. Each process has a thread that starts it, waits for its end and starts
-the next; the thread of a request talks to the process itself, without a thread between the two.
+There is one process more than places (``admission_queue``), so that nobody waits while a dead process is replaced,
+which takes a quarter of a second. Each process has a thread that starts it, waits for its end and starts the next one;
+the thread of a request communicates with the process directly.
 
-Whatever keeps a process from being started (no descriptor, no process, no memory) may pass: it is tried again, with
-growing pauses, for as long as the pool lives. No exception ends such a thread, and health says whether there is
-a worker.
+A failed start (no descriptor, no process, no memory) may be temporary: it is retried with growing pauses while the pool
+lives. No exception ends such a thread, and health reports whether there is a worker.
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ LOG = logging.getLogger("evalward.workers")
 _STEADY_SECONDS: Final = 5.0
 _LONGEST_PAUSE: Final = 0.5
 _FIRST_PAUSE: Final = 0.05
-# So many starts in a row that came to nothing, with no worker left, are an outage and not a hiccup.
-_HOPELESS: Final = 3
+# After so many failed starts in a row, without a worker left, an outage is reported.
+_OUTAGE_STARTS: Final = 3
 _DISMISS_SECONDS: Final = 1.0
 _JOIN_SECONDS: Final = 5.0
 
 
 class NoWorkerError(OSError):
-    """There is no worker, and starting one fails again and again."""
+    """There is no worker, and starts fail repeatedly."""
 
 
 class WorkersInfo(NamedTuple):
-    """What the pool does and did: processes, jobs ``running`` and ``waiting``, and counts since the start.
+    """The state of the pool and its counts since the start.
 
-    ``pids`` are the processes that are ready, ``idle`` those of them without a job, the next one to get one last.
-    ``ended`` counts processes that ended unasked, ``killed`` those of them that were killed here: stuck, or not to
-    be believed.
+    ``pids`` are the ready processes, ``idle`` those without a job; the last one gets the next job. ``running`` and
+    ``waiting`` count jobs. ``ended`` counts processes that ended unexpectedly, ``killed`` those that were killed here:
+    stuck or with an invalid response.
     """
 
     pids: frozenset[int]
@@ -66,7 +65,7 @@ class WorkersInfo(NamedTuple):
 
 
 class _Lease(NamedTuple):
-    """A worker that a hand-over has."""
+    """The lease of a worker for one dispatch."""
 
     pool: WorkerPool
     place: Ticket
@@ -83,10 +82,10 @@ class _Lease(NamedTuple):
 
 
 class WorkerPool:
-    """Judges in worker processes, ``count`` jobs at once (and a short one beside them) with at most ``queue`` waiting.
+    """Judges in worker processes: ``count`` jobs at once, a short one beside them, and at most ``queue`` waiting.
 
-    ``on_health`` is told False when no worker can be had any more, and True when there is one again. ``late`` are the
-    threads on which workers come to the end of what nobody waits for any more.
+    ``on_health`` is called with False when no worker can be started, and with True when there is one again. ``late``
+    are the threads that wait for abandoned jobs.
 
     Raises NoThreadError.
     """
@@ -107,11 +106,11 @@ class WorkerPool:
         self._ended = self._killed = 0
         self._is_broken = False
         self._closing = threading.Event()
-        # Held while health is told, so that two who know of a change cannot tell it in the wrong order.
+        # Held while health is reported, so that two changes are not reported in the wrong order.
         self._telling = threading.Lock()
         self._lock = threading.Lock()
         self._started = threading.Condition(self._lock)
-        # One for each worker, since each may be in such a job.
+        # One per worker, since each may have an abandoned job.
         self.late = PrestartedPool(count + 1, "worker-late")
         self.late.prestart()
         self._keepers = [
@@ -131,16 +130,16 @@ class WorkerPool:
     def submit(self, job: Job, *, patience: float | None) -> Verdict:
         """Return the verdict on ``job``; waiting and judging together take at most ``patience`` seconds.
 
-        Raises Overloaded, TooLong, Lost, and WorkerFault or GuardFailure when the worker failed at its job.
+        Raises Overloaded, TooLong, Lost, and WorkerFault or GuardFailure when the worker failed on the job.
         """
         until = _until(patience)
         known = [(job, self._book.number(job.rules))]
         taken = self._places.take(len(job.payload), job.requester, patience=patience)
-        # Nobody is before it who could send it back.
+        # A single job is never returned.
         return cast("Verdict", self._handed_over(taken, known, until).verdict())
 
     def begin(self, jobs: Sequence[Job], *, patience: float | None) -> Sequence[PendingVerdict]:
-        """Hand ``jobs`` to one worker that is free; none of them when there is none."""
+        """Dispatch ``jobs`` to one free worker; start none when no worker is free."""
         known = [(job, self._book.number(job.rules)) for job in jobs]
         taken = self._places.take_free(sum(len(job.payload) for job in jobs), jobs[0].requester)
         if taken is not None:
@@ -155,11 +154,11 @@ class WorkerPool:
         return Dispatch(_Lease(self, *taken), taken[1], jobs, most=most, until=until)
 
     def load(self) -> Load:
-        """Return how busy the workers are now."""
+        """Return the current load."""
         return Load(*self._places.load())
 
     def info(self) -> WorkersInfo:
-        """Return the counts so far."""
+        """Return the current state and counts."""
         running, waiting = self._places.load()
         idle = self._places.idle()
         with self._lock:
@@ -187,7 +186,7 @@ class WorkerPool:
         self.late.shutdown(wait=False)
 
     def give_back(self, place: Ticket, worker: Worker) -> None:
-        """Lend ``worker`` out again, unless it has ended meanwhile."""
+        """Return ``worker`` to the queue, unless it has ended."""
         self._return(worker)
         self._places.leave(place)
 
@@ -197,7 +196,7 @@ class WorkerPool:
                 self._places.add(worker)
 
     def kill(self, place: Ticket, worker: Worker, why: BaseException) -> None:
-        """End ``worker``, which is in doubt."""
+        """Kill ``worker``, which cannot be trusted."""
         died = isinstance(why, WorkerDied)
         with self._lock:
             is_known = worker in self._ready
@@ -209,31 +208,31 @@ class WorkerPool:
         self._places.leave(place)
 
     def _keep(self) -> None:
-        """Have one process running until the pool is closed."""
-        failures = vain = 0
+        """Keep one process running until the pool is closed."""
+        failures = failed_starts = 0
         while not self._closing.is_set():
             begin = time.monotonic()
             try:
                 worker = Worker.start(self._command)
-            except Exception as fault:  # noqa: BLE001 - whatever it is, the next start may come to something
-                vain += 1
-                if vain <= _HOPELESS:
+            except Exception as fault:  # noqa: BLE001 - the next start may succeed
+                failed_starts += 1
+                if failed_starts <= _OUTAGE_STARTS:
                     LOG.error("a guard worker %s", _told(fault))  # noqa: TRY400 - the cause is in the text
-                if vain >= _HOPELESS:
-                    self._despair()
+                if failed_starts >= _OUTAGE_STARTS:
+                    self._report_outage()
             else:
-                vain = 0
+                failed_starts = 0
                 self._kept(worker)
             failures = 0 if time.monotonic() - begin > _STEADY_SECONDS else failures + 1
             if failures > 1:
                 self._closing.wait(min(_FIRST_PAUSE * 2 ** min(failures, 10), _LONGEST_PAUSE))
 
     def _kept(self, worker: Worker) -> None:
-        """Lend ``worker`` out until its process has ended, or something goes wrong here; never raises."""
+        """Serve with ``worker`` until its process has ended or something fails here; never raises."""
         try:
             self._attend(worker)
-        except Exception as failure:  # noqa: BLE001 - it costs a worker, and not the thread that starts workers
-            LOG.error("guard worker %d is given up: %s", worker.pid, type(failure).__name__)  # noqa: TRY400 - as above
+        except Exception as failure:  # noqa: BLE001 - it ends a worker, not the thread
+            LOG.error("guard worker %d is abandoned: %s", worker.pid, type(failure).__name__)  # noqa: TRY400 - as above
             with self._lock:
                 self._ready.discard(worker)
                 self._places.remove(worker)
@@ -243,7 +242,7 @@ class WorkerPool:
                 worker.wait()
 
     def _attend(self, worker: Worker) -> None:
-        """Lend ``worker`` out until its process has ended."""
+        """Serve with ``worker`` until its process has ended."""
         with self._lock:
             self._ready.add(worker)
             self._started.notify_all()
@@ -258,18 +257,18 @@ class WorkerPool:
             if self._closing.is_set():
                 return
             self._ended += 1
-        LOG.warning("guard worker %d ended %s; another one is started", worker.pid, how)
+        LOG.warning("guard worker %d ended %s; it is replaced", worker.pid, how)
 
     def _recover(self) -> None:
-        """Say that there is a worker, if it was said that there is none."""
+        """Report that there is a worker again, after a reported outage."""
         with self._telling:
             with self._lock:
                 was_broken, self._is_broken = self._is_broken, False
             if was_broken:
                 self._on_health(True)
 
-    def _despair(self) -> None:
-        """Say that there is no worker, once."""
+    def _report_outage(self) -> None:
+        """Report an outage once."""
         with self._telling:
             with self._lock:
                 if self._ready or self._is_broken or self._closing.is_set():
@@ -282,7 +281,7 @@ class WorkerPool:
 
 
 def _told(fault: Exception) -> str:
-    """Return what is said of a start that failed."""
+    """Return the log text for a failed start."""
     return str(fault) if isinstance(fault, WorkerFault) else f"cannot be started: {type(fault).__name__}"
 
 

@@ -1,4 +1,4 @@
-"""One worker process, seen from the front: started by exec, asked, killed when in doubt."""
+"""One worker process, seen from the server process: started by exec, sent jobs, killed when in doubt."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 COMMAND: Final = (sys.executable, "-P", "-m", "evalward.judging.workers")
 START_SECONDS: Final = 30.0
-_END_SECONDS: Final = 0.2  # from the end of a process's sockets to its own
+_END_SECONDS: Final = 0.2  # from the end of a process's sockets to the end of the process
 _FROM_OUTSIDE: Final = (-signal.SIGKILL, -signal.SIGTERM)
 _OF_A_PROCESS: Final = 2  # CPUCLOCK_SCHED of Linux: what its threads had together
-# What the interpreter and the loader need; a worker has no use for the service's settings.
+# What the interpreter and the loader need, and none of the service's settings.
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE")
 
 
-class GuardFailure(Exception):  # noqa: N818 - named for what the worker says
-    """The guard raised an exception in the worker, which goes on: ``place`` is its type, file and line."""
+class GuardFailure(Exception):  # noqa: N818 - named for the response
+    """The guard raised an exception in the worker, which continues: ``place`` is its type, file and line."""
 
     def __init__(self, place: str) -> None:
         super().__init__(place)
@@ -42,7 +42,7 @@ class GuardFailure(Exception):  # noqa: N818 - named for what the worker says
 
 
 class Worker:
-    """A process that judges. Used by one thread at a time; ``kill`` and ``wait`` may come from any."""
+    """A worker process. Used by one thread at a time; ``kill`` and ``wait`` may come from any thread."""
 
     def __init__(self, process: subprocess.Popen[bytes], exchange: Channel) -> None:
         self._process = process
@@ -50,17 +50,18 @@ class Worker:
 
     @classmethod
     def start(cls, command: Sequence[str] = COMMAND, *, seconds: float = START_SECONDS) -> Self:
-        """Return a worker that is ready; raise WorkerFault when none could be had within ``seconds``.
+        """Return a ready worker; raise WorkerFault when none is ready within ``seconds``.
 
-        To be called by a thread that lives as long as the worker: the kernel ends it with that one (``lifetime``).
+        Call it from a thread that lives as long as the worker: the kernel ends the worker with that thread
+        (``parent_death``).
 
-        A process that was started from other files than this one, after an upgrade in place, is refused:
-        its verdicts would bear the wrong ruleset.
+        A process that was started from other files than this one, after an upgrade in place, is rejected: its verdicts
+        would name the wrong ruleset.
         """
         try:
             process, exchange = _launched(command)
         except OSError as failure:
-            # No descriptor, no process, no memory: it may be had a moment later.
+            # No descriptor, no process, no memory: usually temporary.
             raise WorkerFault(f"cannot be started: {failure.strerror}") from None
         worker = cls(process, exchange)
         try:
@@ -73,11 +74,11 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     def processor_seconds(self) -> float | None:
-        """Return the processor time that the process has had, None when it has ended or the system does not tell."""
+        """Return the processor time of the process, None when it has ended or the system does not provide it."""
         try:
             # clock_getcpuclockid(3) of this process: its number, negated, above the three bits of a kind of clock.
             return time.clock_gettime((~self.pid << 3) | _OF_A_PROCESS)
@@ -85,11 +86,11 @@ class Worker:
             return None
 
     def ask(self, jobs: Sequence[tuple[Job, SlottedRules]], *, seconds: float) -> None:
-        """Hand over ``jobs`` with their rules within ``seconds``; raise WorkerFault when they are not taken."""
+        """Send ``jobs`` with their rules within ``seconds``; raise WorkerFault when they are not accepted."""
         self._exchange.ask(jobs, seconds=seconds)
 
     def settle(self, until: float) -> Verdict | None:
-        """Return the verdict that is due next, None for a job that is sent back; ``until`` is of ``time.monotonic``.
+        """Return the next verdict, None for a returned job; ``until`` is a time of ``time.monotonic``.
 
         Raises StillJudging at that time, GuardFailure when the guard raised, and WorkerFault otherwise.
         """
@@ -103,13 +104,13 @@ class Worker:
             return None
         if kind == FAILED:
             raise GuardFailure(_place(body))
-        raise WorkerFault("answered with something unknown")
+        raise WorkerFault("sent an invalid response")
 
     def was_killed(self) -> bool:
-        """Say of a process whose sockets have ended whether somebody killed it, so that it did not crash.
+        """Whether a process with closed sockets was killed from outside, as opposed to a crash.
 
-        SIGKILL and SIGTERM come from outside (an operator, the kernel short of memory). A crash has a signal of its
-        own, or an exit code.
+        SIGKILL and SIGTERM come from outside (an operator, the kernel out of memory). A crash has another signal or an
+        exit code.
         """
         try:
             code = self._process.wait(_END_SECONDS)
@@ -118,18 +119,18 @@ class Worker:
         return code in _FROM_OUTSIDE
 
     def kill(self) -> None:
-        """End the process at once."""
+        """Kill the process."""
         self._process.kill()
         self._exchange.shut_down(socket.SHUT_RDWR)
 
     def dismiss(self) -> None:
-        """Have the process end by itself, once it has no job."""
+        """Let the process end by itself when it has no job."""
         self._exchange.shut_down(socket.SHUT_WR)
 
     def wait(self) -> str:
-        """Wait until the process has ended, and let go of it; return how it ended."""
+        """Wait until the process has ended, and release it; return how it ended."""
         code = self._process.wait()
-        # Whoever still waits for its answer wakes up.
+        # This wakes a thread that still waits for a response.
         self._exchange.shut_down(socket.SHUT_RDWR)
         self._exchange.close()
         if code < 0:
@@ -144,7 +145,7 @@ class Worker:
         except WorkerDied:
             raise WorkerFault("ended before it was ready") from None
         if kind != READY:
-            raise WorkerFault("did not say that it is ready")
+            raise WorkerFault("did not report that it is ready")
         if body != json.dumps([RULESET, GRAMMAR]).encode():
             raise WorkerFault("has another ruleset: the files have changed since the service started")
 
@@ -171,14 +172,14 @@ def _launched(command: Sequence[str]) -> tuple[subprocess.Popen[bytes], Channel]
 
 
 def _place(body: bytes) -> str:
-    """Return where the guard failed, as far as the worker says so in a form that is no payload's."""
+    """Return where the guard failed; raise WorkerFault unless the text has the form of a location."""
     try:
         kind, file, line = json.loads(body)
     except (ValueError, TypeError):
-        raise WorkerFault("answered with something unknown") from None
+        raise WorkerFault("sent an invalid response") from None
     if not (isinstance(kind, str) and kind.isidentifier() and isinstance(line, int)):
-        raise WorkerFault("answered with something unknown")
+        raise WorkerFault("sent an invalid response")
     stem = str(file).removesuffix(".py")
     if not (stem.isidentifier() and len(stem) + len(kind) < 80):  # noqa: PLR2004
-        raise WorkerFault("answered with something unknown")
+        raise WorkerFault("sent an invalid response")
     return f"{kind} at {file}:{line}"

@@ -1,4 +1,4 @@
-"""What answers under one policy, replaced as a whole when the policy is: no request sees two policies."""
+"""The deciders of one policy, replaced as a whole when the policy changes: no request sees two policies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ActivePolicy:
-    """A policy and what answers under it; ``reply`` is the answer of GetPolicy."""
+    """The active policy and its deciders; ``reply`` is the response of GetPolicy."""
 
     policy: Policy
     provenance: Provenance
@@ -38,7 +38,7 @@ class ActivePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeciderParts:
-    """What stays when the policy changes."""
+    """The parts that stay when the policy changes."""
 
     audit_log: AuditSink
     executor: Executor
@@ -49,7 +49,7 @@ class DeciderParts:
     verbose: int
 
     def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
-        """Return what answers under ``policy``; raise ManifestError when the manifest does not fit to it."""
+        """Return the deciders for ``policy``; raise ManifestError when the manifest does not fit it."""
         digest = self.manifest.digest if self.manifest else None
         audit_trail = AuditTrail(self.audit_log, provenance, manifest_digest=digest)
         decider = Decider(

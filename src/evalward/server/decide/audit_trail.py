@@ -1,7 +1,7 @@
-"""What the audit log gets of a request: its decision, its evaluation, or why it was refused.
+"""The audit records of requests: decisions, evaluations, and refusals.
 
-A record that cannot be written takes an ALLOW and a result with it; a denial is still given, marked as not
-audited (service.md, Audit log).
+If a record cannot be written, an ALLOW or a result is withheld; a denial is still returned, marked as not audited
+(service.md, Audit log).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AuditTrail:
-    """Records of one service in one audit log; each says whether it was really kept."""
+    """Writes the records of one service to one audit log; each method tells whether the record was written."""
 
     def __init__(
         self, audit_log: AuditSink, provenance: Provenance, *, manifest_digest: str | None = None
@@ -32,14 +32,14 @@ class AuditTrail:
         self._allows = AllowForm(provenance)
 
     def verdict(self, request: RequestContext, verdict: Verdict) -> bool:
-        """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and is not kept."""
+        """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and cannot be recorded."""
         audited = self.keep(request, self.verdict_record(request, verdict))
         self.check(verdict, audited=audited)
         return audited
 
     @staticmethod
     def check(verdict: Verdict, *, audited: bool) -> None:
-        """Raise CodedError (AUDIT_UNAVAILABLE) for a ``verdict`` that allows and whose record is not kept."""
+        """Raise CodedError (AUDIT_UNAVAILABLE) for a ``verdict`` that allows and is not recorded."""
         if verdict.allowed and not audited:
             raise CodedError(
                 Code.AUDIT_UNAVAILABLE,
@@ -47,7 +47,7 @@ class AuditTrail:
             )
 
     def verdict_record(self, request: RequestContext, verdict: Verdict) -> AuditRecord | AllowRecord:
-        """Return the record of ``verdict``, which is nowhere yet."""
+        """Return the record of ``verdict`` without writing it."""
         received, caller = request.reader.received, request.caller
         fingerprint = self._audit_log.fingerprint(verdict.code_hash, received.code)
         plain = None
@@ -86,9 +86,9 @@ class AuditTrail:
         argument: bytes,
         elapsed_us: int,
     ) -> bool:
-        """Record how the run of what ``verdict`` allowed ended: sizes, fuel and time, no content.
+        """Record the outcome of the run that ``verdict`` allowed: sizes, fuel and time, no content.
 
-        Raise CodedError (AUDIT_UNAVAILABLE) when the run gave a result and its record is not kept.
+        Raise CodedError (AUDIT_UNAVAILABLE) when the run returned a result and cannot be recorded.
         """
         code = evaluation.code
         outcome = Outcome.COMPLETED
@@ -134,9 +134,9 @@ class AuditTrail:
         return audited
 
     def command(self, request: RequestContext) -> bool:
-        """Record that a call was allowed which evaluates nothing; raise CodedError when that is not kept.
+        """Record an allowed call that evaluates nothing; raise CodedError when it cannot be recorded.
 
-        Its arguments leave no trace: the digest of a typed word can be guessed.
+        The arguments are not recorded, not even as a digest: the digest of a short word can be guessed.
         """
         audited = self.keep(
             request,
@@ -164,16 +164,16 @@ class AuditTrail:
         return audited
 
     def refusal(self, request: RequestContext, code: Code, code_hash: str) -> bool:
-        """Record that ``code`` ended the request before there was a verdict, or after it a result."""
+        """Record that the request ended with ``code``, without a verdict or without a result."""
         record = self.refusal_record(request, code, code_hash)
         return record is not None and self.keep(request, record)
 
     def refusal_record(self, request: RequestContext, code: Code, code_hash: str) -> AuditRecord | None:
-        """Return the record of that, which is nowhere yet; None: there is none to keep."""
-        # Without a sink there is nothing to try.
+        """Return the record of a refusal without writing it; None: a refusal without a record."""
+        # The sink has just failed.
         if code is Code.AUDIT_UNAVAILABLE:
             return None
-        # A flood of refusals for want of room must not fill the disk; behind an ALLOW, each has its record.
+        # A flood of overload rejections must not fill the disk; after an ALLOW each one is recorded.
         if code is Code.OVERLOADED and request.stage is Kind.DECISION:
             self._audit_log.tally(code)
             return None
@@ -207,9 +207,9 @@ class AuditTrail:
         )
 
     def keep(self, request: RequestContext, *records: AuditRecord | AllowRecord) -> bool:
-        """Write ``records`` together, before the end of the time of ``request``; return whether all are kept."""
+        """Write ``records`` in one append before the deadline of ``request``; return whether all are written."""
         left = request.left
-        # Of a caller whose time has passed nobody waits for the reply, and the record still counts.
+        # After the deadline nobody waits for the reply, but the record is still needed.
         patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
         try:
             self._audit_log.append(*records, patience=patience)

@@ -1,4 +1,4 @@
-"""ValidateBatch and ValidateStream: many payloads, each judged, recorded and bound as one alone (contract.md §5)."""
+"""ValidateBatch and ValidateStream: each payload is judged, recorded and bound like a single one (contract.md §5)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 CHUNK: Final = 256
-# What a worker gets at once: it is woken once for all of them, and one long payload is as much.
+# The size of one dispatch to a worker, which is then woken once; one long payload has as many bytes.
 TOGETHER_ITEMS: Final = 128
 TOGETHER_BYTES: Final = 128 * 1024
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
 class Status(IntEnum):
-    """What became of an item, with the numbers of the protocol."""
+    """The outcome of an item, with the numbers of the protocol."""
 
     ALLOWED = pb.ITEM_STATUS_ALLOWED
     FAILED = pb.ITEM_STATUS_FAILED
@@ -39,7 +39,7 @@ class Status(IntEnum):
 
 
 class Item(NamedTuple):
-    """One item, at its ``place`` from 0; ``decision`` is None for a skipped one."""
+    """One item; ``place`` counts from 0, ``decision`` is None for a skipped one."""
 
     place: int
     status: Status
@@ -47,9 +47,9 @@ class Item(NamedTuple):
 
 
 class BatchDecision(NamedTuple):
-    """What goes back for a batch: the whole's answer, and every item, in the order of the request.
+    """The decision on a batch and on every item, in request order.
 
-    A batch that is refused as a whole has no items here; ``item_count`` is how many it was sent with.
+    A batch that is rejected as a whole has no items here; ``item_count`` is the number that was sent.
     """
 
     decision: Decision
@@ -59,14 +59,14 @@ class BatchDecision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchLimits:
-    """How many items, and how many bytes of them, a batch or a stream may have."""
+    """The maximum number and total bytes of the items of a batch or stream."""
 
     items: int
     bytes: int
 
 
 class BatchDecider:
-    """Answers batches and streams with the ``Decider`` that answers Validate."""
+    """Decides batches and streams with the ``Decider`` that serves Validate."""
 
     def __init__(self, decider: Decider, provenance: Provenance, limits: BatchLimits) -> None:
         self._decider = decider
@@ -76,7 +76,7 @@ class BatchDecider:
     def decide(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
     ) -> BatchDecision:
-        """Answer the serialised ValidateBatchRequest ``wire``; never raises. As ``Decider.decide``."""
+        """Decide the serialised ValidateBatchRequest ``wire``; never raises. Parameters as in ``Decider.decide``."""
         reader = BatchReader(wire)
         request = RequestContext(reader, remaining, caller)
         items: list[Item] = []
@@ -101,10 +101,10 @@ class BatchDecider:
         stopping: Callable[[], bool],
         caller: Caller = UNKNOWN_CALLER,
     ) -> Iterator[Item]:
-        """Yield what becomes of each ValidateStreamRequest of ``wires`` as it comes; never raises.
+        """Yield the result of each ValidateStreamRequest of ``wires`` as it arrives; never raises.
 
-        Each is judged by the ``latest`` decider: a stream may last longer than the policy that it began with.
-        The stream ends behind the item that is beyond its limits, or that a stopping service refuses.
+        Each is judged by the ``latest`` decider, since a stream can outlive the policy that it began with. The stream
+        ends after the item that exceeds its limits or that a stopping service rejects.
         """
         so_far = _SoFar()
         for index, wire in enumerate(wires):
@@ -122,7 +122,7 @@ class BatchDecider:
                 return
 
     def _within(self, wire: bytes, index: int, so_far: _SoFar, caller: Caller) -> Decision | None:
-        """Return the refusal of a message beyond the limits, None for one within them."""
+        """Return the rejection of a message beyond the limits, None for one within them."""
         try:
             so_far.check(self._limits)
         except CodedError as refusal:
@@ -154,10 +154,10 @@ class BatchDecider:
         return self._decider.guarded(RequestContext(reader, remaining, caller), answered)
 
     def _judged(self, request: RequestContext, batch: Batch, remaining: float | None) -> list[Item]:
-        """Judge every item; one that fails spoils no other, unless the batch stops there.
+        """Judge every item; a failed one does not affect the others, unless the batch stops there.
 
-        The records of a chunk are written together, before any of its verdicts counts: handing each to the log
-        by itself would cost more than all else that an item needs.
+        The records of a chunk are written together before any of its verdicts counts: one append per item would cost
+        more than everything else.
         """
         items: list[Item] = []
         stopped = False
@@ -228,7 +228,7 @@ class BatchDecider:
 
 @dataclass(slots=True)
 class _SoFar:
-    """How far a stream got."""
+    """The progress of a stream."""
 
     items: int = 0
     size: int = 0
@@ -244,7 +244,7 @@ def _item(index: int, decision: Decision) -> Item:
 
 
 def _together(readers: Sequence[ItemReader]) -> Iterator[Sequence[ItemReader]]:
-    """Yield ``readers`` in their order, as many at a time as are judged together."""
+    """Yield ``readers`` in order, in groups that are judged together."""
     together: list[ItemReader] = []
     size = 0
     for reader in readers:

@@ -1,4 +1,4 @@
-"""ValidateCall: route a tool call by the manifest, judge every source field, record each, answer for the whole."""
+"""ValidateCall: route a tool call by the manifest, judge and record every source field, decide on the whole call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SIMILAR_FROM = 0.4
 
 
 class Judged(NamedTuple):
-    """A field that was judged: its JSON Pointer, the SHA-256 of its UTF-8 bytes, what it carries, and the sink."""
+    """A judged field: its JSON Pointer, the SHA-256 of its UTF-8 bytes, its kind, and the sink."""
 
     path: str
     sha256: str
@@ -51,7 +51,7 @@ class Judged(NamedTuple):
 
 
 class CallDecision(NamedTuple):
-    """What goes back for a call; ``failed_path`` is the field that the denial is about."""
+    """The decision on a call; ``failed_path`` is the field that caused a denial."""
 
     decision: Decision
     tool: str
@@ -61,14 +61,14 @@ class CallDecision(NamedTuple):
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a call got; kept outside of it, since a refusal must say it too."""
+    """The progress of a call, kept outside of it, since a refusal reports it too."""
 
     judged: list[Judged] = field(default_factory=list)
     failed_path: str = ""
 
 
 class CallDecider:
-    """Answers ValidateCall under one manifest; without one every tool is unknown."""
+    """Decides ValidateCall requests under one manifest; without a manifest every tool is unknown."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class CallDecider:
     def decide(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
     ) -> CallDecision:
-        """Answer the serialised ValidateCallRequest ``wire``; never raises. As ``Decider.decide``."""
+        """Decide the serialised ValidateCallRequest ``wire``; never raises. Parameters as in ``Decider.decide``."""
         reader = CallReader(wire)
         request = RequestContext(reader, remaining, caller)
         progress = _Progress()
@@ -140,7 +140,7 @@ class CallDecider:
             raise CodedError(Code.TOOL_UNKNOWN, known, repair=Repair(field="/tool"), similar_refs=similar)
         return tool
 
-    def _judged(  # noqa: PLR0913, PLR0917 - the call, as far as it was read
+    def _judged(  # noqa: PLR0913, PLR0917 - the parsed call
         self,
         request: RequestContext,
         reader: CallReader,
@@ -149,7 +149,7 @@ class CallDecider:
         progress: _Progress,
         remaining: float | None,
     ) -> Decision:
-        """Judge the fields in order; the first denial answers for the call."""
+        """Judge the fields in order; the first denial is the decision on the call."""
         verdicts: list[Verdict] = []
         audited = True
         for found in way.fields:
@@ -160,7 +160,7 @@ class CallDecider:
             for code in payloads_of(way.tool, found):
                 sink = code.sink
                 part = request.part(code, found.logged)
-                verdict = self._decider.judge(part, _question(code, asked), remaining)
+                verdict = self._decider.judge(part, _request_for(code, asked), remaining)
                 audited = self._audit_trail.verdict(part, verdict) and audited
                 if not verdict.allowed:
                     _note(progress, found, code.sink)
@@ -186,8 +186,10 @@ class CallDecider:
         more = (("tool", way.tool.name), ("path", found.path), ("kind", found.kind.value))
         detailed = replace(verdict, details=(*verdict.details, *more))
         if code.is_made:
-            # Places in a program that was made of the field are none in the field.
-            detailed = replace(detailed, location=None, findings=tuple(map(_placeless, verdict.findings)))
+            # Locations in a generated program are not locations in the field.
+            detailed = replace(
+                detailed, location=None, findings=tuple(map(_without_location, verdict.findings))
+            )
         payload = code.payload if asked.include_context and not code.is_made else None
         decision = self._decider.verdict_answer(request, detailed, audited=audited, context=payload)
         return decision._replace(binding=self._binding(request, code.target, code.shape, code.sink, verdict))
@@ -252,13 +254,13 @@ class CallDecider:
 
 
 def _note(progress: _Progress, found: CallField, sink: str | None) -> None:
-    # Only texts have a hash that a client can compare: a number has several spellings.
+    # Only the hash of a text is comparable: a number has several spellings.
     if found.is_text:
         digest = hashlib.sha256(found.code).hexdigest()
         progress.judged.append(Judged(found.path, digest, found.kind.value, sink or ""))
 
 
-def _placeless(finding: Finding) -> Finding:
+def _without_location(finding: Finding) -> Finding:
     return replace(finding, location=None, trace=())
 
 
@@ -270,7 +272,7 @@ def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
     return {name: CommandValidator(tool) for name, tool in tools.items()}
 
 
-def _question(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
+def _request_for(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
     return ValidationRequest(
         code=code.payload,
         target=code.target,
@@ -285,7 +287,7 @@ def _question(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
 
 
 def _check_policy(tool: Tool, policy: Policy) -> None:
-    """Refuse at the start what would fail in every call: bindings that the policy does not take."""
+    """Reject at the start a manifest whose bindings the policy does not accept: every call would fail."""
     for field_name, target, bindings in _bindings_of(tool):
         try:
             policy.rules_for(target, bindings=bindings)

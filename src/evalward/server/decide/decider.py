@@ -1,7 +1,7 @@
-"""One request from its bytes to its answer: read, judge, record, and only then an envelope.
+"""Decide one request: read it, judge it, write its audit record, and only then build the envelope.
 
-Nothing here knows gRPC. A failure of any kind comes back as an ``Decision`` whose envelope denies; what travels
-as an outcome and what as a status is for the service to tell from the code's row in the registry.
+Independent of gRPC. Every failure becomes a ``Decision`` whose envelope denies. The service decides from the code's
+registry row whether the decision is sent as an outcome or as a status.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LOG = logging.getLogger("evalward.server")
 
 
 class PendingDecision(NamedTuple):
-    """A decision before its record is kept: a verdict, or the refusal that there is instead of one."""
+    """A decision before its audit record is written: a verdict, or the refusal that replaces it."""
 
     request: RequestContext
     record: AuditRecord | AllowRecord | None
@@ -52,15 +52,15 @@ class PendingDecision(NamedTuple):
 
     @property
     def allows(self) -> bool:
-        """Whether the payload may run, once the record is kept."""
+        """Whether the payload may run once the record is written."""
         return self.verdict is not None and self.verdict.allowed
 
 
 class Decider:
-    """Answers requests under one policy, in one audit log, with one executor.
+    """Decides requests under one policy, with one executor and one audit log.
 
-    ``verbose`` is how many stack frames the envelope of an INTERNAL failure shows. Without
-    a sink that keeps its records (``NullAuditLog``) nothing is ever allowed.
+    ``verbose`` is the number of stack frames in the envelope of an INTERNAL failure. Nothing is allowed without a sink
+    that keeps its records (``NullAuditLog`` does not).
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class Decider:
     def decide(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
     ) -> Decision:
-        """Answer the serialised ValidateRequest ``wire``; never raises.
+        """Decide the serialised ValidateRequest ``wire``; never raises.
 
-        ``remaining`` is the caller's time in seconds (None: unlimited), ``stopping`` whether the server
+        ``remaining`` is the seconds until the caller's deadline (None: no deadline), ``stopping`` whether the server
         drains.
         """
         return self.decide_read(RequestReader(wire), remaining=remaining, stopping=stopping, caller=caller)
@@ -95,7 +95,7 @@ class Decider:
         stopping: bool = False,
         caller: Caller = UNKNOWN_CALLER,
     ) -> Decision:
-        """Answer the request of which ``reader`` is the road, as ``decide`` does; never raises."""
+        """Decide the request that ``reader`` reads, as ``decide`` does; never raises."""
         pending = self.decide_unrecorded(reader, remaining=remaining, stopping=stopping, caller=caller)
         return self.finish(pending, audited=self.keep([pending]))
 
@@ -107,7 +107,7 @@ class Decider:
         stopping: bool = False,
         caller: Caller = UNKNOWN_CALLER,
     ) -> PendingDecision:
-        """Decide the request of which ``reader`` is the road, and record nothing yet; never raises."""
+        """Decide the request that ``reader`` reads without writing a record; never raises."""
         request = RequestContext(reader, remaining, caller)
 
         def judged() -> tuple[ValidationRequest, Verdict]:
@@ -120,7 +120,7 @@ class Decider:
     def decide_together(
         self, readers: Sequence[RequestReader], *, remaining: float | None, caller: Caller = UNKNOWN_CALLER
     ) -> list[PendingDecision]:
-        """Decide requests as ``decide_unrecorded`` does, judged together if there is room; never raises."""
+        """Decide requests as ``decide_unrecorded`` does, judged together if a worker is free; never raises."""
         requests = [RequestContext(reader, remaining, caller) for reader in readers]
         judged = self._judging.judge_together(requests, remaining)
         return [self._pending(request, outcome) for request, outcome in zip(requests, judged, strict=True)]
@@ -131,7 +131,7 @@ class Decider:
         try:
             validation_request, verdict = judged()
             record = self._audit_trail.verdict_record(request, verdict)
-        except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+        except Exception as failure:  # noqa: BLE001 - every failure denies
             refusal = self._refusal_of(request, failure)
             digest = self.request_binding(request).code_hash
             return PendingDecision(
@@ -147,12 +147,12 @@ class Decider:
         )
 
     def keep(self, unrecorded: Sequence[PendingDecision]) -> bool:
-        """Write the records of ``unrecorded`` together, as one; return whether all are kept. Never raises."""
+        """Write the records of ``unrecorded`` in one append; return whether all are written. Never raises."""
         records = [pending.record for pending in unrecorded if pending.record is not None]
         request = unrecorded[0].request
         try:
             return self._audit_trail.keep(request, *records)
-        except Exception as failure:  # noqa: BLE001 - what it was is logged, and nothing counts as written
+        except Exception as failure:  # noqa: BLE001 - logged; nothing counts as written
             self._refusal_of(request, failure)
             return False
 
@@ -174,16 +174,16 @@ class Decider:
         return self.guarded(request, settled)
 
     def guarded(self, request: RequestContext, step: Callable[[], Decision]) -> Decision:
-        """Return what ``step`` returns, or the denial that its failure is; never raises."""
+        """Return the result of ``step``, or the denial for its failure; never raises."""
         try:
             return step()
-        except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+        except Exception as failure:  # noqa: BLE001 - every failure denies
             return self.refused(request, self._refusal_of(request, failure))
 
     def _refusal_of(self, request: RequestContext, failure: Exception) -> CodedError:
-        """Return ``failure`` as what the caller is told; the log gets where it happened and of which type it is.
+        """Return ``failure`` as the error that the caller gets; log its type and location.
 
-        Not its text: an exception's text may hold payload.
+        The exception's text is not logged, since it may contain payload.
         """
         if isinstance(failure, CodedError):
             return failure
@@ -208,28 +208,29 @@ class Decider:
         *,
         shape_from_text: bool = False,
     ) -> Verdict:
-        """Return the verdict on ``validation_request``, unrecorded; raise CodedError when there is none.
+        """Return the verdict on ``validation_request`` without recording it; raise CodedError if there is none.
 
-        With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
+        With ``shape_from_text`` a request without a shape is judged in the shape in which the sandbox would run its
+        text.
         """
         return self._judging.judge(request, validation_request, remaining, shape_from_text=shape_from_text)
 
     def verdict_answer(
         self, request: RequestContext, verdict: Verdict, *, audited: bool, context: bytes | None = None
     ) -> Decision:
-        """Return ``verdict``, whose record was tried, as an answer; ``context`` is the payload to quote from."""
+        """Return ``verdict``, whose record was attempted, as a decision; ``context`` is the payload to quote from."""
         return self._decisions.of_verdict(request, verdict, audited=audited, context=context)
 
     def binding(self, request: RequestContext, verdict: Verdict) -> pb.VerdictBinding:
-        """Return what ``verdict`` is about."""
+        """Return the binding of ``verdict``: what it applies to."""
         return self._decisions.binding(request, verdict)
 
     def request_binding(self, request: RequestContext) -> pb.VerdictBinding:
-        """Return what an answer is about that rests on no verdict."""
+        """Return the binding of a decision without a verdict."""
         return self._decisions.request_binding(request)
 
     def refused(self, request: RequestContext, refusal: CodedError) -> Decision:
-        """Record ``refusal`` and return it as an answer."""
+        """Record ``refusal`` and return it as a decision."""
         binding = self.request_binding(request)
         audited = self._audit_trail.refusal(request, Code(refusal.code), binding.code_hash)
         return self._decisions.of_refusal(request, refusal, audited=audited, binding=binding)

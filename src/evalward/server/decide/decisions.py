@@ -1,4 +1,4 @@
-"""What goes back: the envelope of a verdict or a refusal, and what the two are bound to (contract.md §3)."""
+"""The decision on a request: the envelope of a verdict or a refusal, and its binding (contract.md §3)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """What goes back: ``code`` is None if and only if the payload may run, or did and came to its end.
+    """A decision: ``code`` is None if and only if the payload may run, or ran to completion.
 
-    ``body`` is the envelope, as JSON data or as canonical text. ``evaluation`` is how its run ended, ``run_us`` the
-    run's wall time, where there was one.
+    ``body`` is the envelope, as JSON data or as canonical text. ``evaluation`` is the outcome of a run and ``run_us``
+    its wall time in microseconds, if there was a run.
     """
 
     code: Code | None
@@ -47,12 +47,12 @@ class Decision(NamedTuple):
 
     @property
     def details(self) -> dict[str, Any]:
-        """What the envelope of a denial says in detail; an allow has no details."""
+        """The details of a denial's envelope; empty for an allow."""
         return {} if self.code is None else self.envelope.get("details") or {}
 
 
 class DecisionBuilder:
-    """Answers under one policy."""
+    """Builds decisions under one policy."""
 
     def __init__(self, policy: Policy, provenance: Provenance) -> None:
         self._digest = policy.digest
@@ -63,7 +63,7 @@ class DecisionBuilder:
     def of_verdict(
         self, request: RequestContext, verdict: Verdict, *, audited: bool, context: bytes | None = None
     ) -> Decision:
-        """Return ``verdict``, whose record was tried, as an answer; ``context`` is the payload to quote from."""
+        """Return the decision for ``verdict``, whose record was attempted; ``context`` is the payload to quote from."""
         session_id = request.reader.received.session_id or None
         plain = self._allow.text(
             verdict,
@@ -102,7 +102,7 @@ class DecisionBuilder:
         audited: bool,
         binding: pb.VerdictBinding | None = None,
     ) -> Decision:
-        """Return ``refusal``, whose record was tried, as an answer."""
+        """Return the decision for ``refusal``, whose record was attempted."""
         meta = Meta(
             elapsed_ms=request.elapsed_ms,
             decision_id=request.decision_id,
@@ -117,7 +117,7 @@ class DecisionBuilder:
         )
 
     def binding(self, request: RequestContext, verdict: Verdict) -> pb.VerdictBinding:
-        """Return what ``verdict`` is about."""
+        """Return the binding of ``verdict``: what it applies to."""
         return binding_message(
             code_hash=verdict.code_hash,
             target=verdict.target,
@@ -130,7 +130,7 @@ class DecisionBuilder:
         )
 
     def request_binding(self, request: RequestContext) -> pb.VerdictBinding:
-        """Return what an answer is about that rests on no verdict."""
+        """Return the binding of a decision without a verdict."""
         received = request.reader.received
         subject = received.code if received.arguments is None else received.arguments
         return binding_message(

@@ -1,7 +1,7 @@
-"""Evaluate: judge for the sandbox, record, run what was allowed in the shape that was judged, record again.
+"""Evaluate: judge for the sandbox, record, run the allowed payload in the judged shape, record again.
 
-Imported with the first request that needs it, since wasmtime takes time and memory that a service without a
-sandbox does not spend.
+Imported by the first request that needs it, since wasmtime takes time and memory that a service without a sandbox does
+not need.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Runner(Protocol):
     """Runs payloads; ``SandboxPool`` does it on threads of this process."""
 
     def warm_up(self) -> None:
-        """Make ready what the first run would wait for."""
+        """Build what the first run would otherwise wait for."""
         ...
 
     def evaluate(  # noqa: PLR0913 - as SandboxPool.evaluate
@@ -57,7 +57,7 @@ class Runner(Protocol):
 
 
 class Evaluator:
-    """Answers Evaluate; the guard's part is the same ``Decider`` that answers Validate."""
+    """Decides Evaluate requests; the same ``Decider`` that serves Validate judges them."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Evaluator:
     def evaluate(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
     ) -> Decision:
-        """Answer the serialised EvaluateRequest ``wire``; never raises. As ``Decider.decide``."""
+        """Decide the serialised EvaluateRequest ``wire``; never raises. Parameters as in ``Decider.decide``."""
         reader = EvaluateReader(wire)
         request = RequestContext(reader, remaining, caller)
         return self._decider.guarded(
@@ -114,7 +114,7 @@ class Evaluator:
                 patience=None if left is None else left * PATIENCE_SHARE,
             )
         except SandboxBusyError as full:
-            # The guard's own queue has another name: an operator must see which one to widen.
+            # The guard's queue has a different name, so that an operator sees which queue to enlarge.
             raise overloaded(f"evaluation_{full.limit}", full.allowed) from None
         except ArgumentError as refusal:
             raise CodedError(
@@ -144,7 +144,7 @@ class Evaluator:
 
 
 def _about_guard_limits(refusal: CodedError) -> CodedError:
-    """Return ``refusal`` with the name that Evaluate has for the limits of the guard."""
+    """Return ``refusal`` with the field name that Evaluate uses for guard limits."""
     repair = refusal.repair
     if repair is not None and repair.field is not None and repair.field.startswith("/limits/"):
         refusal.repair = replace(repair, field=repair.field.replace("/limits/", "/guard_limits/", 1))
@@ -152,7 +152,7 @@ def _about_guard_limits(refusal: CodedError) -> CodedError:
 
 
 def _within(limits: EvaluationLimits, left: float | None) -> EvaluationLimits:
-    """Return ``limits`` with a deadline that passes before the caller gives up."""
+    """Return ``limits`` with a deadline that ends before the caller's."""
     if left is None:
         return limits
     return replace(limits, deadline_ms=min(limits.deadline_ms, max(1, int(left * PATIENCE_SHARE * 1000))))

@@ -1,4 +1,4 @@
-"""The sandbox, made with the first request that needs it: loading the engine costs a start its second."""
+"""The sandbox, created by the first request that needs it: loading the engine would slow every start by a second."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOG = logging.getLogger("evalward.server")
 
 
 class LazySandbox:
-    """Makes one pool of engines when it is first asked for, on whichever thread comes first; policies share it."""
+    """Creates one engine pool on first use, from any thread; all policies share it."""
 
     def __init__(self, *, deadline_ms: int, queue: int, runner: Runner | None = None) -> None:
         self.deadline_ms = deadline_ms
@@ -28,7 +28,7 @@ class LazySandbox:
         self._warming: threading.Thread | None = None
 
     def runner(self) -> Runner:
-        """Return what runs payloads."""
+        """Return the runner, and create it on first use."""
         with self._lock:
             if self._runner is None:
                 from evalward.sandbox import SandboxPool  # noqa: PLC0415 - it loads the engine
@@ -37,29 +37,29 @@ class LazySandbox:
             return self._runner
 
     def warm_up(self) -> None:
-        """Begin to build the engine on a thread of its own; requests for the guard do not wait for it."""
+        """Build the engine on a background thread; guard requests do not wait for it."""
         warming = threading.Thread(target=self._warm, name="sandbox-warm-up", daemon=True)
         try:
             start(warming)
         except NoThreadError:
-            LOG.warning("the sandbox is made ready with the first request: there is no thread for it now")
+            LOG.warning("the sandbox is built with the first request: no thread is available now")
         else:
             self._warming = warming
 
     def close(self) -> None:
-        """Wait until a warm-up that is still going on has ended."""
+        """Wait until a running warm-up has ended."""
         if self._warming is not None:
             self._warming.join()
 
     def _warm(self) -> None:
         try:
             self.runner().warm_up()
-        except Exception as failure:  # noqa: BLE001 - the first request tries again and tells its caller
-            LOG.warning("the sandbox could not be made ready: %s", type(failure).__name__)
+        except Exception as failure:  # noqa: BLE001 - the first request tries again and reports the failure
+            LOG.warning("the sandbox could not be built: %s", type(failure).__name__)
 
 
 class LazyEvaluator:
-    """Makes the ``Evaluator`` of one policy when it is first called."""
+    """Creates the ``Evaluator`` of one policy on first use."""
 
     def __init__(
         self, decider: Decider, audit_trail: AuditTrail, provenance: Provenance, sandbox: LazySandbox

@@ -1,4 +1,4 @@
-"""What a request needs before anybody looks at it: an open service, a caller who still waits, and room."""
+"""Reject requests that cannot be decided in time: draining server, expired deadline, overload."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from evalward.errors import Code, CodedError, Repair
 if TYPE_CHECKING:
     from evalward.server.decide.request_context import RequestContext
 
-# The part of the caller's remaining time that may be spent waiting, so that an answer still arrives in time.
+# The share of the remaining deadline that a request may wait, so that the response still arrives in time.
 PATIENCE_SHARE = 0.8
 
 
 def check_open(remaining: float | None, *, stopping: bool) -> None:
-    """Raise CodedError when the service drains, or the caller no longer waits."""
+    """Raise CodedError when the server drains or the caller's deadline has passed."""
     if stopping:
         raise CodedError(Code.SHUTTING_DOWN, "The service is shutting down.")
     if remaining is not None and remaining <= 0:
@@ -22,7 +22,7 @@ def check_open(remaining: float | None, *, stopping: bool) -> None:
 
 
 def overloaded(limit: str, allowed: int) -> CodedError:
-    """Return the refusal for want of room: ``limit`` is what ran out, ``allowed`` its size."""
+    """Return the OVERLOADED error: ``limit`` names the exhausted limit, ``allowed`` is its size."""
     return CodedError(
         Code.OVERLOADED,
         "The service has no room for another request.",
@@ -31,6 +31,6 @@ def overloaded(limit: str, allowed: int) -> CodedError:
 
 
 def patience(request: RequestContext, remaining: float | None) -> float | None:
-    """Return for how many seconds a case may wait; None: without end."""
+    """Return how many seconds a request may wait in a queue; None: no deadline."""
     left = request.left_of(remaining)
     return None if left is None else left * PATIENCE_SHARE

@@ -1,4 +1,4 @@
-"""From a question to its verdict: the rules of the day, the executor, and what the policy makes of the outcome."""
+"""Judge a request under one policy: its rules for today, the executor, and the enforcement of the verdict."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOG = logging.getLogger("evalward.server")
 
 
 class _Asked(NamedTuple):
-    """A question, and what it means under the policy of its day."""
+    """A request and its meaning under today's policy."""
 
     validation_request: ValidationRequest
     job: Job
@@ -39,7 +39,7 @@ class _Asked(NamedTuple):
 
 
 class PolicyJudge:
-    """Judges questions under one policy, with one executor."""
+    """Judges requests under one policy with one executor."""
 
     def __init__(self, policy: Policy, executor: Executor) -> None:
         self._policy = policy
@@ -54,9 +54,10 @@ class PolicyJudge:
         *,
         shape_from_text: bool = False,
     ) -> Verdict:
-        """Return the verdict on ``validation_request``, unrecorded; raise CodedError when there is none.
+        """Return the verdict on ``validation_request`` without recording it; raise CodedError if there is none.
 
-        With ``shape_from_text`` a question without a shape is judged in the one that its text would run in.
+        With ``shape_from_text`` a request without a shape is judged in the shape in which the sandbox would run its
+        text.
         """
         asked = self._asked(request, validation_request, shape_from_text=shape_from_text)
         return self._verdict(request, asked, remaining)
@@ -64,9 +65,9 @@ class PolicyJudge:
     def judge_together(
         self, requests: Sequence[RequestContext], remaining: float | None
     ) -> list[Callable[[], tuple[ValidationRequest, Verdict]]]:
-        """Judge what each case's reading asks, together if there is room; each gives or raises its outcome.
+        """Judge all ``requests``, together if a worker is free; each callable returns or raises one outcome.
 
-        Each step is done for all before the next one: so it finds what it needs in the processor's cache.
+        Each step runs for all requests before the next step: this keeps its code and data in the processor's cache.
         """
         asked = [_outcome(partial(self._asked_of, request, remaining)) for request in requests]
         jobs = [each.job for each in asked if isinstance(each, _Asked)]
@@ -86,8 +87,8 @@ class PolicyJudge:
     def _begun(self, jobs: Sequence[Job], most: float | None) -> Sequence[PendingVerdict]:
         try:
             return self._executor.begin(jobs, patience=most)
-        except Exception as failure:  # noqa: BLE001 - each of them is tried again by itself
-            LOG.error("no job was begun: %s", type(failure).__name__)  # noqa: TRY400 - its text may hold payload
+        except Exception as failure:  # noqa: BLE001 - each job is then submitted by itself
+            LOG.error("no job was started: %s", type(failure).__name__)  # noqa: TRY400 - its text may hold payload
             return [not_started] * len(jobs)
 
     def _asked(
@@ -116,21 +117,21 @@ class PolicyJudge:
         remaining: float | None,
         begun: PendingVerdict = not_started,
     ) -> Verdict:
-        """Return the verdict that has ``begun``, or else submit the job and wait for it."""
+        """Return the verdict that has ``begun``; otherwise submit the job and wait for it."""
         try:
             verdict = begun() or self._executor.submit(asked.job, patience=patience(request, remaining))
         except Overloaded as full:
             raise overloaded(full.limit, full.allowed) from None
         except TooLong as cut:
-            # No verdict, and so nothing that audit mode could let pass.
+            # There is no verdict, so audit mode cannot let the payload pass.
             raise CodedError(
                 Code.EVAL_ANALYSIS_LIMIT,
-                "The analysis did not end in the time that was left for it.",
+                "The analysis did not finish in the time left for it.",
                 repair=Repair.passed("analysis_ms", cut.allowed_ms),
             ) from None
         except Lost as lost:
             raise CodedError(
-                Code.GUARD_UNAVAILABLE, f"No verdict could be had: the guard's worker {lost.why}."
+                Code.GUARD_UNAVAILABLE, f"No verdict is available: the guard's worker {lost.why}."
             ) from None
         enforcement = self._policy.enforcement_for(
             asked.validation_request.target, tool=request.tool, today=asked.today
@@ -163,15 +164,15 @@ class PolicyJudge:
 
 
 def _outcome(step: Callable[[], T]) -> T | Exception:
-    """Return what ``step`` returns or raises."""
+    """Return the result of ``step`` or the exception that it raises."""
     try:
         return step()
-    except Exception as failure:  # noqa: BLE001 - whatever went wrong, the caller gets a denial
+    except Exception as failure:  # noqa: BLE001 - every failure denies
         return failure
 
 
 def _both(asked: _Asked | Exception, verdict: Verdict | Exception) -> tuple[ValidationRequest, Verdict]:
-    """Return what the two hold; raise the failure that is there instead."""
+    """Return the request and its verdict; raise whichever of the two is an exception."""
     if isinstance(asked, Exception):
         raise asked
     if isinstance(verdict, Exception):

@@ -1,4 +1,4 @@
-"""One request on its way through the service: who it is, when it began, and how far it got."""
+"""One request on its way through the service: its id, start time, caller and progress."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class RequestContext:
-    """The parts of one request that every step needs.
+    """The state of one request that every step needs.
 
-    ``tool`` is the tool that a call names, ``field_path`` where in its arguments the payload stood. ``stage`` is
-    the record that is due next: a decision, or, once the payload was allowed, an evaluation; ``patience`` the
-    caller's time in seconds when the request came (None: no end), ``caller`` who asks.
+    ``tool`` is the tool that a call names, ``field_path`` the location of the payload in its arguments. ``stage`` is
+    the kind of the next audit record: a decision or, after an allow, an evaluation. ``patience`` is the seconds until
+    the caller's deadline when the request arrived (None: no deadline).
     """
 
     __slots__ = ("caller", "decision_id", "field_path", "patience", "reader", "stage", "started", "tool")
@@ -39,7 +39,7 @@ class RequestContext:
         self.field_path: str | None = None
 
     def part(self, code: Payload, field_path: str) -> Self:
-        """Return the case of one payload of this request: same decision, a record of its own."""
+        """Return the context of one payload of this request: same decision id, its own record."""
         part = copy.copy(self)
         part.reader = copy.copy(self.reader)
         part.reader.received = self.reader.received._replace(
@@ -50,19 +50,19 @@ class RequestContext:
 
     @property
     def elapsed_us(self) -> int:
-        """Microseconds since the request came."""
+        """Microseconds since the request arrived."""
         return int((time.perf_counter() - self.started) * 1e6)
 
     @property
     def elapsed_ms(self) -> float:
-        """Milliseconds since the request came."""
+        """Milliseconds since the request arrived."""
         return self.elapsed_us / 1000
 
     def left_of(self, seconds: float | None) -> float | None:
-        """Return how much is left of the ``seconds`` that the caller gave at the start; None: no end."""
+        """Return what is left of ``seconds``, counted from the arrival of the request; None: no deadline."""
         return None if seconds is None else seconds - (time.perf_counter() - self.started)
 
     @property
     def left(self) -> float | None:
-        """How much is left of the caller's time in seconds; None: no end."""
+        """Seconds until the caller's deadline; None: no deadline."""
         return self.left_of(self.patience)

@@ -22,7 +22,7 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
     request_id: str,
     sink: str | None = None,
 ) -> pb.VerdictBinding:
-    """Return what a verdict is about; what is not known stays unset."""
+    """Return the binding; unknown parts stay unset."""
     return pb.VerdictBinding(
         code_hash=code_hash,
         target=pb.TARGET_UNSPECIFIED if target is None else TARGET_NUMBERS[target],

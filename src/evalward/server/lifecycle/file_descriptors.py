@@ -1,8 +1,8 @@
-"""How many descriptors the process may have, and how many of them connections may take.
+"""The descriptor limit: raise it for connections, and reserve descriptors for everything else.
 
-gRPC takes connections until none is left, and then neither the admin listener nor the audit log's next file nor a
-guard worker's sockets can be had. So the soft limit is raised as far as the connections need it and the hard one lets
-it, and gRPC gets what is left above a reserve.
+gRPC accepts connections until no descriptor is left; then the admin listener, the next audit file and a worker's
+sockets fail. The soft limit is therefore raised as far as the connections need and the hard limit permits, and gRPC
+gets what is left above a reserve.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import Final, NamedTuple
 LOG: Final = logging.getLogger("evalward.server")
 
 RESERVE: Final = 256
-"""For the admin listener, the audit log, guard workers, files that are read anew, exporters."""
+"""For the admin listener, the audit log, guard workers, reloaded files, exporters."""
 _PER_WORKER: Final = 4
 SLACK: Final = 1.25
-"""gRPC itself hangs up on whoever comes above this many times the number: what is above the number is chosen from."""
+"""gRPC rejects connections above this multiple of the limit; ``connections`` chooses which surplus ones to close."""
 
 
 class ConnectionLimits(NamedTuple):
-    """``connections`` may stay, and each listener takes ``per_listener``."""
+    """``connections`` may stay open in total; each listener accepts ``per_listener``."""
 
     connections: int
     per_listener: int
 
 
 def connection_limits(connections: int, *, listeners: int, workers: int) -> ConnectionLimits:
-    """Raise the soft limit for so many connections and return what there is room for."""
+    """Raise the soft limit for ``connections`` and return what fits."""
     soft, hard = (
         limit if limit != resource.RLIM_INFINITY else 2**31
         for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -41,13 +41,15 @@ def connection_limits(connections: int, *, listeners: int, workers: int) -> Conn
                 resource.RLIMIT_NOFILE, (wanted, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
             )
         except (OSError, ValueError) as refusal:
-            LOG.warning("the limit of descriptors stays at %d: %s", soft, type(refusal).__name__)
+            LOG.warning("the descriptor limit stays at %d: %s", soft, type(refusal).__name__)
         else:
-            LOG.info("limit of descriptors raised from %d to %d, of at most %d", soft, wanted, hard)
+            LOG.info("descriptor limit raised from %d to %d, of at most %d", soft, wanted, hard)
             soft = wanted
     free = max(soft - reserve, soft // 2)
     per_listener = max(1, min(int(SLACK * connections), free // listeners))
     fits = min(connections, max(1, int(per_listener / SLACK)))
     if fits < connections:
-        LOG.warning("at most %d connections, not %d: the limit of descriptors is %d", fits, connections, soft)
+        LOG.warning(
+            "at most %d connections instead of %d: the descriptor limit is %d", fits, connections, soft
+        )
     return ConnectionLimits(fits, per_listener)

@@ -1,7 +1,7 @@
-"""Files that are taken anew when they change: a stat at short intervals, on one thread for all of them.
+"""Reload files when they change: one thread polls their stat at short intervals.
 
-Polling sees what notifications miss: a ConfigMap that swaps a symbolic link, a network file system, a file that is
-not there yet.
+Polling detects what notifications miss: a ConfigMap that swaps a symbolic link, a network file system, a file that does
+not exist yet.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Stamp = tuple[int, int, int, int] | None
 
 
 class _Followed:
-    """Files that belong together: what they were when they were last taken, and when they were last looked at.
+    """Files that are loaded together, with their stamps at the last load and at the last check.
 
-    They are taken once at first: what they were when somebody read them before is not known.
+    They are loaded once at first, since their stamps at an earlier load are unknown.
     """
 
     def __init__(self, paths: Sequence[Path], take: Callable[[], bool]) -> None:
@@ -37,7 +37,10 @@ class _Followed:
         self.failure = ""
 
     def look(self, *, at_once: bool) -> None:
-        """Take the files if one has changed, ``at_once`` or when all stood still for a round: half a file is none."""
+        """Load the files if one has changed.
+
+        With ``at_once`` immediately; otherwise after one interval without a change, so that no partial file is loaded.
+        """
         now = tuple(stamp(path) for path in self.paths)
         stands, self.seen = now == self.seen, now
         if now != self.taken and (stands or at_once) and self.take():
@@ -45,9 +48,9 @@ class _Followed:
 
 
 class FileWatch:
-    """Calls ``take`` of followed files when one has changed, until it says True; ``start`` once, then ``stop``.
+    """Calls ``take`` of followed files after a change, until it returns True; call ``start`` once, then ``stop``.
 
-    What ``take`` raises is logged, and it is called again at the next look.
+    An exception of ``take`` is logged, and the call is repeated at the next check.
     """
 
     def __init__(self, interval: float = INTERVAL_SECONDS) -> None:
@@ -58,29 +61,29 @@ class FileWatch:
         self._thread: threading.Thread | None = None
 
     def follow(self, paths: Sequence[Path], take: Callable[[], bool]) -> None:
-        """Follow ``paths``, which are taken together; ``take`` runs on the watching thread."""
+        """Follow ``paths``, which are loaded together; ``take`` runs on the watching thread."""
         self._followed.append(_Followed(paths, take))
 
     def start(self) -> None:
-        """Begin to look, if there is anything to look at; raise NoThreadError."""
+        """Start to poll, if there are files to follow; raise NoThreadError."""
         if self._followed:
             self._thread = threading.Thread(target=self._watch, name="watch", daemon=True)
             start(self._thread)
 
     def stop(self) -> None:
-        """Look no more; return when the thread has ended."""
+        """Stop polling; return when the thread has ended."""
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
 
     def look(self, *, at_once: bool = False) -> None:
-        """Look at every file once; ``at_once`` takes one that has just changed, too."""
+        """Check every file once; ``at_once`` also loads a file that has just changed."""
         with self._lock:
             for each in self._followed:
                 try:
                     each.look(at_once=at_once)
-                except Exception as failure:  # noqa: BLE001 - one file must not keep the others from being followed
-                    _complain(
+                except Exception as failure:  # noqa: BLE001 - a failure must not affect other files
+                    _log_once(
                         each,
                         str(failure) if isinstance(failure, TransientFileError) else type(failure).__name__,
                     )
@@ -92,15 +95,15 @@ class FileWatch:
             self.look()
 
 
-def _complain(followed: _Followed, failure: str) -> None:
-    """Log once what is tried twice a second."""
+def _log_once(followed: _Followed, failure: str) -> None:
+    """Log a repeated failure once."""
     if failure != followed.failure:
-        LOG.error("%s cannot be taken now: %s; it is tried again", followed.paths[0], failure)
+        LOG.error("%s cannot be loaded now: %s; it is retried", followed.paths[0], failure)
     followed.failure = failure
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what changes when the file behind ``path`` does; None: it is not there."""
+    """Return what changes when the file behind ``path`` changes; None: it does not exist."""
     try:
         status = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
-"""The stdin of ``serve --parent``: its first line is the token of this run, its end is the parent's end.
+"""The stdin of ``serve --parent``: its first line is the token of this run, its end means that the parent has ended.
 
-A pipe outlives no process that holds it, so the service ends with its parent however that dies; and a token
-that comes through it stands in no command line, environment or file.
+A pipe closes when its process ends in any way, so the service ends with its parent; and a token from a pipe appears in
+no command line, environment or file.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LINE_BYTES: Final = 514
 
 
 class NoTokenError(ValueError):
-    """What the parent sent is no token."""
+    """The parent sent no valid token."""
 
 
 def read_token(stdin: BinaryIO) -> str:
     """Return the token in the first line of ``stdin``: 16 to 512 printable ASCII characters, no space.
 
-    Raise NoTokenError for anything else, the end of the stream included.
+    Raise NoTokenError for anything else, including the end of the stream.
     """
     line = stdin.readline(_LINE_BYTES)
     token = line.removesuffix(b"\n")
@@ -38,12 +38,12 @@ def read_token(stdin: BinaryIO) -> str:
 
 
 def when_closed(stdin: BinaryIO, then: Callable[[], None]) -> None:
-    """Call ``then`` once ``stdin`` has ended; what else arrives on it is dropped. Raise NoThreadError."""
+    """Call ``then`` when ``stdin`` ends; later input is discarded. Raise NoThreadError."""
     descriptor = stdin.fileno()
 
     def wait() -> None:
-        # Past the buffer, whose lock a thread that waits in it would keep from the interpreter's own end.
-        # A pipe that cannot be read is as good as closed: who would end this process is not heard.
+        # Unbuffered: a thread that waits in the buffer holds its lock, which blocks the interpreter's shutdown.
+        # An unreadable pipe counts as closed, since the parent's end could not be detected.
         with suppress(OSError):
             while os.read(descriptor, _LINE_BYTES):
                 pass

@@ -1,4 +1,4 @@
-"""What has to be looked at again and again while the server serves, on one thread."""
+"""Periodic tasks while the server serves, on one thread."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ INTERVAL_SECONDS: Final = 0.1
 
 
 class PeriodicTasks:
-    """Calls ``duties`` in turn, every ``interval`` seconds from ``start`` to ``stop``."""
+    """Calls ``tasks`` in turn, every ``interval`` seconds from ``start`` to ``stop``."""
 
-    def __init__(self, duties: Sequence[Callable[[], object]], interval: float = INTERVAL_SECONDS) -> None:
-        self._duties = duties
+    def __init__(self, tasks: Sequence[Callable[[], object]], interval: float = INTERVAL_SECONDS) -> None:
+        self._tasks = tasks
         self._interval = interval
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._go, name="rounds", daemon=True)
 
     def start(self) -> None:
-        """Begin; raise NoThreadError."""
+        """Start the thread; raise NoThreadError."""
         start(self._thread)
 
     def stop(self) -> None:
-        """Go no more; return when the thread has ended."""
+        """Stop; return when the thread has ended."""
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def _go(self) -> None:
         while not self._ending.wait(self._interval):
-            for duty in self._duties:
+            for task in self._tasks:
                 try:
-                    duty()
-                except Exception as failure:  # noqa: BLE001 - one duty must not keep the others from being done
-                    LOG.error("a round failed: %s", type(failure).__name__)  # noqa: TRY400 - its text may be a caller's
+                    task()
+                except Exception as failure:  # noqa: BLE001 - a failure must not affect other tasks
+                    LOG.error("a periodic task failed: %s", type(failure).__name__)  # noqa: TRY400 - its text may be caller text

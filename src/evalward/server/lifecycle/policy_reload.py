@@ -1,7 +1,7 @@
-"""A policy file that is taken while the server serves: the new policy as a whole, or the old one goes on.
+"""Reload the policy file while serving: the new policy takes effect as a whole, or the previous one stays.
 
-The record comes before the change: what the log cannot name does not come into force, and is tried again. A file
-that is refused is a record, too, and changes nothing (service.md, Policy).
+The audit record is written before the change: a policy that cannot be recorded does not take effect and is retried. A
+rejected file is recorded too, and changes nothing (service.md, Policy).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOG = logging.getLogger("evalward.server")
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """Where the policy comes from: ``load`` reads ``path`` again and adds what the operator's flags say."""
+    """The source of the policy: ``load`` reads ``path`` again and applies the operator's flags."""
 
     path: Path
     load: Callable[[], Policy]
@@ -41,28 +41,28 @@ class PolicyFile:
 
 @dataclass(frozen=True, slots=True)
 class StartupCapacity:
-    """What the sockets were made for: the size of a payload, and whether there are threads for the sandbox."""
+    """What was sized at the start: the size of a payload, and threads for the sandbox."""
 
     payload_bytes: int
     evaluates: bool
 
     def check(self, policy: Policy, source: Path) -> None:
-        """Raise PolicyError for a policy that needs more than there is."""
+        """Raise PolicyError for a policy that exceeds it."""
         issues = []
         if policy.limits.payload_bytes > self.payload_bytes:
-            problem = "more than the server has made room for at its start: restart it"
+            problem = "exceeds the size for which the server was started: restart it"
             issues.append(Issue("limits.payload_bytes", problem, f"<= {self.payload_bytes}"))
         if policy.for_target(Target.SANDBOX).allowed and not self.evaluates:
-            problem = "the server has made no room for the sandbox at its start: restart it"
+            problem = "the server was started without threads for the sandbox: restart it"
             issues.append(Issue("targets.sandbox.allowed", problem, "false"))
         if issues:
             raise PolicyError(str(source), issues)
 
 
 class PolicyReload:
-    """Takes the policy file when it is called, from any thread; ``loads`` and ``rejects`` count what came of it."""
+    """Reloads the policy file when called, from any thread; ``loads`` and ``rejects`` count the results."""
 
-    def __init__(  # noqa: PLR0913 - what a change of policy touches
+    def __init__(  # noqa: PLR0913 - what a policy change touches
         self,
         file: PolicyFile,
         service: GuardService,
@@ -82,9 +82,9 @@ class PolicyReload:
         self.loads = self.rejects = 0
 
     def __call__(self) -> bool:
-        """Take the file; False when it should be tried again, since the audit log does not take the record.
+        """Reload the file; return False to retry later, when the audit log does not accept the record.
 
-        Raises NotNowError when it cannot be read for now.
+        Raises TransientFileError when the file cannot be read temporarily.
         """
         with self._lock:
             try:
@@ -110,16 +110,18 @@ class PolicyReload:
                 )
             )
         except AuditUnavailable as failure:
-            LOG.error("policy %s waits, the old one stays: %s", new, failure)  # noqa: TRY400 - the cause is in the text
+            LOG.error("policy %s is retried, the previous policy stays in force: %s", new, failure)  # noqa: TRY400 - the cause is in the text
             return False
         self._service.active_policy = fresh
         self.loads += 1
-        LOG.info("policy %s is in force, after %s", new, old)
+        LOG.info("policy %s is in force and replaces %s", new, old)
         return True
 
     def _reject(self, refusal: CodedError) -> bool:
         self.rejects += 1
-        LOG.error("the policy stays, the file is refused: %s", refusal.message)
+        LOG.error(
+            "the changed policy file is rejected, the previous policy stays in force: %s", refusal.message
+        )
         issues = refusal.issues if isinstance(refusal, FileRefusedError) else ()
         place = next((each.field for each in issues if PATTERNS["field_path"].fullmatch(each.field)), None)
         try:

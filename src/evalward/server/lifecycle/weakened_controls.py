@@ -1,4 +1,4 @@
-"""Every control that the operator has weakened, in the policy or in the settings (service.md, Audit log)."""
+"""The controls that the operator has weakened, in the policy or in the settings (service.md, Audit log)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYBODY = 0o007
 
 
 def weakened_controls(policy: Policy, settings: Settings) -> tuple[str, ...]:
-    """Name every control that is weaker than the default."""
+    """Return the name of every control that is weaker than its default."""
     return (*weakened_by(policy, today=utc_day()), *_settings(settings))
 
 

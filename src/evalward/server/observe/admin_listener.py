@@ -1,7 +1,7 @@
-"""The admin listener: ``/livez``, ``/readyz``, ``/metrics`` over plain HTTP, and nothing that takes a payload.
+"""The admin listener: ``/livez``, ``/readyz`` and ``/metrics`` over plain HTTP; nothing accepts a payload.
 
-It may bind beyond loopback, since a kubelet probes the pod's address. Connections are few: the newest is served,
-and past ``MAX_CONNECTIONS`` the oldest is closed, so that clients which connect and say nothing keep no probe out.
+It may bind beyond loopback, since a kubelet probes the pod's address. Above ``MAX_CONNECTIONS`` the oldest connection
+is closed for the newest, so that silent clients do not block probes.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 MAX_CONNECTIONS: Final = 16
 SILENT_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.2  # until the listener notices that it is to end
+_POLL_SECONDS: Final = 0.2  # between checks for shutdown
 _NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
 class Page(NamedTuple):
-    """What is answered."""
+    """An HTTP response."""
 
     status: HTTPStatus
     content_type: str
@@ -46,7 +46,7 @@ class Page(NamedTuple):
 
 
 class AdminListener:
-    """Serves probes and metrics on threads of its own, from ``start`` to ``close``."""
+    """Serves probes and metrics on its own threads, from ``start`` to ``close``."""
 
     def __init__(
         self, address: TcpAddress, liveness: Liveness, readiness: Readiness, registry: CollectorRegistry
@@ -67,12 +67,12 @@ class AdminListener:
         )
 
     def start(self) -> None:
-        """Begin to answer; raise NoThreadError."""
+        """Start to serve; raise NoThreadError."""
         self._http.pool.prestart()
         start(self._thread)
 
     def close(self) -> None:
-        """Answer no more and let go of the port."""
+        """Stop serving and release the port."""
         if self._thread.is_alive():
             self._http.shutdown()
             self._thread.join()
@@ -98,7 +98,7 @@ def _metrics_page(registry: CollectorRegistry, accept: str) -> Page:
 
 
 class _HttpServer(ThreadingHTTPServer):
-    """A server whose threads are bounded by closing the oldest connection for the newest."""
+    """An HTTP server with bounded threads: the oldest connection is closed for the newest."""
 
     daemon_threads = True
     block_on_close = False
@@ -114,11 +114,11 @@ class _HttpServer(ThreadingHTTPServer):
         super().__init__((address.host, address.port), _Handler)
 
     def server_bind(self) -> None:
-        """Bind, without the library's question to DNS what the host is called."""
+        """Bind without the library's DNS query for the host name."""
         socketserver.TCPServer.server_bind(self)
 
     def get_request(self) -> Any:
-        """Accept a connection; without a descriptor for it, wait a moment, since it will still be there then."""
+        """Accept a connection; without a free descriptor, wait briefly and let the caller retry."""
         try:
             return super().get_request()
         except OSError as failure:
@@ -127,7 +127,7 @@ class _HttpServer(ThreadingHTTPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Have a thread serve ``request``, in the place of the oldest if there is no other."""
+        """Serve ``request`` on a thread; close the oldest connection if none is free."""
         with self._lock:
             while len(self._open) >= MAX_CONNECTIONS:
                 oldest = next(iter(self._open))
@@ -137,21 +137,21 @@ class _HttpServer(ThreadingHTTPServer):
         self.pool.submit(self.process_request_thread, request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget ``request`` and close it."""
+        """Unregister and close ``request``."""
         with self._lock:
             self._open.pop(request, None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away."""
+        """Log nothing: the client has disconnected."""
 
 
 def _hang_up(connection: socket.socket) -> None:
-    """End ``connection`` under the thread that waits on it, which then closes it."""
+    """Shut ``connection`` down; the thread that waits on it then closes it."""
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:
-        return  # the client was faster
+        return  # the client has already disconnected
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -161,20 +161,20 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
-        """Answer with the page of the path."""
+        """Respond with the page of the path."""
         self._answer(with_body=True)
 
     def do_HEAD(self) -> None:
-        """Answer with the head of that page."""
+        """Respond with the headers of that page."""
         self._answer(with_body=False)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer without the request's own words, which the library would repeat."""
+        """Respond without text from the request, which the library would repeat."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._send(Page(status, _TEXT, f"{status.phrase}\n".encode()), with_body=True)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-        """Log nothing: a probe every few seconds is no news, and a path is a stranger's text."""
+        """Log nothing: probes are frequent, and a path is untrusted text."""
 
     def _answer(self, *, with_body: bool) -> None:
         make = self.server.pages.get(self.path.partition("?")[0])

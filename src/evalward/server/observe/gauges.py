@@ -1,6 +1,6 @@
-"""What Prometheus reads off the server at each scrape: load, audit log, cache, policy.
+"""The Prometheus values that are read at each scrape: load, audit log, cache, policy.
 
-Between scrapes it costs nothing.
+They cost nothing between scrapes.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Gauges(Collector):
         self._sources = sources
 
     def describe(self) -> Iterator[Metric]:
-        """Name nothing in advance: the registry is this server's own."""
+        """Name nothing in advance: the registry belongs to this server only."""
         yield from ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every family once."""
+        """Yield every metric family once."""
         yield from self._load()
         yield from self._audit()
         if self._sources.cache is not None:
@@ -46,16 +46,16 @@ class Gauges(Collector):
 
     def _load(self) -> Iterator[Metric]:
         load, sources = self._sources.load(), self._sources
-        yield GaugeMetricFamily("evalward_running", "Validations that run now.", load.running)
-        yield GaugeMetricFamily("evalward_queued", "Validations that wait for a place.", load.waiting)
-        yield GaugeMetricFamily("evalward_streams", "Streams that are open.", sources.streams())
+        yield GaugeMetricFamily("evalward_running", "Running validations.", load.running)
+        yield GaugeMetricFamily("evalward_queued", "Waiting validations.", load.waiting)
+        yield GaugeMetricFamily("evalward_streams", "Open streams.", sources.streams())
         yield CounterMetricFamily(
             "evalward_connections_closed",
-            "Connections closed since there were too many.",
+            "Surplus connections that were closed.",
             sources.connections_ended(),
         )
         sizes = GaugeMetricFamily(
-            "evalward_limit", "The size of each limit that load can use up.", labels=["limit"]
+            "evalward_limit", "The size of each limit that load can exhaust.", labels=["limit"]
         )
         for name, size in sources.limits.items():
             sizes.add_metric([name], size)
@@ -64,24 +64,24 @@ class Gauges(Collector):
     def _audit(self) -> Iterator[Metric]:
         state = self._sources.audit()
         yield GaugeMetricFamily(
-            "evalward_audit_healthy", "1 while the audit log takes records, else 0.", state.failure is None
+            "evalward_audit_healthy", "1 while the audit log accepts records, else 0.", state.failure is None
         )
         yield CounterMetricFamily(
-            "evalward_audit_records", "Records that requests and life cycle left in the log.", state.recorded
+            "evalward_audit_records", "Audit records written for requests and the life cycle.", state.recorded
         )
         yield CounterMetricFamily(
-            "evalward_audit_unrecorded", "Records that the log did not take.", state.unrecorded
+            "evalward_audit_unrecorded", "Audit records that could not be written.", state.unrecorded
         )
-        yield CounterMetricFamily("evalward_audit_gaps", "Times that the log failed.", state.gaps)
+        yield CounterMetricFamily("evalward_audit_gaps", "Failures of the audit log.", state.gaps)
         yield GaugeMetricFamily(
             "evalward_audit_keeps_chain",
-            "1 when a restart goes on with the chain, 0 when it begins one, as on standard output.",
+            "1 when a restart continues the chain, 0 when it starts a new one, as on standard output.",
             self._sources.keeps_chain,
         )
         if state.head is None:
             return
         yield GaugeMetricFamily(
-            "evalward_audit_head_seq", "The number of the last record of the chain.", state.head.seq
+            "evalward_audit_head_seq", "The sequence number of the last record of the chain.", state.head.seq
         )
         head = {"chain": state.head.chain, "seq": str(state.head.seq), "mac": state.head.mac}
         yield InfoMetricFamily(
@@ -92,7 +92,7 @@ class Gauges(Collector):
         provenance, report = self._sources.provenance, self._sources.readiness.report()
         yield InfoMetricFamily(
             "evalward_policy",
-            "The policy in force, and what judges under it.",
+            "The policy in force, and the versions of ruleset, grammar and service.",
             {
                 "digest": report.policy_digest,
                 "ruleset": provenance.ruleset_digest,
@@ -102,16 +102,16 @@ class Gauges(Collector):
         )
         reloads = self._sources.reloads
         yield CounterMetricFamily(
-            "evalward_policy_loads", "Changed policy files that were taken.", reloads.loads if reloads else 0
+            "evalward_policy_loads", "Changed policy files that were loaded.", reloads.loads if reloads else 0
         )
         yield CounterMetricFamily(
             "evalward_policy_rejects",
-            "Changed policy files that were refused, so that the last good one stayed.",
+            "Changed policy files that were rejected; the previous policy stayed.",
             reloads.rejects if reloads else 0,
         )
         audited = GaugeMetricFamily(
             "evalward_enforcement_audit",
-            "1 for what policy only audits, else 0: the targets that are opted in, and the tools in audit mode.",
+            "1 for what the policy only audits, else 0: the allowed targets, and the tools in audit mode.",
             labels=["scope"],
         )
         for name, enforcement in report.enforcement.items():
@@ -121,15 +121,15 @@ class Gauges(Collector):
 
 
 def _workers(info: WorkersInfo) -> Iterator[Metric]:
-    yield GaugeMetricFamily("evalward_workers", "Guard workers that are ready.", len(info.pids))
-    yield CounterMetricFamily("evalward_worker_ends", "Guard workers that ended unasked.", info.ended)
-    yield CounterMetricFamily("evalward_worker_kills", "Those of them that the server killed.", info.killed)
+    yield GaugeMetricFamily("evalward_workers", "Ready guard workers.", len(info.pids))
+    yield CounterMetricFamily("evalward_worker_ends", "Guard workers that ended unexpectedly.", info.ended)
+    yield CounterMetricFamily("evalward_worker_kills", "Guard workers that the server killed.", info.killed)
 
 
 def _certificate_ends(ends_by_name: Mapping[str, float]) -> Metric:
     ends = GaugeMetricFamily(
         "evalward_tls_not_after_timestamp_seconds",
-        "When handshakes begin to fail: the end of the server's certificate, or of the last client CA.",
+        "When handshakes start to fail: the expiry of the server certificate or of the last client CA.",
         labels=["certificate"],
     )
     for name, end in ends_by_name.items():
@@ -138,7 +138,11 @@ def _certificate_ends(ends_by_name: Mapping[str, float]) -> Metric:
 
 
 def _cache(info: CacheInfo) -> Iterator[Metric]:
-    yield CounterMetricFamily("evalward_verdict_cache_hits", "Verdicts that were known.", info.hits)
-    yield CounterMetricFamily("evalward_verdict_cache_misses", "Verdicts that were not.", info.misses)
-    yield GaugeMetricFamily("evalward_verdict_cache_entries", "Verdicts that are kept.", info.entries)
-    yield GaugeMetricFamily("evalward_verdict_cache_bytes", "Their estimated size.", info.weight)
+    yield CounterMetricFamily("evalward_verdict_cache_hits", "Verdicts found in the cache.", info.hits)
+    yield CounterMetricFamily(
+        "evalward_verdict_cache_misses", "Verdicts not found in the cache.", info.misses
+    )
+    yield GaugeMetricFamily("evalward_verdict_cache_entries", "Cached verdicts.", info.entries)
+    yield GaugeMetricFamily(
+        "evalward_verdict_cache_bytes", "Estimated size of the cached verdicts.", info.weight
+    )

@@ -1,10 +1,9 @@
-"""Whether calls are answered at all: what ``/livez`` says.
+"""Liveness (``/livez``): whether the server answers calls at all.
 
-The server calls itself, on one connection that stays open, where it can: on a Unix socket and on TCP without TLS. On
-TLS, where a client may need a certificate that the server does not have, it looks whether the threads that answer calls
-are alive.
-Any answer will do, a refusal too: a server that is busy or drains is alive. Only one that says nothing for
-``SILENT_SECONDS`` is not; whoever runs it should start it again.
+The server calls itself over one open connection, on a Unix socket or on TCP without TLS. With TLS, which may require a
+client certificate that the server does not have, it checks that the threads that answer calls are alive. Any response
+counts, also a rejection: a busy or draining server is alive. A server without a response for ``SILENT_SECONDS`` is not
+alive and should be restarted.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _OPTIONS: Final = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_po
 
 
 class Liveness:
-    """Looks at the threads of ``pools`` and, once it follows a server, at that. From any thread."""
+    """Checks the threads of ``pools`` and, after ``follow``, the server itself. From any thread."""
 
     def __init__(self, pools: Sequence[PrestartedPool]) -> None:
         self._pools = pools
@@ -43,19 +42,19 @@ class Liveness:
         self._lock = threading.Lock()
 
     def follow(self, serving: threading.Thread, address: str | None) -> None:
-        """Look at the thread ``serving``, and call ``address``, where the server listens (None: nowhere)."""
+        """Check the thread ``serving``, and call ``address`` if there is one (None: no address)."""
         self._serving = serving
         if address is not None:
             self._channel = grpc.insecure_channel(address, options=_OPTIONS)
 
     def close(self) -> None:
-        """Call no more."""
+        """Stop calling."""
         channel, self._channel = self._channel, None
         if channel is not None:
             channel.close()
 
     def report(self) -> str:
-        """Return ``ok``, or what is wrong."""
+        """Return ``ok`` or the problem."""
         if self._serving is not None and not self._serving.is_alive():
             return "failed: the serving thread has ended"
         for pool in self._pools:
@@ -80,11 +79,11 @@ class Liveness:
 
 
 def _is_silent(channel: grpc.Channel) -> bool:
-    """Ask; say whether the question was sent and nothing came back."""
+    """Send a health check; return whether it was sent and no response came."""
     try:
         health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=ANSWER_SECONDS)
     except grpc.RpcError as failure:
-        # UNAVAILABLE: there is no connection, for want of a descriptor perhaps. That says nothing about the answers.
+        # UNAVAILABLE: no connection, perhaps no free descriptor. That does not tell whether calls are answered.
         return failure.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     except ValueError:
         return False  # the channel has just been closed

@@ -1,4 +1,4 @@
-"""Where the figures of one server come from. Of this, a server without metrics loads nothing else."""
+"""Where the metrics of one server come from; a server without metrics imports nothing else of them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ReloadCounts(Protocol):
 
 
 class MetricSources(NamedTuple):
-    """Where the figures come from: each is asked once a scrape, from the thread that serves it.
+    """The sources, each called once per scrape, on the thread that serves it.
 
-    ``limits`` are the sizes of those that load can use up, by the name of ``details.limit``.
+    ``limits`` are the sizes of the limits that load can exhaust, by the name in ``details.limit``.
     """
 
     load: Callable[[], Load]
@@ -45,11 +45,11 @@ class MetricSources(NamedTuple):
     reloads: ReloadCounts | None
     certificate_ends: Callable[[], Mapping[str, float]] | None
     keeps_chain: bool
-    """Whether a restart goes on with the audit chain, as in a file, or begins one, as on standard output."""
+    """Whether a restart continues the audit chain, as in a file, or starts a new one, as on standard output."""
 
 
 def limits_of(settings: Settings, *, connections: int, message_bytes: int) -> Mapping[str, int]:
-    """Return the sizes of the limits that load can use up."""
+    """Return the sizes of the limits that load can exhaust."""
     places = (
         {"workers": settings.workers} if settings.workers else {"max_concurrent": settings.max_concurrent}
     )

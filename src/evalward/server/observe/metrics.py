@@ -1,8 +1,8 @@
-"""What Prometheus counts: calls and their codes, blocks, limits, runs (service.md, "Observability").
+"""The Prometheus counters: calls and their codes, blocks, limits, runs (service.md, "Observability").
 
-Every server has a registry of its own. No label holds caller-supplied text: they come from the registry of codes,
-the construct catalogue, the policy's keyword ids, and names in this code. What is read off the server at each
-scrape is in ``gauges``.
+Every server has its own registry. No label contains caller text: labels come from the registry of codes, the construct
+catalogue, the keyword ids of the policy, and names in this code. ``gauges`` has the values that are read at each
+scrape.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "evalward_requests",
-            "Payloads and calls that were answered, by RPC, outcome (allow, deny, error) and code; each item of a "
-            "batch or stream counts.",
+            "Answered payloads and calls, by RPC, outcome (allow, deny, error) and code; each item of a batch or "
+            "stream counts.",
             ["rpc", "outcome", "code"],
             registry=registry,
         )
         self._seconds = Histogram(
             "evalward_request_seconds",
-            "Time from the arrival of a call, or of an item of a stream, to its answer.",
+            "Time from the arrival of a call, or of an item of a stream, to its response.",
             ["rpc"],
             buckets=SECONDS,
             registry=registry,
         )
         self._blocked = Counter(
             "evalward_blocked",
-            "Payloads that were denied, by the construct, or keyword:<id>, that they were denied for.",
+            "Denied payloads, by the construct or keyword:<id> of the denial.",
             ["construct"],
             registry=registry,
         )
         self._would_block = Counter(
             "evalward_would_block",
-            "Findings that policy only audits: what enforcement would deny.",
+            "Findings that the policy only audits and that enforcement would deny.",
             ["construct"],
             registry=registry,
         )
         self._limits = Counter(
             "evalward_limit_refusals",
-            "Answers that name a limit (details.limit).",
+            "Responses that name a limit (details.limit).",
             ["limit"],
             registry=registry,
         )
@@ -69,14 +69,14 @@ class Metrics:
             registry=registry,
         )
         self._fuel = Counter(
-            "evalward_sandbox_fuel", "Instructions that runs in the sandbox used.", registry=registry
+            "evalward_sandbox_fuel", "Instructions used by runs in the sandbox.", registry=registry
         )
-        # The look-up by labels costs more than the count; most calls end in one of a few ways.
+        # Looking up the labels costs more than counting, and few combinations are frequent.
         self._counted: dict[tuple[str, Code | None], Counter] = {}
         self._timed: dict[str, Histogram] = {}
 
     def finished(self, call: Finished) -> None:
-        """Count ``call`` and its answers."""
+        """Count ``call`` and its decisions."""
         rpc = call.rpc
         timed = self._timed.get(rpc)
         if timed is None:
@@ -93,7 +93,7 @@ class Metrics:
                 self._fuel.inc(decision.evaluation.fuel)
 
     def turned_away(self, code: Code) -> None:
-        """Count a call that was refused before anything of it was read."""
+        """Count a call that was rejected before its request was read."""
         self._count(UNREAD, code)
 
     def _count(self, rpc: str, code: Code | None, times: int = 1) -> None:
@@ -103,7 +103,7 @@ class Metrics:
         counted.inc(times)
 
     def _explain(self, decision: Decision) -> None:
-        """Count what a denial names: a limit, a construct, a keyword."""
+        """Count what a denial names: a limit, a construct or a keyword."""
         details = decision.details
         limit = details.get("limit")
         if limit is not None:
@@ -121,7 +121,7 @@ def _outcome(code: Code | None) -> str:
 
 
 def _label(name: str) -> str:
-    """Return ``name`` without what a payload may have made up in it."""
+    """Return ``name`` without text that a payload could have invented."""
     if name.startswith((_KEYWORD, "limit:")):
         return name
     return label_of(name) or OTHER

@@ -1,6 +1,6 @@
-"""The watching parts of one server, put together: metrics, readiness, and the admin listener that shows them.
+"""Metrics and the admin listener of one server, put together.
 
-Imported only by a server that has an admin listener: Prometheus' client costs a start 30 ms.
+Imported only by a server with an admin listener: loading the Prometheus client takes 30 ms.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Monitoring:
-    """Metrics from the first call on; ``listen`` binds, and ``close`` ends what it began."""
+    """Metrics from the first call on; ``listen`` adds the listener."""
 
     def __init__(self) -> None:
-        # Of its own: two servers of one process must not count into each other's figures.
+        # Its own registry: two servers in one process must not mix their metrics.
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self.metrics = Metrics(self._registry)
 
     def listen(self, address: TcpAddress, sources: MetricSources) -> AdminListener:
-        """Return the listener on ``address``, bound and not yet started; raise ListenError."""
+        """Return the listener on ``address``, bound but not started; raise ListenError."""
         self._registry.register(Gauges(sources))
         return AdminListener(address, sources.liveness, sources.readiness, self._registry)

@@ -1,4 +1,4 @@
-"""Calls that were answered, for whoever watches: metrics count them, traces tell of them."""
+"""Notify observers of answered calls: metrics count them, traces export them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LOG = logging.getLogger("evalward.server")
 
 
 class Finished(NamedTuple):
-    """One call, or one item of a stream, and what it was answered with: more than one answer for a batch.
+    """One answered call, or one item of a stream, with its decisions; a batch has several.
 
-    ``started`` and ``ended`` are seconds of ``time.perf_counter``. Each answer is that of ``times`` payloads: of
-    all items of a batch that was refused as a whole.
+    ``started`` and ``ended`` are seconds of ``time.perf_counter``. Each decision stands for ``times`` payloads: all
+    items of a batch that is rejected as a whole.
     """
 
     rpc: str
@@ -35,19 +35,19 @@ class Finished(NamedTuple):
 
 
 class Observer(Protocol):
-    """Watches the answers, from the threads that gave them. It sees no payload, and decides nothing."""
+    """Observes decisions on the threads that made them. It sees no payload and decides nothing."""
 
     def finished(self, call: Finished) -> None:
-        """Take note of ``call``, soon."""
+        """Register ``call``; must return quickly."""
         ...
 
     def turned_away(self, code: Code) -> None:
-        """Take note of a call that was refused before anything of it was read."""
+        """Register a call that was rejected before its request was read."""
         ...
 
 
 class Observers:
-    """All who watch one server. What fails in one of them is logged and costs no answer."""
+    """The observers of one server. The failure of an observer is logged and affects no response."""
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         self._observers = tuple(observers)
@@ -61,31 +61,31 @@ class Observers:
         *,
         times: int = 1,
     ) -> None:
-        """Tell of a call that began at ``started`` and has just been answered."""
+        """Notify the observers of a call that began at ``started`` and has just been answered."""
         if not self._observers:
             return
         call = Finished(rpc, caller, decisions, started, time.perf_counter(), times)
         for observer in self._observers:
             try:
                 observer.finished(call)
-            except Exception as failure:  # noqa: BLE001 - the answer stands, whoever could not count it
-                _complain(observer, failure)
+            except Exception as failure:  # noqa: BLE001 - the response does not depend on it
+                _log_failure(observer, failure)
 
     def turned_away(self, code: Code) -> None:
-        """Tell of a call that was refused before anything of it was read."""
+        """Notify the observers of a call that was rejected before its request was read."""
         for observer in self._observers:
             try:
                 observer.turned_away(code)
             except Exception as failure:  # noqa: BLE001 - as above
-                _complain(observer, failure)
+                _log_failure(observer, failure)
 
 
 def label_of(construct: object) -> str | None:
-    """Return the label that an envelope names, as metrics and traces may carry it; None for anything else."""
+    """Return the construct label of an envelope for metrics and traces; None for anything else."""
     if not isinstance(construct, str) or not is_known_label(construct):
         return None
     return catalogue_label(construct)
 
 
-def _complain(observer: Observer, failure: Exception) -> None:
+def _log_failure(observer: Observer, failure: Exception) -> None:
     LOG.error("%s missed a call: %s", type(observer).__name__, type(failure).__name__)

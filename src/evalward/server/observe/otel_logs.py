@@ -1,6 +1,6 @@
-"""The service's log as OpenTelemetry log records, for ``evalward[otel]``: the lines that stderr has, and no other.
+"""The service log as OpenTelemetry log records for ``evalward[otel]``: exactly the lines that stderr has.
 
-The SDK's logs are still underneath an underscore, so that nothing else here may depend on this module.
+The SDK's log modules are still private (underscore), so only this module imports them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk._logs import LogRecordProcessor
 
 NAME: Final = "evalward"
-"""The logger whose records go out; those of the exporter itself would come back for ever."""
+"""The exported logger; exporting the exporter's own records would loop."""
 _CLOSE_MS: Final = 2_000
 _SEVERITIES: Final = (
     (logging.CRITICAL, SeverityNumber.FATAL),
@@ -30,7 +30,7 @@ _SEVERITIES: Final = (
 
 
 class Logs(logging.Handler):
-    """Hands what is logged to ``processor``; ``finish`` once, at the end."""
+    """Passes log records to ``processor``; call ``finish`` once, at the end."""
 
     def __init__(self, processor: LogRecordProcessor) -> None:
         super().__init__(logging.INFO)
@@ -39,7 +39,7 @@ class Logs(logging.Handler):
         self._logger = self._provider.get_logger(NAME, version("evalward"))
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Make a log record of the message and the fields; of an exception, only the type."""
+        """Export the message and the fields; of an exception, only the type."""
         fields: dict[str, Any] = {
             name: value for name, value in getattr(record, "fields", {}).items() if value is not None
         }
@@ -54,14 +54,14 @@ class Logs(logging.Handler):
         )
 
     def finish(self) -> None:
-        """Take no more, and hand over what is left, for two seconds at most."""
+        """Stop, and flush the remaining records, for two seconds at most."""
         logging.getLogger(NAME).removeHandler(self)
         self._provider.force_flush(_CLOSE_MS)
         self._provider.shutdown()
 
 
 def exported_logs() -> Logs:
-    """Return logs that go out by OTLP over gRPC, to where the OTEL_EXPORTER_OTLP_* variables say."""
+    """Return logs that are exported by OTLP over gRPC, as the OTEL_EXPORTER_OTLP_* variables configure."""
     from opentelemetry.exporter.otlp.proto.grpc._log_exporter import OTLPLogExporter  # noqa: PLC0415 - not in tests
 
     logs = Logs(BatchLogRecordProcessor(OTLPLogExporter()))

@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told about this process, for ``evalward[otel]``."""
+"""The OpenTelemetry resource of this process, for ``evalward[otel]``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResou
 
 
 def own_resource() -> Resource:
-    """Return the service's name and version; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES stand above them."""
+    """Return the service's name and version; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override them."""
     own = {SERVICE_NAME: "evalward", SERVICE_VERSION: version("evalward")}
     return Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect())

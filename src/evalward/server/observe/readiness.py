@@ -1,6 +1,6 @@
-"""Whether the server can give verdicts, and if not, for want of what.
+"""Readiness (``/readyz``): whether the server can return verdicts, and if not, why.
 
-Liveness asks none of this: a full disk must not become a restart loop (service.md, "Observability").
+Liveness checks none of this: a full disk must not cause a restart loop (service.md, "Observability").
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 OK: Final = "ok"
 SELF_TEST_SECONDS: Final = 10.0
-"""How long a self-test's outcome stands: probes come more often than parsers break."""
+"""How long the result of a self-test is reused between probes."""
 
 
 def parser_test(workers: WorkerPool | None) -> Callable[[], None]:
-    """Return the parser's self-test. Each worker has passed it before it is ready, and this process need not."""
+    """Return the self-test of the parser. A worker passes it before it is ready, so only its presence is checked."""
     if workers is None:
         return self_test
 
@@ -39,7 +39,7 @@ def parser_test(workers: WorkerPool | None) -> Callable[[], None]:
 
 
 class Report(NamedTuple):
-    """``checks`` says ``ok`` or what is wrong, by condition."""
+    """``checks`` has ``ok`` or the problem, by condition."""
 
     checks: Mapping[str, str]
     enforcement: Mapping[str, str]
@@ -51,12 +51,12 @@ class Report(NamedTuple):
         return all(state == OK for state in self.checks.values())
 
     def body(self) -> dict[str, Any]:
-        """Return the body of ``/readyz``."""
+        """Return the JSON body of ``/readyz``."""
         return {"ready": self.is_ready, **self._asdict()}
 
 
 class Readiness:
-    """Looks at the conditions of one server, from any thread. It is not ready before ``open`` and after ``close``."""
+    """Checks the conditions of one server, from any thread. It is ready between ``open`` and ``close`` only."""
 
     def __init__(
         self,
@@ -78,15 +78,15 @@ class Readiness:
         self._lock = threading.Lock()
 
     def open(self) -> None:
-        """Say that the server serves."""
+        """Report that the server serves."""
         self._serving = OK
 
     def close(self) -> None:
-        """Say that it drains."""
+        """Report that the server drains."""
         self._serving = "draining"
 
     def report(self) -> Report:
-        """Return how things are now."""
+        """Return the current state."""
         policy, audit, today = self._policy(), self._audit(), utc_day()
         enforcement = {
             target.value: policy.enforcement_for(target, tool=None, today=today).value
@@ -114,7 +114,7 @@ class Readiness:
                     self._test()
                 except SelfTestError as failure:
                     self._parser = str(failure)
-                except Exception as failure:  # noqa: BLE001 - a parser that raises is as bad as a wrong one
+                except Exception as failure:  # noqa: BLE001 - a parser that raises fails the test
                     self._parser = type(failure).__name__
                 else:
                     self._parser = OK

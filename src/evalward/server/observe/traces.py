@@ -1,7 +1,7 @@
-"""Calls as OpenTelemetry spans, for ``evalward[otel]``: one span a call, in the caller's trace, with its decision.
+"""OpenTelemetry spans for ``evalward[otel]``: one span per call, in the caller's trace, with its decision.
 
-A span is made when the call has been answered, from the times that were taken anyway, so that nothing is added to
-the call itself. It holds what the audit log holds of a call and nothing more: no payload, argument or result.
+The span is created after the response, from times that are measured anyway, so that it adds nothing to the call. It
+contains what the audit log contains and nothing more: no payload, argument or result.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CLOSE_MS: Final = 2_000
 
 
 class Traces:
-    """Makes spans and hands them to ``processor``; ``close`` once, at the end.
+    """Creates spans and passes them to ``processor``; call ``close`` once, at the end.
 
     Sampling follows the caller's flags, and otherwise OTEL_TRACES_SAMPLER.
     """
@@ -52,7 +52,7 @@ class Traces:
         self._tracer = self._provider.get_tracer("evalward", version("evalward"))
 
     def finished(self, call: Finished) -> None:
-        """Make the span of ``call``."""
+        """Create the span of ``call``."""
         end = time.time_ns() - int((time.perf_counter() - call.ended) * 1e9)
         span = self._tracer.start_span(
             f"{_SERVICE}/{call.rpc}",
@@ -71,16 +71,16 @@ class Traces:
         span.end(end)
 
     def turned_away(self, code: Code) -> None:
-        """Make no span: strangers have no place in anybody's traces."""
+        """Create no span: unauthenticated callers must not add to traces."""
 
     def close(self) -> None:
-        """Hand over what is left, for two seconds at most."""
+        """Flush the remaining spans, for two seconds at most."""
         self._provider.force_flush(_CLOSE_MS)
         self._provider.shutdown()
 
 
 def exported_traces() -> Traces:
-    """Return traces that go out by OTLP over gRPC, to where the OTEL_EXPORTER_OTLP_* variables say."""
+    """Return traces that are exported by OTLP over gRPC, as the OTEL_EXPORTER_OTLP_* variables configure."""
     from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - not in tests
 
     return Traces(BatchSpanProcessor(OTLPSpanExporter()))
@@ -111,7 +111,7 @@ def _attributes(call: Finished) -> dict[str, Any]:
 
 
 def _of(decision: Decision) -> dict[str, Any]:
-    """Return what a span says of one answer."""
+    """Return the span attributes of one decision."""
     details = decision.details
     said = {
         "evalward.decision_id": decision.binding.decision_id,

@@ -1,7 +1,7 @@
-"""Many payloads in one message, each kept as the bytes that it came in.
+"""Decode batches and streams: each item stays as bytes and is decoded by itself.
 
-A message of ``repeated bytes`` reads the same wire as one of ``repeated ValidateRequest``. So each item is decoded by
-itself, by the road that a single request takes, and one that does not decode spoils only itself.
+A message with ``repeated bytes`` reads the same wire format as one with ``repeated ValidateRequest``. Each item is then
+decoded like a single request, and an item that does not decode fails alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Batch(NamedTuple):
-    """The items of a batch as they came."""
+    """The undecoded items of a batch."""
 
     items: Sequence[bytes]
     stop_on_first: bool
@@ -29,7 +29,7 @@ class Batch(NamedTuple):
 
 
 class ItemReader(RequestReader):
-    """The ``item_index``-th ValidateRequest of many, under the session of all of them (None: its own)."""
+    """The ``item_index``-th ValidateRequest of many, in their common session (None: its own)."""
 
     __slots__ = ("item_index", "session_id")
 

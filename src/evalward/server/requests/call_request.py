@@ -1,4 +1,4 @@
-"""From the wire to the call that ValidateCall answers, or a CodedError that says why not."""
+"""Decode and check a ValidateCallRequest; an invalid one raises CodedError."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ToolCallRequest(NamedTuple):
 
 
 class CallReader(RequestReader):
-    """A ValidateCallRequest while it is being read; ``tool`` is its tool as far as the audit log takes it.
+    """A ValidateCallRequest during reading; ``tool`` is empty until the name is checked.
 
-    The manifest says the target; ``payload_field`` is the source field that is being judged.
+    The manifest determines the target; ``payload_field`` is the source field that is being judged.
     """
 
     __slots__ = ("payload_field", "tool")
@@ -43,7 +43,7 @@ class CallReader(RequestReader):
         self.tool = ""
 
     def call(self) -> ToolCallRequest:
-        """Read the whole request; raise CodedError for the first thing that is wrong with it."""
+        """Read the whole request; raise CodedError for the first error."""
         message = self.message(pb.ValidateCallRequest)
         self.receive(
             Received(arguments=message.arguments_json),
@@ -53,13 +53,13 @@ class CallReader(RequestReader):
         if not message.tool:
             raise CodedError(
                 Code.MISSING_FIELD,
-                "The request does not say which tool is called.",
+                "The request names no tool.",
                 repair=Repair.missing("/tool"),
             )
         if CALLER_TEXT.fullmatch(message.tool) is None:
             raise CodedError(
                 Code.INVALID_INPUT,
-                "The request's tool is no tool's name.",
+                "The request's tool is not a valid tool name.",
                 repair=Repair(field="/tool", pattern=CALLER_TEXT.pattern),
             )
         self.tool = message.tool

@@ -1,9 +1,4 @@
-"""Who calls, and in which trace: what the transport says of a call, as far as the audit log takes it.
-
-gRPC's Python server does not tell the user id at the other end of a Unix socket: ``peer()`` is ``unix:`` for all of
-them, with credentials for local connections, too, and nothing connects a call with one of the process's descriptors. So
-a caller there has a principal only by its token, and there is none of the form ``uid:``.
-"""
+"""The caller of a request and its trace context (W3C Trace Context)."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ from typing import Final, NamedTuple
 from evalward.judging.requester import Requester
 
 TRACEPARENT: Final = "traceparent"
-# W3C Trace Context §3.2: version ff is invalid; what a later version adds comes after the four known fields.
+# W3C Trace Context §3.2: version ff is invalid; later versions add fields after the four known ones.
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,256})?")
 _KNOWN_VERSION: Final = "00"
 CERTIFICATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
@@ -21,7 +16,7 @@ _ID_DIGITS: Final = 16
 
 
 class Trace(NamedTuple):
-    """The caller's place in a trace, all in lower-case hexadecimal: 32, 16 and 2 digits."""
+    """The caller's trace context in lower-case hexadecimal: 32, 16 and 2 digits."""
 
     trace_id: str
     parent_id: str
@@ -32,9 +27,9 @@ class Trace(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """``principal`` is ``cert:NAME`` or ``token:ID`` (``evalward.audit.record`` has the pattern).
+    """``principal`` is ``cert:NAME`` or ``token:ID`` (pattern in ``evalward.audit.record``).
 
-    ``peer`` is the address at the other end as gRPC writes it, for sharing what there is; no record has it.
+    ``peer`` is the peer address as gRPC writes it; it is used for load sharing and never recorded.
     """
 
     trace: Trace | None = None
@@ -56,7 +51,7 @@ UNKNOWN_CALLER: Final = Caller()
 
 
 def parse_traceparent(text: object) -> Trace | None:
-    """Return what a ``traceparent`` says (W3C Trace Context §3.2.2), None for one that is to be ignored."""
+    """Return the parsed ``traceparent`` (W3C Trace Context §3.2.2), None for an invalid one."""
     found = _TRACEPARENT.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""From the wire to the question that Evaluate answers, or a CodedError that says why not."""
+"""Decode and check an EvaluateRequest; an invalid one raises CodedError."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNNABLE: Final = (None, Shape.SCRIPT, Shape.EXPRESSION, Shape.FUNCTION, Shape.A
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """One payload to judge and to run; ``argument`` is JSON text, empty for none."""
+    """One payload to judge and run; ``argument`` is JSON text, empty for none."""
 
     validation_request: ValidationRequest
     argument: bytes
@@ -29,13 +29,13 @@ class EvaluationRequest:
 
 
 class EvaluateReader(RequestReader):
-    """An EvaluateRequest while it is being read; its target is always the sandbox."""
+    """An EvaluateRequest during reading; its target is always the sandbox."""
 
     __slots__ = ()
     target_field = None
 
     def evaluation(self, own: EvaluationLimits) -> EvaluationRequest:
-        """Read the whole request, whose limits may be stricter than ``own``; raise CodedError if it is bad."""
+        """Read the whole request, whose limits may be stricter than ``own``; raise CodedError if it is invalid."""
         message = self.message(pb.EvaluateRequest)
         self.receive(
             Received(message.code, Target.SANDBOX, SHAPES.get(message.shape)),
@@ -76,7 +76,7 @@ class EvaluateReader(RequestReader):
 def stricter(own: EvaluationLimits, wished: Mapping[str, int]) -> EvaluationLimits:
     """Return ``own`` with the smaller limits of a request.
 
-    Raise CodedError: STRICT_CONSTANT_OVERRIDE for a larger one, INVALID_INPUT for one too small to run with.
+    Raise CodedError: STRICT_CONSTANT_OVERRIDE for a larger limit, INVALID_INPUT for one too small to run with.
     """
     for name, number in wished.items():
         highest, lowest = getattr(own, name), RANGES[name][0]

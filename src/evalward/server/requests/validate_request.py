@@ -1,7 +1,7 @@
-"""From the wire to the request model: bytes become a ``ValidationRequest``, or a CodedError that says why not.
+"""Decode and check a ValidateRequest; an invalid one raises CodedError.
 
-The bytes are decoded here and not by gRPC, so that a message which does not parse (text that is not UTF-8 in
-a string field, say) still gets an envelope and an audit record (contract.md §6).
+The bytes are decoded here and not by gRPC, so that a message that does not parse (invalid UTF-8 in a string field, for
+example) still gets an envelope and an audit record (contract.md §6).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="StrEnum")
 M = TypeVar("M", bound="Message")
 
-# What the audit log takes from a caller (``evalward.audit.record``); anything else is refused, never cut.
+# The caller text that the audit log accepts (``evalward.audit.record``); other text is rejected, never truncated.
 CALLER_TEXT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:@/-]{0,127})?")
 
 
 class ValidationRequest(NamedTuple):
-    """One payload to judge, as the caller declared it; ``limits`` holds only what the caller asks for."""
+    """One payload to judge, as the caller declared it; ``limits`` contains only what the caller sets."""
 
     code: bytes
     target: Target
@@ -50,10 +50,10 @@ class ValidationRequest(NamedTuple):
 
 
 class Received(NamedTuple):
-    """What is known of a request even when it is refused: enough for its audit record and its binding.
+    """The known parts of a request, also of a rejected one: enough for its audit record and its binding.
 
-    ``arguments`` are those of a tool call, which the binding is about; they are no payload and in no record. A
-    request that holds no single payload has empty ones. ``items`` is how many a batch has.
+    ``arguments`` are those of a tool call: the binding covers them, but no record contains them. They are empty for a
+    request without a single payload. ``items`` is the number of items of a batch.
     """
 
     code: bytes = b""
@@ -67,9 +67,9 @@ class Received(NamedTuple):
 
 
 class RequestReader:
-    """A request while it is being read; ``received`` grows as far as the reading gets.
+    """A request during reading; ``received`` fills up as reading proceeds.
 
-    ``target_field`` and ``payload_field`` are JSON Pointers to what the request says of the target and the payload.
+    ``target_field`` and ``payload_field`` are the JSON Pointers of the target and the payload in the request.
     """
 
     __slots__ = ("received", "wire")
@@ -113,7 +113,7 @@ class RequestReader:
         )
 
     def _sink(self, message: pb.ValidateRequest) -> Sink:
-        """Return the sink that a request names; raise CodedError (INVALID_INPUT) for one that cannot be meant."""
+        """Return the sink that a request names; raise CodedError (INVALID_INPUT) for a contradiction."""
         sink = asked_sink(
             message.sink,
             target=member("target", message.target, TARGETS) if message.target else None,
@@ -124,11 +124,11 @@ class RequestReader:
         return sink
 
     def message(self, kind: type[M]) -> M:
-        """Return the request as a ``kind``; raise CodedError (INVALID_INPUT) when it is none."""
+        """Return the request as a ``kind``; raise CodedError (INVALID_INPUT) when it does not decode."""
         try:
             return kind.FromString(self.wire)
         except DecodeError:
-            # The decoder's own text is not repeated, since it may quote the field that it could not read.
+            # The decoder's message may quote the field that it could not read.
             raise CodedError(
                 Code.INVALID_INPUT,
                 f"The request is not an {kind.DESCRIPTOR.full_name}; text fields must be valid UTF-8.",
@@ -136,7 +136,7 @@ class RequestReader:
             ) from None
 
     def receive(self, known: Received, *, session_id: str, request_id: str) -> None:
-        """Keep what is ``known``, and the caller's own text as far as the audit log takes it."""
+        """Store ``known`` and the caller's own text, if the audit log accepts it."""
         if not (session_id or request_id):
             self.received = known
             return
@@ -154,11 +154,11 @@ _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 
 
 def member(name: str, number: int, members: Mapping[int, E]) -> E:
-    """Return the member with ``number``; raise CodedError (INVALID_INPUT) when there is none."""
+    """Return the member with ``number``; raise CodedError (INVALID_INPUT) for an unknown number."""
     if number not in members:
         raise CodedError(
             Code.INVALID_INPUT,
-            f"The request's {name} has the number {number}, which names nothing.",
+            f"The request's {name} has the unknown number {number}.",
             repair=Repair(field=pointer(name), allowed=[*members.values()]),
         )
     return members[number]
@@ -168,6 +168,6 @@ def _check_caller_text(name: str, text: str) -> None:
     if CALLER_TEXT.fullmatch(text) is None:
         raise CodedError(
             Code.INVALID_INPUT,
-            f"The request's {name} has characters or a length that the audit log does not take.",
+            f"The request's {name} has characters or a length that the audit log does not accept.",
             repair=Repair(field=pointer(name), pattern=CALLER_TEXT.pattern),
         )

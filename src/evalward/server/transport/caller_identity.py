@@ -25,11 +25,11 @@ _ID_DIGITS: Final = 16
 
 
 class CallerIdentityReader:
-    """Reads the callers of one server: it asks only for what the server's settings can have checked.
+    """Reads the callers of one server; a credential counts only if the server's settings verify it.
 
-    With ``certificates`` clients showed one that gRPC verified, with ``tokens`` one that the gate compared. A
-    certificate must have one of ``names``, where not every one of the CA will do (empty: every one).
-    ``heard`` is told from which peer each call of one that may ask comes.
+    With ``certificates`` gRPC has verified a client certificate, with ``tokens`` the gate has compared a token. With
+    ``names`` a certificate must have one of them (empty: any certificate of the CA). ``heard`` is called with the peer
+    of each permitted call.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class CallerIdentityReader:
         return Caller(trace, principal, peer)
 
     def permits(self, context: grpc.ServicerContext) -> bool:
-        """Whether the caller of ``context`` may ask; of one on a Unix socket its mode has said so.
+        """Whether the caller of ``context`` has permission; a Unix socket's file mode decides for its callers.
 
-        A certificate without a name is none that may.
+        A certificate without a name has no permission.
         """
         if not self._permitted:
             return True
@@ -75,9 +75,9 @@ class CallerIdentityReader:
 
 
 def certificate_principal(auth_context: Any) -> str | None:
-    """Return ``cert:NAME`` for gRPC's ``auth_context``: the first alternative name, else the common name.
+    """Return ``cert:NAME`` for gRPC's ``auth_context``: the first subject alternative name, else the common name.
 
-    A name that the audit log does not take is replaced by a digest of it. None: there was no certificate.
+    A name that the audit log does not accept is replaced by its digest. None: no certificate.
     """
     names = auth_context.get("x509_subject_alternative_name") or auth_context.get("x509_common_name")
     if not names:
@@ -88,7 +88,7 @@ def certificate_principal(auth_context: Any) -> str | None:
 
 @lru_cache(maxsize=64)
 def token_principal(token: str) -> str:
-    """Return ``token:ID``, which tells tokens apart and does not tell them: 64 bits of a digest."""
+    """Return ``token:ID``: 64 bits of a digest, which identify a token without disclosing it."""
     return f"token:{_id(b'evalward token id' + bytes(1) + token.encode())}"
 
 

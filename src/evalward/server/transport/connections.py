@@ -1,10 +1,10 @@
-"""Which connections stay when there are too many: of the host with the most, those that have asked nothing go first.
+"""Close surplus connections: of the host with the most connections, those without a call go first.
 
-gRPC's core bounds how many there are, and refuses the newest: idle ones would keep all others out. It tells Python
-nothing of a connection and takes no word on it. But its sockets are this process's own: a copy of each descriptor says
-who is at the other end and since when nothing has come (tcp(7), TCP_INFO), and what is shut down there ends as if the
-client had hung up. A look costs some 20 µs a connection, and there is none while the process has fewer descriptors
-than it may have connections. Linux only; elsewhere the core's bound is all there is.
+gRPC's core bounds the number of connections and rejects the newest, so idle ones would keep all others out. It exposes
+no connection to Python and no way to close one. But its sockets belong to this process: a duplicate of each descriptor
+tells the peer and the time since the last data (tcp(7), TCP_INFO), and a shutdown there ends the connection as if the
+client had closed it. A check costs about 20 µs per connection, and is skipped while the process has fewer descriptors
+than a host may have connections. Linux only; elsewhere only the core's bound applies.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("evalward.server")
 
 HOST_SHARE: Final = 0.75
-"""What one host, or one user of a Unix socket, may have of all connections."""
+"""The share of all connections for one host, or one user of a Unix socket."""
 REMAINS: Final = 0.9
-"""What is left of a number that was too large, so that the next look is not due at once."""
+"""The share that remains after closing connections, so that the next sweep is not due at once."""
 SAY_SECONDS: Final = 60.0
 _REMEMBERED: Final = (
     2  # times as many peers as there may be connections: one that hung up is not forgotten at once
@@ -42,7 +42,7 @@ _CREDENTIALS: Final = struct.Struct("3i")  # pid, uid, gid
 
 
 class Connection(NamedTuple):
-    """One connection: ``peer`` as gRPC writes it, and how long nothing has come or gone, in milliseconds."""
+    """One connection: ``peer`` as gRPC writes it, and milliseconds since the last data."""
 
     descriptor: int
     host: str
@@ -51,7 +51,7 @@ class Connection(NamedTuple):
 
 
 class Connections:
-    """Keeps the connections of one server to ``most``, and those of each host to its share of them."""
+    """Keeps one server's connections at ``most``, and those of each host at its share."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -65,21 +65,21 @@ class Connections:
         self.ended = 0
 
     def serves(self, *, ports: Iterable[int] = (), paths: Iterable[str] = ()) -> None:
-        """Take note of the TCP ports and Unix sockets on which the server listens."""
+        """Register the TCP ports and Unix sockets on which the server listens."""
         self._ports.update(ports)
         self._paths.update(paths)
 
     def heard(self, peer: str) -> None:
-        """Note that a call from ``peer`` has been let in."""
+        """Register a permitted call from ``peer``."""
         with self._lock:
             self._heard[peer] = time.monotonic()
             self._heard.move_to_end(peer)
-            # There are no more connections than that: those that asked longest ago have gone.
+            # There are fewer connections than entries, so the least recent peers have disconnected.
             if len(self._heard) > _REMEMBERED * self._most:
                 self._heard.popitem(last=False)
 
     def sweep(self) -> None:
-        """Hang up on as many as there are too many."""
+        """Close the surplus connections."""
         if sys.platform != "linux" or open_descriptors() <= self._of_host:
             return
         by_host: dict[str, list[Connection]] = defaultdict(list)
@@ -94,19 +94,19 @@ class Connections:
             most, host = sizes[-1]
             excess = total - int(REMAINS * self._most)
             next_most = sizes[-2][0] if len(sizes) > 1 else 0
-            # Down to the next one, and in some fifty steps at most where many have as many.
+            # Down to the next largest host, in at most about fifty steps where many hosts have as many.
             total -= self._hang_up(host, by_host[host], min(excess, max(most - next_most, excess // 50 + 1)))
 
     def _connections(self) -> Iterator[Connection]:
-        """Yield the connections that clients have to this server."""
-        for name in os.listdir(_DESCRIPTORS):  # noqa: PTH208 - a Path for each of thousands takes as long again
+        """Yield the connections of clients to this server."""
+        for name in os.listdir(_DESCRIPTORS):  # noqa: PTH208 - a Path per entry doubles the time
             with _copied(int(name)) as sock:
                 found = None if sock is None else self._read(int(name), sock)
             if found is not None:
                 yield found
 
     def _read(self, descriptor: int, sock: socket.socket) -> Connection | None:
-        """Return what the kernel knows of ``sock``; None when it is none of a client."""
+        """Return what the kernel reports about ``sock``; None when it is not a client connection."""
         try:
             if sock.family == socket.AF_UNIX:
                 if sock.getsockname() not in self._paths:
@@ -123,16 +123,16 @@ class Connections:
             host, port = sock.getpeername()[:2]
             told = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
         except OSError:
-            return None  # it listens, or has gone
+            return None  # a listening socket, or disconnected
         host = host.removeprefix("::ffff:")
         network = host if "." in host else _network(host)
         peer = f"ipv4:{host}:{port}" if "." in host else f"ipv6:%5B{host}%5D:{port}"
         return Connection(descriptor, network, peer, min(_LAST_DATA.unpack_from(told)))
 
     def _hang_up(self, host: str, connections: list[Connection], count: int) -> int:
-        """Hang up on ``count`` of the ``connections`` of ``host``, which are fewer then; return how many."""
-        # Who has asked something is the last to go, and of those who have, who asked longest ago the first. Of those
-        # of a Unix socket nothing is known: chance is fair.
+        """Close ``count`` of the ``connections`` of ``host`` and remove them from the list; return the number."""
+        # Connections without a call go first, then those with the least recent call. Unix peers cannot be told apart,
+        # so they are chosen at random.
         random.shuffle(connections)
         with self._lock:
             heard = {each.peer: self._heard.get(each.peer, 0.0) for each in connections}
@@ -141,7 +141,7 @@ class Connections:
         for each in leaving:
             with _copied(each.descriptor) as sock:
                 now = None if sock is None else self._read(each.descriptor, sock)
-                # The number may have been given to another connection since.
+                # The descriptor may have been reused for another connection.
                 if sock is not None and now is not None and now.peer == each.peer:
                     with suppress(OSError):
                         sock.shutdown(socket.SHUT_RDWR)
@@ -149,14 +149,14 @@ class Connections:
         self._unsaid += len(leaving)
         now_is = time.monotonic()
         if now_is - self._said_at >= SAY_SECONDS:
-            LOG.warning("%d connections of %s were too many and are closed", self._unsaid, host)
+            LOG.warning("%d surplus connections of %s are closed", self._unsaid, host)
             self._said_at, self._unsaid = now_is, 0
         return len(leaving)
 
 
 @contextmanager
 def _copied(descriptor: int) -> Iterator[socket.socket | None]:
-    """Give a socket of a copy of ``descriptor``, which is the same connection whatever becomes of the number."""
+    """Yield a socket on a duplicate of ``descriptor``: the same connection even if the number is reused."""
     try:
         copy = os.dup(descriptor)
     except OSError:
@@ -173,7 +173,7 @@ def _copied(descriptor: int) -> Iterator[socket.socket | None]:
 
 
 def open_descriptors() -> int:
-    """Return how many descriptors this process has; 0 where that cannot be asked."""
+    """Return the number of descriptors of this process; 0 where it is not available."""
     try:
         # Since Linux 6.2 the size of the directory; before, it was 0.
         return os.stat(_DESCRIPTORS).st_size or len(os.listdir(_DESCRIPTORS))  # noqa: PTH116, PTH208 - as above
@@ -182,5 +182,5 @@ def open_descriptors() -> int:
 
 
 def _network(host: str) -> str:
-    """Return the network of 64 bits that one IPv6 host usually has to itself."""
+    """Return the /64 network, which an IPv6 host usually has to itself."""
     return str(ipaddress.IPv6Network((host.partition("%")[0], 64), strict=False))

@@ -1,4 +1,4 @@
-"""From the answer to the wire: envelopes and bindings as protobuf messages."""
+"""Envelopes and registry rows as protobuf messages."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _location(place: dict[str, int]) -> pb.Location:
 
 
 def evaluated_message(evaluation: Evaluation) -> pb.Evaluated:
-    """Return the outcome of a run that came to its end."""
+    """Return the outcome of a completed run."""
     return pb.Evaluated(
         result_json=evaluation.result or b"",
         console=[line.text for line in evaluation.console],
@@ -77,7 +77,7 @@ def evaluated_message(evaluation: Evaluation) -> pb.Evaluated:
 
 
 def usage_message(evaluation: Evaluation, elapsed_us: int) -> pb.EvaluateUsage:
-    """Return what a run used."""
+    """Return the resource usage of a run."""
     return pb.EvaluateUsage(fuel=evaluation.fuel, memory_bytes=evaluation.memory, elapsed_us=elapsed_us)
 
 

@@ -31,39 +31,39 @@ if TYPE_CHECKING:
     from evalward.server.transport.token_gate import TokenGate
     from evalward.thread_pool import PrestartedPool
 
-BACKSTOP = 1_000  # RPCs that may exist at all, whatever they are; memory stays bounded under any flood
-# A payload somewhat above its limit must reach the handler, which answers with an envelope and a record.
+BACKSTOP = 1_000  # all RPCs together; bounds memory under a flood
+# A slightly oversized payload must reach the handler, which rejects it with an envelope and a record.
 MESSAGE_FACTOR = 4
 BATCH_FACTOR = 1.5
 MESSAGE_EXTRA_BYTES = 64 * 1024
-ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit, which is not asked: asking would load the engine
-# Of one connection, what RFC 9113, section 6.5.2, recommends at least. What comes beyond is refused in the core, before
-# Python hears of it, and a call that was reset counts until it is gone (CVE-2023-44487).
+ARGUMENT_BYTES = 1024 * 1024  # the sandbox's own limit; importing it would load the engine
+# SETTINGS_MAX_CONCURRENT_STREAMS: the minimum that RFC 9113, section 6.5.2, recommends. The core rejects more streams
+# before Python sees them, and a reset stream counts until it is closed (CVE-2023-44487).
 STREAMS_PER_CONNECTION = 100
-# Until TLS is spoken and the first frame is there; the core's own is 120 s.
+# For the TLS handshake and the first frame; the core's default is 120 s.
 HANDSHAKE_MS = 10_000
-# A client may ask every 10 s whether the server is there. Who asks more often is hung up on after the second time.
+# A client may send a keepalive PING every 10 s; the second PING above this rate closes the connection.
 PING_EVERY_MS = 10_000
 PING_STRIKES = 2
-# A caller whose machine has gone without a word holds no stream and no health watch for the core's two hours.
+# Without keepalive, a vanished peer would hold its stream or health watch for the core's default of two hours.
 KEEPALIVE_MS = 60_000
-AGE_GRACE_MS = 30_000  # for the calls that a connection has when its age ends
+AGE_GRACE_MS = 30_000  # for the calls of a connection that reaches its maximum age
 
 
 def call_threads(settings: Settings, *, pending_requests: PendingRequests, evaluates: bool = False) -> int:
-    """Return how many threads calls need: for all that may run, wait, stream or be waited for.
+    """Return the number of threads for calls: all that can run, wait, stream or be incomplete.
 
-    A server that ``evaluates`` has threads for the runs, too.
+    A server that ``evaluates`` also has threads for runs.
     """
     threads = settings.places + settings.max_streams + pending_requests.threads
     return threads + settings.evaluation_queue + (os.cpu_count() or 1) if evaluates else threads
 
 
 def message_bytes(settings: Settings, payload_bytes: int, *, evaluates: bool = False) -> int:
-    """Return the most bytes of one message, under a policy that allows ``payload_bytes`` of a payload.
+    """Return the maximum bytes of one message, under a policy with ``payload_bytes`` per payload.
 
-    What is somewhat too large is read, and so gets an envelope and a record. What is larger gRPC's core refuses by the
-    length that it begins with: it must not fill the memory. A server that ``evaluates`` has room for the arguments.
+    A slightly oversized payload is read, so that it gets an envelope and a record. gRPC's core rejects larger messages
+    by their length prefix, which bounds memory. A server that ``evaluates`` has room for the arguments.
     """
     if evaluates:
         payload_bytes += ARGUMENT_BYTES
@@ -79,9 +79,9 @@ def bounded_server(
     connections: int,
     gate: TokenGate | None = None,
 ) -> grpc.Server:
-    """Return a gRPC server without handlers, its RPCs bounded by ``settings``, its threads ``pool``.
+    """Return a gRPC server without handlers, its RPCs bounded by ``settings`` and run on ``pool``.
 
-    A message has ``most_bytes``, and each of its listeners takes so many ``connections``.
+    A message has at most ``most_bytes``; each listener accepts at most ``connections``.
     """
     return grpc.server(
         pool,
@@ -89,7 +89,7 @@ def bounded_server(
         maximum_concurrent_rpcs=BACKSTOP,
         options=[
             ("grpc.max_receive_message_length", most_bytes),
-            # Unasked, a second server on the same port must fail and not share the first one's requests.
+            # By default a second server on the same port must fail instead of sharing the requests.
             ("grpc.so_reuseport", int(settings.share_port)),
             ("grpc.max_allowed_incoming_connections", connections),
             ("grpc.max_concurrent_streams", STREAMS_PER_CONNECTION),
@@ -104,7 +104,7 @@ def bounded_server(
 
 
 def _ages(seconds: int) -> list[tuple[str, int]]:
-    """Return the options that end a connection at its age."""
+    """Return the options that limit the age of a connection."""
     if not seconds:
         return []
     return [
@@ -114,5 +114,5 @@ def _ages(seconds: int) -> list[tuple[str, int]]:
 
 
 def _idle(seconds: int) -> list[tuple[str, int]]:
-    """Return the option that ends a connection without a call."""
+    """Return the option that ends a connection without calls."""
     return [("grpc.max_connection_idle_ms", 1_000 * seconds)] if seconds else []

@@ -1,8 +1,8 @@
-"""``grpc.health.v1`` on threads of its own, so that neither load nor a client that does not read holds it up.
+"""``grpc.health.v1`` on its own threads, so that neither load nor a client that does not read delays it.
 
-The servicer of grpcio-health-checking is not used: it sends to every Watch stream while it holds the lock that
-Check needs, so one watcher that stops reading would make a healthy server look dead. Here Check takes no lock and
-has its own threads; each Watch has one, and their number is bounded.
+The servicer of grpcio-health-checking is not used: it sends to all Watch streams while it holds the lock that Check
+needs, so one watcher that stops reading would make a healthy server look dead. Here Check takes no lock and has its own
+threads; each Watch has one thread, and their number is bounded.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Status = health_pb2.HealthCheckResponse
 
 
 class Health:
-    """Says SERVING as long as the server is open and no part of it has failed, for every name of ``services``.
+    """Reports SERVING while the server is open and no part has failed, for every name of ``services``.
 
-    At most ``max_watches`` streams may be open at once; one more gets RESOURCE_EXHAUSTED.
+    At most ``max_watches`` Watch streams are open at once; another one gets RESOURCE_EXHAUSTED.
     """
 
     def __init__(self, services: Collection[str], *, max_watches: int = MAX_WATCHES) -> None:
@@ -45,7 +45,7 @@ class Health:
         self._pending_requests = {
             name: PendingRequests(MAX_WAITING, refuse=_no_room) for name in ("Check", "Watch")
         }
-        # One thread more than streams: it refuses those above the limit.
+        # One more thread than streams: it rejects streams above the limit.
         self._watch_threads = PrestartedPool(
             max_watches + 1 + self._pending_requests["Watch"].threads, "health-watch"
         )
@@ -62,7 +62,7 @@ class Health:
         def watch(requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
             return self._watch(self._pending_requests["Watch"].one(requests, context), context)
 
-        # The attribute by which grpcio runs a handler elsewhere than on the server's own pool.
+        # grpcio runs a handler with this attribute on that pool instead of the server's.
         check.experimental_thread_pool = self._check_threads  # type: ignore[attr-defined]
         watch.experimental_thread_pool = self._watch_threads  # type: ignore[attr-defined]
         codec: Any = {
@@ -77,28 +77,28 @@ class Health:
 
     @property
     def pools(self) -> tuple[PrestartedPool, PrestartedPool]:
-        """The threads, to be mustered before the server starts."""
+        """The threads, to be started before the server starts."""
         return self._watch_threads, self._check_threads
 
     def open(self) -> None:
-        """Say SERVING from now on, unless a part has failed."""
+        """Report SERVING from now on, unless a part has failed."""
         self._is_open = True
         self._tell()
 
     def report(self, part: str, *, is_healthy: bool) -> None:
-        """Take note of how ``part`` (the sink, the workers) is."""
+        """Set the state of ``part`` (sink, workers, sockets)."""
         with self._changed:
             (self._failed.discard if is_healthy else self._failed.add)(part)
         self._tell()
 
     def drain(self) -> None:
-        """Say NOT_SERVING for good."""
+        """Report NOT_SERVING permanently."""
         self._is_open = False
         self._is_closed = True
         self._tell()
 
     def close(self) -> None:
-        """Let go of the threads; the server has stopped."""
+        """Release the threads after the server has stopped."""
         self._is_closed = True
         self._tell()
         self._watch_threads.shutdown(wait=False)
@@ -122,7 +122,7 @@ class Health:
         if is_full:
             context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{self._max_watches} health watches are open")
         try:
-            # False when the call has ended already, and then nothing would wake this thread.
+            # False when the call has already ended: then nothing would wake this thread.
             if context.add_callback(self._wake):
                 yield from self._changes(request.service, context)
         finally:
@@ -149,4 +149,4 @@ class Health:
 
 
 def _no_room(context: grpc.ServicerContext, most: int) -> None:
-    context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{most} health checks are being waited for")
+    context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"{most} health checks are incomplete")

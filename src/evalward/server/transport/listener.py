@@ -1,8 +1,7 @@
-"""Where the server listens: TCP on loopback, and Unix sockets that nobody can reach before their mode is set.
+"""The listening sockets: TCP, and Unix sockets that have their mode before anyone can connect.
 
-A Unix path is guarded by a lock file beside it, so that a second server is refused instead of replacing the
-first one in silence; a socket that a dead server left behind is cleaned, a live one never (service.md,
-"Sockets").
+A lock file beside a Unix socket makes a second server fail instead of silently replacing the first. The socket of a
+dead server is removed, a live one never (service.md, "Sockets").
 """
 
 from __future__ import annotations
@@ -30,12 +29,11 @@ _Inode = tuple[int, int] | None
 
 
 class Listener:
-    """The sockets of one server: ``bind`` each address before it starts, ``close`` when it has stopped.
+    """The sockets of one server: call ``bind`` for each address before it starts and ``close`` after it stopped.
 
-    With ``credentials``, asked once for each of them, every TCP socket speaks TLS. Without, an address beyond
-    loopback is refused, since every payload and verdict would cross the network as plain text; ``insecure_remote``
-    is the operator's word that something else protects it.
-    Unix sockets get ``unix_mode`` before anybody can reach them.
+    With ``credentials``, called once per socket, all TCP sockets use TLS. Without, an address beyond loopback is
+    rejected, since payloads and verdicts would cross the network in plain text; ``insecure_remote`` states that another
+    layer protects them. Unix sockets have ``unix_mode`` before anyone can connect.
     """
 
     def __init__(
@@ -53,10 +51,10 @@ class Listener:
         self._locks: list[int] = []
         self._sockets: dict[Path, _Inode] = {}
         self.ports: set[int] = set()
-        """The TCP ports that were bound."""
+        """The bound TCP ports."""
 
     def bind(self, address: TcpAddress | UnixAddress) -> str:
-        """Bind one address and return it as clients write it, with its real port; raise ListenError."""
+        """Bind one address and return it as clients write it, with its actual port; raise ListenError."""
         if isinstance(address, TcpAddress):
             if not (address.is_loopback or self._credentials or self._insecure_remote):
                 raise ListenError(
@@ -78,15 +76,15 @@ class Listener:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The Unix sockets that were bound."""
+        """The bound Unix sockets."""
         return tuple(self._sockets)
 
     def lost(self) -> list[Path]:
-        """Return the sockets that clients do not reach any more: somebody removed or replaced them."""
+        """Return the sockets that clients can no longer reach, since the file was removed or replaced."""
         return [path for path, inode in self._sockets.items() if _inode(path) != inode]
 
     def close(self) -> None:
-        """Remove the sockets that are still this server's own, then let go of their locks."""
+        """Remove the sockets that still belong to this server, then release their locks."""
         lost = self.lost()
         for path in self._sockets:
             if path not in lost:
@@ -129,7 +127,7 @@ def _inode(path: Path) -> _Inode:
 
 
 def _clean_stale(path: Path) -> None:
-    """Remove a socket that nobody listens on; raise ListenError when the path is live or is no socket."""
+    """Remove a socket without a listener; raise ListenError when the path is live or not a socket."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

@@ -1,11 +1,10 @@
-"""Calls whose request has not come in whole: they may not keep the threads from those whose request has.
+"""Calls whose request has not arrived completely: their number is bounded, so that they cannot occupy all threads.
 
-gRPC's Python server gives a unary call its thread before the request is there, and has no limit for how long that
-may take: as many half-sent requests as there are threads would stop every verdict. So each unary call is served as
-one that streams its only request, which is waited for here, with the call at hand. When more wait than there is room
-for, the oldest gives way, as half-open connections do in TCP (RFC 4987, section 3.4): a request that is really being
-sent is there within milliseconds and is not the oldest. In a burst of calls that have all just come the newest is
-refused.
+gRPC's Python server assigns a thread to a unary call before the request has arrived, with no time limit: as many
+half-sent requests as threads would stop all verdicts. Each unary call is therefore served as a client stream with one
+request, which is read here. When too many calls wait, the oldest is cancelled, as for half-open TCP connections (RFC
+4987, section 3.4): a request that is really being sent arrives within milliseconds and is not the oldest. In a burst of
+new calls the newest is rejected.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 
 YOUNG_SECONDS: Final = 0.05
 SPARE_THREADS: Final = 4
-"""Threads for the calls that make others give way, and for those that are refused: each needs one before it can."""
+"""Threads for calls that cancel an older call or are rejected: each needs a thread to do so."""
 
 
 class PendingRequests:
-    """Waits for requests, ``most`` at a time.
+    """Waits for at most ``most`` requests at a time.
 
-    A call that gives way is cancelled, and ``gave_way`` is told. ``refuse`` aborts one that comes in a burst; it is
-    given the call and ``most``. ``unreadable`` is told of a call that ends as it comes: gRPC's core refuses a message
-    above its limit, and says no more of it here than of a caller who hangs up at once.
+    ``gave_way`` is called for each cancelled call. ``refuse`` aborts a call that arrives in a burst; its arguments are
+    the call and ``most``. ``unreadable`` is called for a call that ends immediately: gRPC's core rejects a message
+    above its limit, which looks the same here as a caller that disconnects at once.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class PendingRequests:
 
     @property
     def threads(self) -> int:
-        """How many threads a pool needs for this, beside those that work."""
+        """The threads that a pool needs for pending requests, in addition to working threads."""
         return self._most + SPARE_THREADS
 
     def unary(self, behavior: Callable[[Any, grpc.ServicerContext], Any], **codec: Any) -> Any:
@@ -59,7 +58,7 @@ class PendingRequests:
         )
 
     def one(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Any:
-        """Return the only request of ``context``; raise what ends the call when there is none."""
+        """Return the only request of ``context``; end the call when there is none."""
         has_room, oldest = self._enter(context)
         if oldest is not None:
             oldest.cancel()
@@ -80,12 +79,12 @@ class PendingRequests:
     def _forget(self, context: grpc.ServicerContext, *, was_read: bool) -> None:
         with self._lock:
             since = self._waiting.pop(context, None)
-        # A call that has given way is not here any more.
+        # A cancelled call is no longer registered.
         if not was_read and since is not None and time.monotonic() - since < YOUNG_SECONDS:
             self._unreadable()
 
     def _enter(self, context: grpc.ServicerContext) -> tuple[bool, Any]:
-        """Return whether ``context`` may wait, and the call that has to give way for it."""
+        """Return whether ``context`` may wait, and the call to cancel for it."""
         now = time.monotonic()
         with self._lock:
             oldest = None

@@ -1,4 +1,4 @@
-"""Answers as the messages of the protocol: each carries its canonical envelope beside the typed fields."""
+"""Decisions as response messages: each carries its canonical envelope beside the typed fields."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALLOWED: Final = pb.Allowed()
 
 
 def evaluate_response(decision: Decision) -> pb.EvaluateResponse:
-    """Return the answer of Evaluate, with what a run used."""
+    """Return the response of Evaluate, with the usage of a run."""
     response = pb.EvaluateResponse(binding=decision.binding, envelope=decision.canonical)
     evaluation = decision.evaluation
     if evaluation is not None:
@@ -30,7 +30,7 @@ def evaluate_response(decision: Decision) -> pb.EvaluateResponse:
 
 
 def call_response(call: CallDecision) -> pb.ValidateCallResponse:
-    """Return the answer of ValidateCall."""
+    """Return the response of ValidateCall."""
     decision = call.decision
     response = pb.ValidateCallResponse(
         binding=decision.binding,
@@ -50,7 +50,7 @@ def call_response(call: CallDecision) -> pb.ValidateCallResponse:
 
 
 def validate_response(decision: Decision) -> pb.ValidateResponse:
-    """Return the answer of Validate."""
+    """Return the response of Validate."""
     if decision.code is None:
         allowed = pb.Allowed(would_block=decision.would_block) if decision.would_block else _ALLOWED
         return pb.ValidateResponse(binding=decision.binding, allowed=allowed, envelope=decision.canonical)
@@ -59,7 +59,7 @@ def validate_response(decision: Decision) -> pb.ValidateResponse:
 
 
 def batch_response(batch: BatchDecision) -> pb.ValidateBatchResponse:
-    """Return the answer of ValidateBatch: failed and skipped items are listed, every judged one is bound."""
+    """Return the response of ValidateBatch: failed and skipped items are listed, judged items are bound."""
     decision = batch.decision
     response = pb.ValidateBatchResponse(
         item_count=batch.item_count,
@@ -75,7 +75,7 @@ def batch_response(batch: BatchDecision) -> pb.ValidateBatchResponse:
 
 
 def stream_response(item: Item) -> pb.ValidateStreamResponse:
-    """Return the answer to one item of a stream; that of a skipped one has neither binding nor outcome."""
+    """Return the response to one item of a stream; that of a skipped item has neither binding nor outcome."""
     response = pb.ValidateStreamResponse(item_index=item.place, status=_status(item))
     if item.decision is None:
         return response

@@ -1,4 +1,4 @@
-"""An infrastructure failure as a gRPC status (contract.md §3), its details built from the envelope alone."""
+"""An infrastructure failure as a gRPC rich status (contract.md §3), built from the envelope alone."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ RETRY_AFTER_SECONDS = 0.25
 def rich_status(envelope: dict[str, Any], *, retry_after: float = RETRY_AFTER_SECONDS) -> grpc.Status:
     """Return the status to abort with; raise ValueError when the envelope's code is a domain failure.
 
-    Its details are ErrorInfo (reason = code), RetryInfo when the code is retryable, BadRequest when the
-    envelope names a field, and ErrorEnvelope.
+    Its details are ErrorInfo (reason = code), RetryInfo when the code is retryable, BadRequest when the envelope names
+    a field, and ErrorEnvelope.
     """
     code = Code(envelope["code"])
     row = REGISTRY[code]

@@ -1,10 +1,10 @@
-"""Calls that are signed instead of carrying the token (``evalward.challenge``): checked, and their answers signed.
+"""Signed calls (``evalward.challenge``): verify the signature and the nonce, and sign the responses.
 
-The header is checked before anything of the request is read. A call counts once: its nonce is kept until its time is
-past, and at most ``MOST_NONCES`` are kept. When there are more the oldest goes, and with it every call that claims to
-be as old, so that memory is bounded and nothing is answered twice. Nor does a call count that was made before the
-start: what was answered then is not known. How long all this holds is told by the clock that nobody sets, so that a
-clock that is set back shuts nobody out for longer than that.
+The header is verified before the request is read. A call is accepted once: its nonce is kept until its time window has
+passed, and at most ``MOST_NONCES`` nonces are kept. Beyond that the oldest is dropped, and calls that claim to be as
+old are rejected: memory is bounded and no call is accepted twice. Calls from before the start are rejected too, since
+the earlier nonces are unknown. These rules expire by the monotonic clock, so that setting the clock back excludes
+callers for no longer than that.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 WINDOW_MS: Final = 60_000
-"""How far a call's time may be from the service's, in either direction."""
+"""The maximum difference between the call's time and the service's, in either direction."""
 KEPT_SECONDS: Final = 2 * WINDOW_MS / 1000
-"""For how long a call can be within the window, from the first moment on at which it is."""
+"""How long a call can be within the window."""
 MOST_NONCES: Final = 262_144
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 
@@ -37,7 +37,7 @@ ALTERED: Final = "The request is not the one that the call was signed for."
 
 
 class Nonces:
-    """The nonces of the calls of late; ``fault`` is asked once for each call."""
+    """The nonces of recent calls; call ``fault`` once per call."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Nonces:
         self._lock = threading.Lock()
 
     def fault(self, call: SignedCall) -> str | None:
-        """Take ``call``, whose MAC is right; return why it does not count, None if it does."""
+        """Register ``call``, whose MAC is valid; return why it is rejected, None if it is accepted."""
         with self._lock:
             now, at = self._now_ms(), self._seconds()
             while self._seen and next(iter(self._seen.values()))[1] < at - KEPT_SECONDS:
@@ -80,9 +80,9 @@ class Nonces:
 
 
 class ProvenContext:
-    """A call's context whose statuses prove themselves; ``token`` is the one that the call was signed with.
+    """The context of a call whose statuses carry proofs; ``token`` is the token that signed the call.
 
-    Everything else is the context's own.
+    Everything else is delegated to the original context.
     """
 
     def __init__(self, context: grpc.ServicerContext, of: Challenge) -> None:
@@ -95,7 +95,7 @@ class ProvenContext:
         self._context.abort_with_status(_Status(status, self._proven(status.trailing_metadata)))
 
     def set_trailing_metadata(self, trailing: Any) -> None:
-        """Set ``trailing`` and the proof of the details in it, for a status that the handler sets itself."""
+        """Set ``trailing`` and the proof of its details, for a status that the handler sets itself."""
         self._context.set_trailing_metadata(self._proven(trailing))
 
     def _proven(self, trailing: Any) -> tuple[Any, ...]:
@@ -123,10 +123,10 @@ def proving(
     *,
     altered: Callable[[grpc.ServicerContext], Any],
 ) -> grpc.RpcMethodHandler[Any, Any]:
-    """Return ``handler`` with its request checked against ``call``, and its answers proven under ``token``.
+    """Return ``handler`` with its request verified against ``call``, and its responses proven with ``token``.
 
-    ``altered`` refuses a request that was not signed. Raise TypeError for a handler of one request and many replies,
-    which this service has none of.
+    ``altered`` rejects a request that was not the signed one. Raise TypeError for a server-streaming handler: the
+    service has none.
     """
     if handler.response_streaming and not handler.request_streaming:
         raise TypeError("a handler of one request and many replies cannot prove them")
@@ -153,7 +153,7 @@ class _Proving:
 
 
 class _Unary(_Proving):
-    """One request, whose digest was signed, and one reply, whose proof follows it."""
+    """One request with a signed digest, and one response followed by its proof."""
 
     def __call__(self, wires: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
         proven: Any = ProvenContext(context, self.of)
@@ -173,7 +173,7 @@ class _Unary(_Proving):
 
 
 class _Stream(_Proving):
-    """Many of both: each reply proves all that came before it."""
+    """Many requests and responses: each response proves everything before it."""
 
     def __call__(self, wires: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
         proven, transcript, requests = self._begun(wires, context)
@@ -197,7 +197,7 @@ class _Stream(_Proving):
 
 
 class _SendingStream(_Stream):
-    """A stream whose handler sends by itself, by grpcio's attribute for that; None ends it."""
+    """A stream whose handler sends its own responses (grpcio attribute); None ends it."""
 
     experimental_non_blocking = True
 

@@ -1,10 +1,10 @@
-"""Which ValidateStreams are open: a bounded number, of which one that is idle gives way to one that comes.
+"""The open ValidateStreams: their number is bounded, and an idle stream is evicted for a new one.
 
-A stream is idle while the service waits for its next item, or for its caller to read an answer; while an item is
-judged it is not. One that has been idle for the limit ends, whether or not another wants its place. When all places
-are taken, one that has been idle for a tenth of a second gives way: of the caller with the most streams, of the
-connection with the most, one that has sent nothing yet, the one that has been idle for longest, in this order. So a
-caller who holds streams open shuts nobody out, and loses his own first.
+A stream is idle while the service waits for its next item, or for its caller to read a response; not while an item is
+judged. A stream that is idle for the limit always ends. When all places are taken, a stream that has been idle for a
+tenth of a second is evicted: of the caller with the most streams, of the connection with the most, one without an item,
+the one idle for longest, in this order. A caller that holds streams open therefore excludes nobody and loses its own
+streams first.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ class Stream:
         self._lock = threading.Lock()
 
     def waits(self) -> None:
-        """Note that the stream waits for its next item."""
+        """Enter the state of waiting for the next item."""
         self._enter(_State.WAITS)
 
     def judges(self) -> bool:
-        """Note that an item has come; False when the service has ended the stream meanwhile."""
+        """Enter the state of judging an item; return False when the service has ended the stream."""
         self.items += 1
         return self._enter(_State.JUDGES)
 
     def sends(self, response: Any) -> None:
-        """Send ``response``; return when it has gone, or will never go."""
+        """Send ``response``; return when it is sent or can no longer be sent."""
         if self._enter(_State.SENDS):
             self._send(response)
 
@@ -71,19 +71,19 @@ class Stream:
 
     @property
     def is_ended(self) -> bool:
-        """Whether the status has been sent, or will be by nobody."""
+        """Whether the status is sent, or must not be sent any more."""
         return self._state is _State.ENDED
 
     def idle_for(self, now: float) -> float:
-        """Return for how many seconds the stream has been idle; 0 while an item is judged."""
+        """Return the idle time in seconds; 0 while an item is judged."""
         with self._lock:
             return now - self.idle_since if self._state in {_State.WAITS, _State.SENDS} else 0.0
 
     def claim(self) -> Callable[[grpc.Status], None] | None:
-        """Take the end of the stream for another thread, unless an item is being judged or it has ended; None then.
+        """Claim the end of the stream for another thread; return None while an item is judged or after its end.
 
-        From here on the stream's own thread does no more: whoever claims it has to call what is returned, with the
-        status. An answer that its caller does not read stands before every status, and so that caller gets none.
+        From then on the stream's own thread does nothing; the claimant must call the result with the status. If the
+        caller does not read a response, no status can follow it, and the stream is cancelled.
         """
         with self._lock:
             state = self._state
@@ -111,9 +111,9 @@ class Stream:
 
 
 class Streams:
-    """At most ``most`` streams, each ended after ``idle_seconds`` (0: never); ``refusal`` makes the envelope of an end.
+    """At most ``most`` streams, each ended after ``idle_seconds`` idle seconds (0: never).
 
-    What is ended goes through ``refusal``, which counts it as the answer to that stream's holder.
+    ``refusal`` of a stream records and counts its end and returns the envelope.
     """
 
     def __init__(self, most: int, *, idle_seconds: float) -> None:
@@ -126,22 +126,22 @@ class Streams:
         return len(self._open)
 
     def enter(self, stream: Stream, refusal: Callable[[CodedError], dict[str, Any]]) -> None:
-        """Take ``stream`` in, in the place of another if need be; raise CodedError when there is none."""
+        """Register ``stream``, and evict another one if necessary; raise CodedError when there is no place."""
         with self._lock:
-            gives_way = self._given_way(stream.holder) if len(self._open) >= self._most else None
+            evict = self._evict(stream.holder) if len(self._open) >= self._most else None
             if len(self._open) >= self._most:
                 raise overloaded("streams", self._most)
             self._open[stream] = refusal
-        if gives_way is not None:
-            gives_way(overloaded("streams", self._most))
+        if evict is not None:
+            evict(overloaded("streams", self._most))
 
     def leave(self, stream: Stream) -> None:
-        """Forget ``stream``, if it is still there."""
+        """Unregister ``stream`` if it is still registered."""
         with self._lock:
             self._open.pop(stream, None)
 
     def sweep(self) -> None:
-        """End every stream that has been idle for too long."""
+        """End every stream that is idle for too long."""
         if not self._idle_seconds:
             return
         now = time.monotonic()
@@ -152,9 +152,9 @@ class Streams:
             end(_silent(self._idle_seconds))
 
     def _claimed(self, stream: Stream) -> Callable[[CodedError], None] | None:
-        """Forget ``stream`` and return what ends it; None, and it stays, when it has something to do meanwhile.
+        """Unregister ``stream`` and return what ends it; None, and it stays, when it is not idle any more.
 
-        The lock is held. A stream that was forgotten before it was claimed could go on beside those that are counted.
+        The lock is held. A stream that is unregistered before it is claimed could continue uncounted.
         """
         told = stream.claim()
         if told is None:
@@ -162,21 +162,21 @@ class Streams:
         refusal = self._open.pop(stream)
         return lambda why: told(rich_status(refusal(why)))
 
-    def _given_way(self, comer: Requester) -> Callable[[CodedError], None] | None:
-        """Take the place of a stream for ``comer`` and return what ends that one; None: there is none to take."""
-        for stream in self._give_way(comer):
+    def _evict(self, comer: Requester) -> Callable[[CodedError], None] | None:
+        """Evict a stream for ``comer`` and return what ends it; None: no stream can be evicted."""
+        for stream in self._eviction_order(comer):
             end = self._claimed(stream)
             if end is not None:
                 return end
         return None
 
-    def _give_way(self, comer: Requester) -> list[Stream]:
-        """Return who gives way to ``comer``, the first one first; the lock is held."""
+    def _eviction_order(self, comer: Requester) -> list[Stream]:
+        """Return the streams to evict for ``comer``, first one first; the lock is held."""
         callers = Counter(each.holder.caller for each in self._open)
         connections = Counter(each.holder.connection for each in self._open)
         now = time.monotonic()
         idle = [each for each in self._open if each.idle_for(now) >= GIVES_WAY_SECONDS]
-        # Who has fewer streams than the comer has already keeps them.
+        # A caller with fewer streams than the new one already has keeps them.
         fair = [each for each in idle if callers[each.holder.caller] >= callers[comer.caller]]
         return sorted(
             fair,
@@ -193,6 +193,6 @@ class Streams:
 def _silent(seconds: float) -> CodedError:
     return CodedError(
         Code.OVERLOADED,
-        "The stream was idle for too long; its place is for others.",
+        "The stream was idle for too long and was closed.",
         repair=Repair.passed(STREAM_IDLE, int(seconds)),
     )

@@ -1,8 +1,8 @@
-"""TLS for the server's TCP sockets: any fault stops the start, and new files are taken while it serves.
+"""TLS for the TCP sockets: any fault stops the start; changed files are loaded while serving.
 
-The files are tried before they are used: the key must be a private file, certificate and key must belong together, and
-a handshake with itself must succeed, which finds a certificate that has expired. One that expires later is told by
-``Certificates.state``. Clients must show a certificate when a CA is given (service.md, "Sockets, identity, limits").
+Files are verified before use: the key must be a private file, certificate and key must match, and a handshake with
+itself must succeed, which detects an expired certificate. ``Certificates.state`` reports a later expiry. With a client
+CA, clients must present a certificate (service.md, "Sockets, identity, limits").
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("evalward.server")
 
-_FLIGHTS: Final = 8  # more than any handshake has
+_FLIGHTS: Final = 8  # more than any handshake needs
 _MOST_BYTES: Final = 1024 * 1024
 VALID: Final = "ok"
 
 
 class Validity(NamedTuple):
-    """Until when handshakes succeed, in seconds since the epoch; ``client_ca`` is None without one.
+    """The end of validity in seconds since the epoch; ``client_ca`` is None without a client CA.
 
-    ``digest`` is the SHA-256 of the certificate, as ``openssl x509 -fingerprint -sha256`` counts it.
+    ``digest`` is the SHA-256 of the certificate, as ``openssl x509 -fingerprint -sha256`` prints it.
     """
 
     digest: str
@@ -48,7 +48,7 @@ class Validity(NamedTuple):
     client_ca: float | None
 
     def ends(self) -> dict[str, float]:
-        """Return the ends by what they are of."""
+        """Return the expiry times by certificate."""
         return {
             "server": self.server,
             **({} if self.client_ca is None else {"client_ca": self.client_ca}),
@@ -56,7 +56,7 @@ class Validity(NamedTuple):
 
 
 class Certificates:
-    """The certificates in force, of files that worked when they were last taken; raise CodedError (CONFIG_INVALID)."""
+    """The certificates in force, from files that worked when loaded; raise CodedError (CONFIG_INVALID)."""
 
     def __init__(self, files: TlsFiles, *, clock: Callable[[], float] = time.time) -> None:
         self.files = files
@@ -70,7 +70,7 @@ class Certificates:
     def credentials(self) -> grpc.ServerCredentials:
         """Return credentials for one socket, which follow the certificates in force: gRPC asks at each handshake.
 
-        Each socket needs its own: gRPC gives what is new to the one whose handshake it asks at, and to no other.
+        Each socket needs its own: gRPC delivers an update only to the socket whose handshake asked for it.
         """
         given = self._current
 
@@ -86,9 +86,9 @@ class Certificates:
         )
 
     def reload(self, audit_log: AuditSink) -> bool:
-        """Take the files anew; False when they should be tried again, since ``audit_log`` does not take the record.
+        """Reload the files; return False to retry later, when ``audit_log`` does not accept the record.
 
-        Raises NotNowError when they cannot be read for now.
+        Raises TransientFileError when the files cannot be read temporarily.
         """
         with self._lock:
             try:
@@ -98,7 +98,7 @@ class Certificates:
                 validity = _try(self.files)
             except CodedError as refusal:
                 raise_if_transient(refusal)
-                LOG.error("new TLS files are not used: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
+                LOG.error("the changed TLS files are rejected: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
                 return recorded(audit_log, AuditRecord(kind=Kind.TLS_REJECT, code=Code(refusal.code)))
             if not recorded(audit_log, AuditRecord(kind=Kind.TLS_LOAD, certificate=validity.digest)):
                 return False
@@ -116,17 +116,17 @@ class Certificates:
         return self.validity.ends()
 
     def state(self) -> str:
-        """Return ``ok``, or which certificate has expired since it was taken: no new client gets in then."""
+        """Return ``ok``, or which certificate has expired: no new client can connect then."""
         now = self._clock()
         expired = [name for name, end in self.validity.ends().items() if end <= now]
         return f"failed: expired: {', '.join(expired)}" if expired else VALID
 
     def log_expiry(self) -> bool:
-        """Log it once when a certificate expires; False, so that whoever asks asks again."""
+        """Log an expiry once; return False, so that the file watch calls again."""
         state, told = self.state(), self._told
         self._told = state
         if state not in {VALID, told}:
-            LOG.error("no new client gets in over TLS, %s; new files are taken as they come", state)
+            LOG.error("no new client can connect over TLS, %s; changed files are loaded automatically", state)
         return False
 
 
@@ -142,7 +142,7 @@ def _configuration(files: TlsFiles, texts: Mapping[Path, bytes]) -> Any:
 
 
 def _try(files: TlsFiles) -> Validity:
-    """Return what the files hold; raise CodedError unless a client that trusts this very certificate gets in today."""
+    """Return the files' validity; raise CodedError unless a client that trusts this certificate can connect now."""
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname = False
@@ -156,7 +156,7 @@ def _try(files: TlsFiles) -> Validity:
         return Validity(
             sha256(shown.getpeercert(binary_form=True) or b"").hexdigest(),
             _end_of(shown.getpeercert() or {}),
-            # One of several is enough for its own clients.
+            # Any valid CA still admits its own clients.
             None if files.client_ca is None else max(map(_end_of, server.get_ca_certs()), default=0.0),
         )
     except (ssl.SSLError, ValueError) as fault:
@@ -173,11 +173,11 @@ def _date(seconds: float) -> str:
 
 
 def _no_password() -> str:
-    raise ValueError("the key is encrypted; give one that is not, in a file that only the service can read")
+    raise ValueError("the key is encrypted; use an unencrypted key in a file that only the service can read")
 
 
 def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> ssl.SSLObject:
-    """Return the client's side, which was shown the certificate."""
+    """Return the client's side of a completed handshake."""
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     asking = client.wrap_bio(to_client, to_server, server_side=False)
     sides = [

@@ -1,8 +1,7 @@
-"""The bearer tokens of a file: one a line, so that a new one can be given out before the old one goes.
+"""The bearer tokens of a file: one per line, so that a new token can be distributed before the old one is removed.
 
-Refused is what could not be meant: a file that others can read, a token that can be guessed, no token at all. While
-the server serves, such a file changes nothing: the tokens before it stay, and the log says so (service.md,
-"Sockets, identity, limits").
+Files with a likely mistake are rejected: readable by others, a guessable token, no token. While serving, a rejected
+file is logged and the previous tokens stay (service.md, "Sockets, identity, limits").
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _MAX_BYTES: Final = 16 * 1024
 
 
 def load_tokens(path: Path) -> Tokens:
-    """Return the tokens in the file at ``path``; raise CodedError (CONFIG_INVALID), which never quotes one.
+    """Return the tokens of the file at ``path``; raise CodedError (CONFIG_INVALID), which never quotes one.
 
-    A token is 16 to 512 printable ASCII characters without a space. Empty lines do not count.
+    A token is 16 to 512 printable ASCII characters without a space. Empty lines are ignored.
     """
     try:
         data = read_private(path, most=_MAX_BYTES + 1)
@@ -53,7 +52,7 @@ def load_tokens(path: Path) -> Tokens:
 
 
 class TokenFile:
-    """The tokens that a file had when it was last right; raise CodedError when it is not right at the start."""
+    """The tokens of the last valid version of a file; raise CodedError when it is invalid at the start."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -61,24 +60,24 @@ class TokenFile:
         self._lock = threading.Lock()
 
     def accepts(self, sent: bytes) -> bool:
-        """Say whether the header ``sent`` carries one of the tokens, in a time that does not depend on them."""
+        """Whether the header ``sent`` carries one of the tokens, in constant time."""
         return self._tokens.accepts(sent)
 
     def signer(self, call: SignedCall) -> str | None:
-        """Return the token that ``call`` is signed with, None when it is signed with none of them."""
+        """Return the token that signed ``call``, None if none did."""
         return self._tokens.signer(call)
 
     def reload(self, audit_log: AuditSink) -> bool:
-        """Take the file anew; False when it should be tried again, since ``audit_log`` does not take the record.
+        """Reload the file; return False to retry later, when ``audit_log`` does not accept the record.
 
-        Raises NotNowError when it cannot be read for now.
+        Raises TransientFileError when the file cannot be read temporarily.
         """
         with self._lock:
             try:
                 tokens = load_tokens(self.path)
             except CodedError as refusal:
                 raise_if_transient(refusal)
-                LOG.error("the tokens stay: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
+                LOG.error("the previous tokens stay in force: %s", refusal.message)  # noqa: TRY400 - the cause is in the text
                 return recorded(audit_log, AuditRecord(kind=Kind.TOKEN_REJECT, code=Code(refusal.code)))
             if tokens == self._tokens:
                 return True

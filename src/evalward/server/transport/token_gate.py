@@ -1,4 +1,4 @@
-"""Who may ask: every call carries the token or is signed with it, but those of health, open to probes."""
+"""Authentication by token: every call except health carries a token or is signed with one."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 TOKEN: Final = re.compile(rb"[!-~]{16,512}")
 """A token: 16 to 512 printable ASCII characters without a space."""
-UNTOLD: Final = "The call does not carry the service's token."
-UNSIGNED: Final = "The call is not signed with the service's token."
+NOT_AUTHENTICATED: Final = "The call does not carry the service's token."
+NOT_SIGNED: Final = "The call is not signed with the service's token."
 
 _OPEN: Final = f"/{health_pb2.DESCRIPTOR.services_by_name['Health'].full_name}/"
 
 
 class TokenSource(Protocol):
-    """Knows the tokens that are good now."""
+    """The currently valid tokens."""
 
     def accepts(self, sent: bytes) -> bool:
-        """Say whether ``sent``, the value of the header, carries one."""
+        """Whether ``sent``, the value of the authorization header, carries a valid token."""
         ...
 
     def signer(self, call: SignedCall) -> str | None:
-        """Return the one that ``call`` is signed with, None when it is signed with none of them."""
+        """Return the token that signed ``call``, None if none did."""
         ...
 
 
 class Tokens:
-    """Some tokens, any of which will do. Equal when they are the same."""
+    """A set of tokens, any of which is accepted."""
 
     __slots__ = ("_expected", "_tokens")
 
@@ -50,12 +50,12 @@ class Tokens:
         self._expected = tuple(f"Bearer {token}".encode() for token in self._tokens)
 
     def accepts(self, sent: bytes) -> bool:
-        """Say whether ``sent`` is ``Bearer <token>``; every token is compared, in constant time."""
+        """Whether ``sent`` is ``Bearer <token>``; every token is compared, in constant time."""
         found = [hmac.compare_digest(sent, expected) for expected in self._expected]
         return any(found)
 
     def signer(self, call: SignedCall) -> str | None:
-        """Return the token that ``call`` is signed with; every one is tried, in constant time."""
+        """Return the token that signed ``call``; every token is tried, in constant time."""
         found = [token for token in self._tokens if call.is_signed_with(token)]
         return found[0] if found else None
 
@@ -65,14 +65,14 @@ class Tokens:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokens) and self._expected == other._expected
 
-    __hash__ = None  # type: ignore[assignment]  # nobody needs one, and none can leak
+    __hash__ = None  # type: ignore[assignment]  # unused, so none can leak
 
 
 class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in the stubs only
-    """Answers UNAUTHENTICATED, before anything is read, to a call that shows none of ``tokens``.
+    """Rejects calls without one of ``tokens`` with UNAUTHENTICATED, before anything is read.
 
-    A call carries one, or is signed with one: then its answers are, too (``evalward.challenge``). Each refusal goes to
-    ``tally``, which counts and never waits: a flood of strangers must not fill the disk.
+    A call carries a token or is signed with one; then its responses are signed too (``evalward.challenge``). ``tally``
+    counts rejections without waiting: a flood of unauthenticated calls must not fill the disk.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler[Any, Any] | None],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Let the call through, or return a handler that refuses it."""
+        """Return the handler of the call, or one that rejects it."""
         handler = continuation(handler_call_details)
         method = handler_call_details.method
         if method.startswith(_OPEN):
@@ -97,20 +97,20 @@ class TokenGate(grpc.ServerInterceptor):  # type: ignore[type-arg]  # generic in
         signed = [value for key, value in metadata if key == AUTH]
         if signed:
             return self._signed(handler, read_header(method, str(signed[0])) if len(signed) == 1 else None)
-        # What is not built is not told to strangers either, and their requests are not waited for.
-        return handler if self._carries_token(metadata) else self._refusal(UNTOLD)
+        # Unauthenticated callers do not learn which RPCs exist, and their requests are not read.
+        return handler if self._carries_token(metadata) else self._refusal(NOT_AUTHENTICATED)
 
     def _signed(
         self, handler: grpc.RpcMethodHandler[Any, Any] | None, call: SignedCall | None
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
         token = None if call is None else self._tokens.signer(call)
         if call is None or token is None:
-            return self._refusal(UNSIGNED)
+            return self._refusal(NOT_SIGNED)
         if handler is None:
             return None
         fault = self._nonces.fault(call)
         if fault is not None:
-            # Who knows the token is told why, and can tell that it is the service that says so.
+            # The caller knows the token, so it gets the reason, with a proof that the service sent it.
             of = Challenge(token, call.mac)
             return grpc.stream_stream_rpc_method_handler(
                 lambda _requests, context: self._refuse(fault, ProvenContext(context, of))
