@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evalward.server.lifecycle.critical_threads import EXIT_CODE, SERVING, CRITICAL, exit_on_critical_failure
+from evalward.server.lifecycle.critical_threads import CRITICAL, EXIT_CODE, SERVING, exit_on_critical_failure
 from evalward.server.observe import liveness
 from evalward.server.observe.liveness import OK, Liveness
 from evalward.thread_pool import NoThreadError, PrestartedPool, prestart
