@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 FULL: Final = 1_000
 """The number of frames that ``full`` stands for."""
 _PACKAGE = "evalward"
-_HARNESS = frozenset({"server", "cli"})  # every request passes through it, so it says nothing about this one
+# Every request passes through these, so they say nothing about this one.
+_HARNESS = frozenset({("server",), ("cli",), ("judging", "in_process"), ("judging", "caching")})
 
 
 def frames(trace: TracebackType | None, limit: int) -> list[str]:
@@ -24,7 +25,7 @@ def frames(trace: TracebackType | None, limit: int) -> list[str]:
     for frame in reversed(traceback.extract_tb(trace)):
         parts = Path(frame.filename).with_suffix("").parts
         inside = parts[parts.index(_PACKAGE) :] if _PACKAGE in parts else parts[-1:]
-        if len(inside) > 1 and inside[1] in _HARNESS:
+        if inside[1:2] in _HARNESS or inside[1:3] in _HARNESS:
             continue
         found.append(f"{'.'.join(inside)}:{frame.lineno} in {frame.name}")
     return found[:limit]

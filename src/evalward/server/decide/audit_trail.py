@@ -159,7 +159,8 @@ class AuditTrail:
         )
         if not audited:
             raise CodedError(
-                Code.AUDIT_UNAVAILABLE, "The call may not go on, since its audit record could not be written."
+                Code.AUDIT_UNAVAILABLE,
+                "The call may not proceed, since its audit record could not be written.",
             )
         return audited
 

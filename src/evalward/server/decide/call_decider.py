@@ -7,21 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
-from evalward.policy.issues import Issue
 from evalward.server.decide.decisions import Decision
 from evalward.server.decide.load_shedding import check_open
+from evalward.server.decide.manifest_bindings import check_bindings
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.decide.verdict_binding import binding_message
 from evalward.server.requests.call_request import CallReader
 from evalward.server.requests.caller import UNKNOWN_CALLER
 from evalward.server.requests.validate_request import ValidationRequest
 from evalward.similar import similar_names
-from evalward.tools import ManifestError, read_arguments, route
+from evalward.tools import read_arguments, route
 from evalward.tools.payloads import payloads_of
 from evalward.tools.permitted import check_permitted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from evalward.errors import Provenance
     from evalward.guard.target import Shape, Target
@@ -61,7 +61,7 @@ class CallDecision(NamedTuple):
 
 @dataclass(slots=True)
 class _Progress:
-    """The progress of a call, kept outside of it, since a refusal reports it too."""
+    """The progress of a call, stored outside of it, since a refusal reports it too."""
 
     judged: list[Judged] = field(default_factory=list)
     failed_path: str = ""
@@ -88,7 +88,7 @@ class CallDecider:
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in manifest.tools} if manifest else {}
         self._validators = _validators(self._tools)
         for tool in self._tools.values():
-            _check_policy(tool, policy)
+            check_bindings(tool, policy)
 
     def decide(
         self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
@@ -284,24 +284,3 @@ def _request_for(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
         session_id=asked.session_id,
         request_id=asked.request_id,
     )
-
-
-def _check_policy(tool: Tool, policy: Policy) -> None:
-    """Reject at the start a manifest whose bindings the policy does not accept: every call would fail."""
-    for field_name, target, bindings in _bindings_of(tool):
-        try:
-            policy.rules_for(target, bindings=bindings)
-        except CodedError as refusal:
-            raise ManifestError(
-                "manifest",
-                [Issue(f"tool {tool.name}: {field_name}", refusal.message, "what the policy binds")],
-            ) from None
-
-
-def _bindings_of(tool: Tool) -> Iterator[tuple[str, Target, Mapping[str, str]]]:
-    if tool.target is not None:
-        yield "bindings", tool.target, tool.bindings
-    for name, rule in tool.fields.items():
-        target = rule.realm or tool.target
-        if rule.bindings is not None and target is not None:
-            yield f"fields.{name}.bindings", target, rule.bindings

@@ -25,7 +25,7 @@ def overloaded(limit: str, allowed: int) -> CodedError:
     """Return the OVERLOADED error: ``limit`` names the exhausted limit, ``allowed`` is its size."""
     return CodedError(
         Code.OVERLOADED,
-        "The service has no room for another request.",
+        "The service is overloaded and rejects the request.",
         repair=Repair.passed(limit, allowed),
     )
 

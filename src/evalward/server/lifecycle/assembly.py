@@ -1,4 +1,7 @@
-"""The parts of one server and how they are connected; nothing is bound or started here."""
+"""The parts of one server and how they are connected.
+
+Worker processes start with their pool, here; sockets are bound and threads are started by ``sidecar``.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class ItemReader(RequestReader):
 
 
 class BatchReader(RequestReader):
-    """A ValidateBatchRequest while it is being read; ``count`` is how many items it has, once that is known."""
+    """A ValidateBatchRequest during reading; ``count`` is the number of its items once it is known."""
 
     __slots__ = ("count",)
 
@@ -58,7 +58,7 @@ class BatchReader(RequestReader):
         self.count = 0
 
     def batch(self, *, max_items: int, max_bytes: int) -> Batch:
-        """Read the batch; raise CodedError, BATCH_TOO_LARGE for more than it may hold."""
+        """Read the batch; raise CodedError, BATCH_TOO_LARGE for a batch beyond its limits."""
         message: Any = self.message(_BATCH)
         self.count = len(message.items)
         self.receive(
@@ -80,7 +80,7 @@ class StreamItem(NamedTuple):
 
 
 class StreamItemReader(RequestReader):
-    """The ``item_index``-th ValidateStreamRequest while it is being read."""
+    """The ``item_index``-th ValidateStreamRequest during reading."""
 
     __slots__ = ("item_index",)
 
@@ -90,7 +90,7 @@ class StreamItemReader(RequestReader):
         self.received = Received(arguments=b"")
 
     def item(self) -> StreamItem:
-        """Read the message; raise CodedError when it is none."""
+        """Read the message; raise CodedError when it does not decode."""
         message: Any = self.message(_STREAM)
         return StreamItem(message.item, message.stop_on_first)
 

@@ -77,14 +77,14 @@ class RequestReader:
     payload_field: str | None = "/code"
 
     item_index: int | None = None
-    """The place, from 0, of one of many."""
+    """The index, from 0, of an item; None for a single request."""
 
     def __init__(self, wire: bytes) -> None:
         self.wire = wire
         self.received = _NOTHING
 
     def validation_request(self) -> ValidationRequest:
-        """Read a whole ValidateRequest; raise CodedError for the first thing that is wrong with it."""
+        """Read a whole ValidateRequest; raise CodedError for the first error."""
         message = self.message(pb.ValidateRequest)
         self.receive(
             Received(message.code, TARGETS.get(message.target), SHAPES.get(message.shape)),
@@ -95,7 +95,7 @@ class RequestReader:
         if sink is None and message.target == pb.TARGET_UNSPECIFIED:
             raise CodedError(
                 Code.MISSING_FIELD,
-                "The request does not say which target would evaluate the payload.",
+                "The request does not name the target that would evaluate the payload.",
                 repair=Repair.missing("/target", allowed=[*Target]),
             )
         limits = message.HasField("limits") and message.limits.ListFields()

@@ -33,7 +33,7 @@ REMAINS: Final = 0.9
 """The share that remains after closing connections, so that the next sweep is not due at once."""
 SAY_SECONDS: Final = 60.0
 _REMEMBERED: Final = (
-    2  # times as many peers as there may be connections: one that hung up is not forgotten at once
+    2  # times as many peers as there may be connections: a disconnected peer is forgotten later
 )
 _DESCRIPTORS: Final = "/proc/self/fd"
 _INFO_BYTES: Final = 104

@@ -28,12 +28,12 @@ KEPT_SECONDS: Final = 2 * WINDOW_MS / 1000
 MOST_NONCES: Final = 262_144
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 
-TOO_FAR: Final = "The call's time is more than 60 seconds from the service's: set the clocks."
+TOO_FAR: Final = "The call's time differs from the service's by more than 60 seconds: set the clocks."
 TOO_OLD: Final = (
-    "The call was made before the service's start, or before those that it remembers: make it again."
+    "The call is older than the service's start or than the nonces it remembers: repeat the call."
 )
-REPEATED: Final = "The call has been made before: each needs a nonce of its own."
-ALTERED: Final = "The request is not the one that the call was signed for."
+REPEATED: Final = "The call repeats a nonce: each call needs its own."
+ALTERED: Final = "The request differs from the signed one."
 
 
 class Nonces:
