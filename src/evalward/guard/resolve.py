@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.guard.binding import BindingKind
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
 from evalward.guard.interpret.interpreter import Interpreter
-from evalward.guard.interpret.state import AnalysisLimitError
 from evalward.guard.lower.lower import lower
 from evalward.guard.rules import Action, Limits
 from evalward.guard.screen.triggers import is_loaded

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import integers
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -21,13 +22,13 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.conversion.operators import truthiness
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 _MAX_UNROLLED = 64
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import arrays
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of
 from evalward.guard.domain.values import (
@@ -28,12 +29,12 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.calls.calls import Calls
 
 _OWN = of(DECODED)
 _MAX_VIEWS = 2

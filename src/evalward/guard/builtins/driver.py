@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.timers import is_turned_into_text
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -22,13 +23,13 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.page_sinks import SCRIPT_URL, holds_active_document
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.instructions import Unit
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.calls.calls import Calls
 
 _ACTIVE = SPELLING | {ACTIVE}
 _AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 # What a setting must be for the page to stay a page; any other setting of these gives it Node or another origin.
 _SAFE_SETTINGS = {

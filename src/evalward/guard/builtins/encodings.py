@@ -10,6 +10,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of, part_of
 from evalward.guard.domain.values import (
@@ -26,14 +27,14 @@ from evalward.guard.domain.values import (
     of,
     string,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MAX_SAFE = 2**53

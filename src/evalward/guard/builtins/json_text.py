@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.strings import constants
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -30,12 +31,12 @@ from evalward.guard.domain.values import (
     string,
     widened,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.calls.calls import Calls
 
 _MAX_EXACT = 2**53
 _MAX_JSON_NODES = 2_000

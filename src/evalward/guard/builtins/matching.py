@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants
 from evalward.guard.domain.decodable import may_leave
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import (
@@ -28,11 +29,11 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 
 def _split(run: Calls, call: Call) -> Value:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import V_STRING, V_U1, V_UNDEFINED, Known, Value, join, of
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 
 def _proxy(run: Calls, call: Call) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.function_prototype import list_arguments
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_SYMBOL,
@@ -22,14 +23,14 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.catalogued import PROTOTYPES
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 
 def _has(run: Calls, call: Call) -> Value:

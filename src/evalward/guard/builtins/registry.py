@@ -33,8 +33,9 @@ from evalward.guard.builtins import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.values import Value
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.calls.calls import Calls
 
 Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 _BMP = 0xFFFF
 # Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.

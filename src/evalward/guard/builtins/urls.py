@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -19,12 +20,12 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.page_sinks import INJECTION, SCRIPT_URL, holds_active_document
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.calls.calls import Calls
 
 _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.values import BOTTOM, of
-from evalward.guard.interpret.calls.calls import in_order
+from evalward.guard.interpret.atoms import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,10 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import (
     BOTTOM,
     V_GLOBAL,
@@ -33,12 +35,10 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.calls.calls import objects_of
+from evalward.guard.interpret.atoms import objects_of
 from evalward.guard.interpret.handlers.flow import FlowOperations
 from evalward.guard.interpret.implicit_calls import call_implicitly
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.key_checks import KeyChecks
-from evalward.guard.interpret.state import AnalysisLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BUILT,
@@ -23,20 +23,6 @@ from evalward.guard.interpret.changes import Changes
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
-
-
-class Flow(Enum):
-    """Where a value goes."""
-
-    CALL = "is called"
-    CONSTRUCT = "is constructed"
-    COERCE = "is turned into a primitive"
-    CALLBACK = "is handed over to be called"
-    ARGUMENT = "is handed to code that is not part of the payload"
-    PROPERTY = "is stored in an object that outlives the payload"
-    GLOBAL = "is stored where it outlives the payload"
-    RETURN = "leaves the payload"
-    THROW = "is thrown"
 
 
 REFLECTIVE = frozenset(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -19,22 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.domain.call import Call
+    from evalward.guard.domain.flow import Flow
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.instructions import Instruction, Lowered, Unit
     from evalward.guard.domain.values import Atom, Known
-    from evalward.guard.interpret.calls.calls import Call
-    from evalward.guard.interpret.judgement import Flow
 
 
 _LOAD = Op.LOAD
-
-
-class AnalysisLimitError(Exception):
-    """The step budget was used up; ``steps`` is how many were allowed."""
-
-    def __init__(self, steps: int) -> None:
-        super().__init__(f"the resolver's budget of {steps} steps is used up")
-        self.steps = steps
 
 
 class State:

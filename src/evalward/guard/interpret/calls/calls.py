@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -26,55 +27,15 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
+from evalward.guard.interpret.atoms import in_order, objects_of
 from evalward.guard.interpret.calls.entering import MAX_DEPTH, Entering
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
 
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
-
-
-def in_order(value: Value) -> Iterable[Atom]:
-    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
-    return value if len(value) == 1 else sorted(value, key=_rank)
-
-
-def _rank(atom: Atom) -> tuple[int, int, str]:
-    if isinstance(atom, HeapObject):
-        return 0, atom.serial, ""
-    return 1, 0, atom if type(atom) is str else repr(atom)
-
-
-def objects_of(value: Value) -> frozenset[HeapObject]:
-    """Return the payload's own objects among the atoms."""
-    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
-
-
-@dataclass(slots=True)
-class Call:
-    """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
-
-    path: str
-    this: Value
-    args: Sequence[Value]
-    rest: Value
-    start: int
-    end: int
-    constructing: bool = False
-
-    def arg(self, index: int) -> Value:
-        """Return an argument, undefined when it is absent."""
-        return self.args[index] if index < len(self.args) else self.rest or V_UNDEFINED
-
-    def all(self, first: int = 0) -> Value:
-        """Return the join of the arguments from one on."""
-        result = self.rest
-        for value in self.args[first:]:
-            result = join(result, value)
-        return result
 
 
 class Calls(Entering):

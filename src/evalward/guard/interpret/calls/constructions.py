@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import (
     BOTTOM,
     BUILT,
@@ -24,11 +27,9 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.calls.calls import Call, in_order
+from evalward.guard.interpret.atoms import in_order
 from evalward.guard.interpret.calls.entering import MAX_DEPTH
 from evalward.guard.interpret.calls.known_calls import KnownCalls
-from evalward.guard.interpret.judgement import Flow
-from evalward.guard.interpret.state import AnalysisLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

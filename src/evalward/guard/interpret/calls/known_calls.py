@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import objects, registry
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -15,11 +16,11 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.calls.calls import Calls, objects_of
-from evalward.guard.interpret.judgement import Flow
+from evalward.guard.interpret.atoms import objects_of
+from evalward.guard.interpret.calls.calls import Calls
 
 if TYPE_CHECKING:
-    from evalward.guard.interpret.calls.calls import Call
+    from evalward.guard.domain.call import Call
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 # Their constructors read members of what they are given, all of them or those of their options.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import (
@@ -43,7 +44,6 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.held import HeldTexts
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

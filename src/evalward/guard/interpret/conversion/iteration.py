@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_SYMBOL,
@@ -17,7 +18,6 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.calls.inlining import Inlining
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import function_prototype as functions
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import (
@@ -20,9 +22,7 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.calls import Call
 from evalward.guard.interpret.handlers.variables import Names
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -26,7 +27,6 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.handlers.members import Members
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:

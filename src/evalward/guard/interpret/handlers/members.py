@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -25,9 +26,8 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.calls import in_order, objects_of
+from evalward.guard.interpret.atoms import in_order, objects_of
 from evalward.guard.interpret.handlers.limited_reads import Instances
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject, Readers
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import (
@@ -22,7 +23,6 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.calls.constructions import Constructions
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction, Unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -13,7 +14,6 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.writes import Writes
 

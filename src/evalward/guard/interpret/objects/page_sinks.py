@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import urllib.parse
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -25,7 +26,6 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.listed_keys import ListedKeys
 
 SCRIPT_URL = re.compile(

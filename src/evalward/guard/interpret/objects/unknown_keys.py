@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.texts import character_of
 from evalward.guard.domain.values import (
@@ -33,7 +34,6 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.catalogued import (
     PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,

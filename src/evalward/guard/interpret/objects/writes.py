@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -25,7 +26,7 @@ from evalward.guard.domain.values import (
     is_active,
     of,
 )
-from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS, Flow
+from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME, Sinks
 from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
