@@ -24,41 +24,73 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
     join,
-    known,
     of,
 )
 from evalward.guard.interpret.atoms import in_order
 from evalward.guard.interpret.calls.entering import MAX_DEPTH
-from evalward.guard.interpret.calls.known_calls import KnownCalls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.entering import Entering
+    from evalward.guard.interpret.calls.known_calls import KnownCalls
+    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.properties import Properties
 
 
 _MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
 
 
-class Constructions(KnownCalls):
+class Constructions:
     """Constructions of payload classes and built-in ones."""
 
-    def instance_of(self, path: str, start: int) -> Value:
-        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        judgement: Judgement,
+        held: HeldTexts,
+        coercion: Coercion,
+        properties: Properties,
+        iteration: Iteration,
+        entering: Entering,
+        known_calls: KnownCalls,
+        calls: Calls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._judgement = judgement
+        self._held = held
+        self._coercion = coercion
+        self._properties = properties
+        self._iteration = iteration
+        self._entering = entering
+        self._known_calls = known_calls
+        self._calls = calls
+        self._initialising: set[tuple[HeapObject, Value, tuple[Value, ...]]] = (
+            set()
+        )  # `super(…)` that is running
 
     def construct(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of ``new``."""
-        if self._depth > MAX_DEPTH:
+        if self._calls.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
-                self.leak(value, Flow.ARGUMENT, start, end)
+                self._judgement.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
-        self._depth += 1
+        self._calls.depth += 1
         try:
             return self._construct_each(callee, args, start, end, rest)
         finally:
-            self._depth -= 1
+            self._calls.depth -= 1
 
     def _construct_each(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value
@@ -69,15 +101,17 @@ class Constructions(KnownCalls):
                 result = join(result, self._construct_object(atom, args, rest, start, end))
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
-                result = join(result, self.call_known(atom, made))
+                result = join(result, self._known_calls.call_known(atom, made))
             elif atom is HELD:
-                self.hold((*args, rest))
-                result |= self.given_back()
+                self._held.hold((*args, rest))
+                result |= self._held.given_back()
             elif atom is HIDDEN:
-                self.call_hidden((*args, rest), start, end)
+                self._calls.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-                self.use(of(atom), Flow.CONSTRUCT, start, end)
-                result = join(result, self._call_unknown(atom, args, rest, start, end, constructing=True))
+                self._judgement.use(of(atom), Flow.CONSTRUCT, start, end)
+                result = join(
+                    result, self._calls.call_unknown(atom, args, rest, start, end, constructing=True)
+                )
                 if isinstance(atom, Host):
                     result |= of(HELD)
         return result
@@ -87,19 +121,19 @@ class Constructions(KnownCalls):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
-            target.readers[self.reader] = None
+            target.readers[self._dataflow.reader] = None
             return self.construct(function, (*bound[1:], *args), start, end, rest)
         if target.kind == "proxy":
-            return self.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
+            return self._calls.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
         if target.kind == "class":
             return self.instantiate(target, args, rest, start, end)
         if target.unit is None:
             return BOTTOM
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, self.get(of(target), "prototype", start, end))
+        instance = self._store.allocate("object", target.start, "instance")
+        self._store.put_prototype(instance, self._properties.get(of(target), "prototype", start, end))
         if target.unit.new_target >= 0:
-            self.write(target.unit.new_target, of(target))
-        result = self.enter(target, of(instance), args, rest)
+            self._dataflow.write(target.unit.new_target, of(target))
+        result = self._entering.enter(target, of(instance), args, rest)
         objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
         return join(of(instance), objects)
 
@@ -107,8 +141,8 @@ class Constructions(KnownCalls):
         self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Construct a payload class: fields, then the constructor, the parent's when there is none."""
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
+        instance = self._store.allocate("object", target.start, "instance")
+        self._store.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         self._tell_ancestors(target)
         return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
 
@@ -117,24 +151,24 @@ class Constructions(KnownCalls):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
-            self.spend()
-            current.readers[self.reader] = None
+            self._dataflow.spend()
+            current.readers[self._dataflow.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
-                    self.write(atom.unit.new_target, of(target))
+                    self._dataflow.write(atom.unit.new_target, of(target))
             for parent in current.prototype:
                 if isinstance(parent, HeapObject) and parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
                     if parent.unit is not None and parent.unit.new_target >= 0:
-                        self.write(parent.unit.new_target, of(target))
+                        self._dataflow.write(parent.unit.new_target, of(target))
 
     def initialise(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        self.spend()
-        target.readers[self.reader] = None
+        self._dataflow.spend()
+        target.readers[self._dataflow.reader] = None
         self.initialise_fields(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
@@ -145,9 +179,9 @@ class Constructions(KnownCalls):
         result: Value = BOTTOM
         for atom in own:
             if isinstance(atom, HeapObject) and atom.unit is not None:
-                self.write(atom.unit.new_target, of(target))
-                made = self.enter(atom, this, args, rest)
-                given = self.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                self._dataflow.write(atom.unit.new_target, of(target))
+                made = self._entering.enter(atom, this, args, rest)
+                given = self._dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
                 result = join(
                     result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
                 )
@@ -166,19 +200,24 @@ class Constructions(KnownCalls):
         if type(parent) is not Known or parent.path not in {"Map", "Set", "WeakMap", "WeakSet"}:
             return
         given = join(args[0] if args else BOTTOM, rest)
-        entry = self.iterated(given, None, start, end)
-        key, value = self.get(entry, "0", start, end), self.get(entry, "1", start, end)
+        entry = self._iteration.iterated(given, None, start, end)
+        key, value = (
+            self._properties.get(entry, "0", start, end),
+            self._properties.get(entry, "1", start, end),
+        )
         for atom in this:
             if isinstance(atom, HeapObject):
-                self.put_element(atom, join(join(entry, key), value))
+                self._store.put_element(atom, join(join(entry, key), value))
                 for name, arguments in (("set", (key, value)), ("add", (entry,))):
-                    self.call(self.own_or_payload(atom, name), of(atom), arguments, start, end)
+                    self._calls.call(
+                        self._coercion.own_or_payload(atom, name), of(atom), arguments, start, end
+                    )
 
     def initialise_fields(self, target: HeapObject, this: Value) -> None:
         """Run a class's field initialisers on an instance, or on what a parent's constructor returns instead."""
         for atom in target.properties.get("@@fields", BOTTOM):
             if isinstance(atom, HeapObject):
-                self.enter(atom, this, ())
+                self._entering.enter(atom, this, ())
 
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
@@ -191,26 +230,26 @@ class Constructions(KnownCalls):
         asked = (target, this, (*args, rest))
         if asked in self._initialising:
             return BOTTOM
-        if self._depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
-            raise AnalysisLimitError(self.budget)
-        self._depth += 1
+        if self._calls.depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
+            raise AnalysisLimitError(self._dataflow.budget)
+        self._calls.depth += 1
         self._initialising.add(asked)
         try:
             return self._construct_parent(target, this, args, rest, start, end)
         finally:
-            self._depth -= 1
+            self._calls.depth -= 1
             self._initialising.discard(asked)
 
     def _construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
-        target.readers[self.reader] = None
+        target.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":
                 result = join(result, self.initialise(parent, this, args, rest, start, end))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
-                made = self.enter(parent, this, args, rest)
+                made = self._entering.enter(parent, this, args, rest)
                 result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, start, end, rest))

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
-from evalward.guard.interpret.objects.definitions import Definitions
+from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.domain.instructions import Unit
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.surroundings import Surroundings
 
 Shape: TypeAlias = "str | tuple[int, str]"
 
@@ -58,11 +61,18 @@ _MAX_RUNS_OF_ONE = 64  # function
 _MAX_CONTEXTS = 16
 
 
-class Inlining(Definitions):
+class Inlining:
     """Calls that keep their arguments apart."""
 
-    _inlining = 0
-    _inlined = 0
+    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Machine) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._lowered = surroundings.lowered
+        self._strict = surroundings.strict
+        self._machine = machine
+        self._inlining = 0
+        self._inlined = 0
+        self.active: list[Unit] = []  # the calls that are being inlined
 
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
@@ -86,7 +96,7 @@ class Inlining(Definitions):
         for instruction in unit.code:
             operation = instruction[0]
             if operation is _LOAD:
-                if unit.function in self.values[instruction[2].register]:
+                if unit.function in self._values[instruction[2].register]:
                     own_names.add(instruction[1])
             elif operation is _CALL:
                 if instruction[2] in own_names:
@@ -106,16 +116,16 @@ class Inlining(Definitions):
         """Return the result of one call, None when it does not settle."""
         # It does not look at further ones: what asks for `arguments` is not inlined.
         args = tuple(args[: len(unit.parameters)])
-        key = (self.context, BOTTOM if unit.arrow else this, args)
+        key = (self._dataflow.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
-            context = hash((self.context, unit.start, _shape(this), *map(_shape, args)))
+            context = hash((self._dataflow.context, unit.start, _shape(this), *map(_shape, args)))
             unit.contexts.add(context)
             if len(unit.contexts) > _MAX_CONTEXTS:
                 unit.inlinable = False
                 return None
             outcome = unit.outcomes[key] = Outcome(context)
-        outcome.readers[self.reader] = None
+        outcome.readers[self._dataflow.reader] = None
         if outcome.stands:
             return outcome.result
         if outcome.context in unit.unsettled:
@@ -138,63 +148,79 @@ class Inlining(Definitions):
         return made
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
-        values = self.values
+        values = self._values
         registers: Iterable[int] = unit.variables
         if unit.executed:  # its other registers hold what the joined form made of them
             registers = (*registers, *(instruction[1] for instruction in unit.code))
         saved = [(register, values[register]) for register in registers]
-        outer, current, reader = self.context, self.unit, self.reader
-        growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
-        self.local = local | unit.variables if local else unit.variables
-        self.context, self.reader = outcome.context, outcome
+        outer, current, reader = self._dataflow.context, self._dataflow.unit, self._dataflow.reader
+        growth, local, loaded, settled = (
+            self._dataflow.growth,
+            self._dataflow.local,
+            self._dataflow.loaded,
+            self._dataflow.settled,
+        )
+        self._dataflow.local = local | unit.variables if local else unit.variables
+        self._dataflow.context, self._dataflow.reader = outcome.context, outcome
         self._inlining += 1
         self._inlined += 1
         unit.runs += 1
         self.active.append(unit)
         try:
-            self.growth = {}
+            self._dataflow.growth = {}
             for register in unit.variables:
                 values[register] = BOTTOM
             for index, register in enumerate(unit.parameters):
                 values[register] = args[index] if index < len(args) else V_UNDEFINED
             if not unit.arrow:
-                values[unit.this] = this if unit.strict else self.sloppy_this(this)
+                values[unit.this] = (
+                    this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
+                )
             return self._settle(unit)
         finally:
             self._inlining -= 1
             self.active.pop()
-            self.context, self.unit, self.growth, self.local = outer, current, growth, local
-            self.reader = reader
-            self.loaded, self.settled = loaded, settled
+            self._dataflow.context, self._dataflow.unit, self._dataflow.growth, self._dataflow.local = (
+                outer,
+                current,
+                growth,
+                local,
+            )
+            self._dataflow.reader = reader
+            self._dataflow.loaded, self._dataflow.settled = loaded, settled
             for register, value in saved:
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
-        values, operations, variables = self.values, self.operations, unit.variables
+        values, operations, variables = self._values, self._machine.operations, unit.variables
         began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
-            self.loaded, self.settled, version = set(unit.parameters), True, self.version
-            self.spend(len(unit.code))
+            self._dataflow.loaded, self._dataflow.settled, version = (
+                set(unit.parameters),
+                True,
+                self._dataflow.version,
+            )
+            self._dataflow.spend(len(unit.code))
             if began:
                 self._run_again(unit, began)
             else:
                 for instruction in unit.code:
                     operation = instruction[0]
                     if unit.stores:
-                        began.append(self.version)
+                        began.append(self._dataflow.version)
                     if operation is _LOAD and instruction[2].register in variables:
                         # As the operation does, without a call: two instructions in five are this one.
                         register = instruction[2].register
-                        self.loaded.add(register)
+                        self._dataflow.loaded.add(register)
                         values[instruction[1]] = values[register]
                     elif operation is _RETURN:
-                        self.write(unit.result, values[instruction[2]])
+                        self._dataflow.write(unit.result, values[instruction[2]])
                     else:
                         values[instruction[1]] = operations[operation](instruction)
             if not unit.inlinable:
                 return None  # it has called itself
-            if not unit.stores or (self.settled and version == self.version):
+            if not unit.stores or (self._dataflow.settled and version == self._dataflow.version):
                 return values[unit.result] or V_UNDEFINED
         return None
 
@@ -203,23 +229,23 @@ class Inlining(Definitions):
 
         One that was run at the present version has changed nothing, and would read what it read then.
         """
-        values, operations, listed = self.values, self.operations, self.lowered.listed
+        values, operations, listed = self._values, self._machine.operations, self._lowered.listed
         changed = bytearray(len(unit.code))
         for index, instruction in enumerate(unit.code):
             operation = instruction[0]
             if operation is _RETURN:
-                self.write(unit.result, values[instruction[2]])
+                self._dataflow.write(unit.result, values[instruction[2]])
             elif (
-                began[index] != self.version
+                began[index] != self._dataflow.version
                 or changed[index]
                 or operation in _MOVES
                 or instruction[3] in listed  # which reads a variable
             ):
-                began[index] = self.version
+                began[index] = self._dataflow.version
                 made = operations[operation](instruction)
                 if made != values[instruction[1]]:
                     values[instruction[1]] = made
-                    for user in self.users_in(unit).get(instruction[1], ()):
+                    for user in self._dataflow.users_in(unit).get(instruction[1], ()):
                         changed[user] = 1
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.key import Key
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import (
     ANY_BIGINT,
@@ -43,34 +43,48 @@ from evalward.guard.domain.values import (
     number,
     of,
 )
-from evalward.guard.interpret.held import HeldTexts
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from evalward.guard.domain.heap import Reader
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
 MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
 
-@dataclass(slots=True)
-class Key:
-    """A property key: its names when they are known, and what else it may be."""
-
-    names: tuple[str, ...]
-    numeric: bool = False
-    unknown: bool = False
-    tainted: bool = False
-    decoded: bool = False  # may spell any name
-    hidden: bool = False  # the payload decodes it from its own text
-    elsewhere: bool = False  # begins as no name does that leads anywhere
-
-
-class Coercion(HeldTexts):
+class Coercion:
     """Folding of coercions."""
 
-    _nesting = 0
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._patches = store.patches
+        self._catalogue = surroundings.catalogue
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._held = held
+        self._machine = machine
+        self.nesting = 0
+        self._converted_objects: set[HeapObject] = set()
+        # What an object gave as a primitive to a reader, and the version at which it did: while the version stands, so
+        # does the result, and all that the conversion calls has been called.
+        self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
     def key(self, value: Value, start: int, end: int) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call."""
@@ -106,8 +120,8 @@ class Coercion(HeldTexts):
                 )
             elif atom is HELD:
                 unknown = True
-                names.extend(text for text in self.read(self.given) if type(text) is str)
-            elif atom is LETTER or (atom in _ELSEWHERE and not self.strict):
+                names.extend(text for text in self._dataflow.read(self._held.given) if type(text) is str)
+            elif atom is LETTER or (atom in _ELSEWHERE and not self._strict):
                 numeric = elsewhere = True
             else:
                 unknown = True
@@ -127,56 +141,56 @@ class Coercion(HeldTexts):
         if type(atom) is Known:
             return self._known_primitive(atom, start, end)
         if atom is HELD:
-            return self.read(self.given) | V_STRING
+            return self._dataflow.read(self._held.given) | V_STRING
         if isinstance(atom, Unknown):
-            self.use(of(atom), Flow.COERCE, start, end)
+            self._judgement.use(of(atom), Flow.COERCE, start, end)
             return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
     def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None:
-            self.use(of(atom), Flow.COERCE, start, end)
+            self._judgement.use(of(atom), Flow.COERCE, start, end)
         result = self._builtin_text(atom, start, end)
-        self.patches.readers[self.reader] = None
-        if f"{atom.path}.@@toStringTag" in self.patches.properties:
+        self._patches.readers[self._dataflow.reader] = None
+        if f"{atom.path}.@@toStringTag" in self._patches.properties:
             result = V_STRING
         for name in ("@@toPrimitive", "toString", "valueOf"):
-            method = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            made = self.call(method, of(atom), (), start, end) if method else BOTTOM
+            method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            made = self._machine.call(method, of(atom), (), start, end) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
         return result
 
     def _builtin_text(self, atom: Known, start: int, end: int) -> Value:
-        if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
+        if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path == "DOMTokenList":
-            return self.get(of(known("Element")), "className", start, end)
+            return self._machine.get(of(known("Element")), "className", start, end)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
         return V_STRING
 
     def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
-        if self._nesting >= _MAX_NESTING or (self._nesting and target in self._converted_objects):
+        if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
             return V_STRING  # in itself, or met before in this conversion
-        if not self._nesting:
+        if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
-        self.spend()
-        target.readers[self.reader] = None
-        asked = (self.reader, target, hint, self.context)
+        self._dataflow.spend()
+        target.readers[self._dataflow.reader] = None
+        asked = (self._dataflow.reader, target, hint, self._dataflow.context)
         version, result = self._conversions.get(asked, (-1, BOTTOM))
-        if version == self.version:
+        if version == self._dataflow.version:
             return result
-        version = self.version
-        self._nesting += 1
+        version = self._dataflow.version
+        self.nesting += 1
         try:
             made = self._converted(target, start, end, hint)
             # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
             result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
         finally:
-            self._nesting -= 1
-        if not self._nesting:  # inside another conversion, the result depends on which
+            self.nesting -= 1
+        if not self.nesting:  # inside another conversion, the result depends on which
             self._conversions[asked] = version, result
         return result
 
@@ -192,9 +206,9 @@ class Coercion(HeldTexts):
             if W0 in method:
                 # Given no text but the hint, a function constructor builds nothing that does anything.
                 method -= {W0}
-                self.leak(of(target), Flow.ARGUMENT, start, end)
+                self._judgement.leak(of(target), Flow.ARGUMENT, start, end)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
-            made = self.call(method, of(target), (of(hint),), start, end)
+            made = self._machine.call(method, of(target), (of(hint),), start, end)
             primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
             result = join(result, primitives)
             if (
@@ -207,7 +221,7 @@ class Coercion(HeldTexts):
                 return result
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
             method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over
-            result = join(result, self.call(method, of(target), (), start, end))
+            result = join(result, self._machine.call(method, of(target), (), start, end))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
         return join(result, self._builtin_primitive(target, start, end))
@@ -219,17 +233,18 @@ class Coercion(HeldTexts):
 
     def own_or_payload(self, target: HeapObject, name: str) -> Value:
         """Return a method that the payload itself defined on the object or a prototype of it."""
-        self.steps += 1
+        self._dataflow.steps += 1
         result: Value = BOTTOM
         seen = 0
         current: HeapObject | None = target
         while current is not None and seen < _MAX_NESTING:
             seen += 1
-            current.readers[self.reader] = None
+            current.readers[self._dataflow.reader] = None
             result = join(result, current.properties.get(name, BOTTOM))
             if name in current.getters:
                 result = join(
-                    result, self.call(current.getters[name], of(target), (), current.start, current.start)
+                    result,
+                    self._machine.call(current.getters[name], of(target), (), current.start, current.start),
                 )
             if current.extensible:
                 result = join(result, current.elements)
@@ -253,7 +268,8 @@ class Coercion(HeldTexts):
                 own = self.own_or_payload(target, "join")
                 if own:
                     return join(
-                        self.call(own, of(target), (), start, end), self.joined(target, ",", start, end)
+                        self._machine.call(own, of(target), (), start, end),
+                        self.joined(target, ",", start, end),
                     )
                 return self.joined(target, ",", start, end)
             case "object" if self.own_or_payload(target, "@@toStringTag"):
@@ -280,14 +296,14 @@ class Coercion(HeldTexts):
 
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
-        if not target.exact or target.escaped or self._nesting >= _MAX_NESTING:
-            self._nesting += 1
+        if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
+            self.nesting += 1
             contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
-            self._nesting -= 1
+            self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
                 return of(DECODED)  # nobody lists words with a letter between them
             return unresolved_text((contents, contents)) if contents else V_STRING
-        self.spend(len(target.items))
+        self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
             if index:
@@ -335,18 +351,18 @@ class Coercion(HeldTexts):
         if all(len(piece) == 1 for piece in pieces):
             texts = [text for (text,) in pieces if type(text) is str]
             if len(texts) == len(pieces):
-                self.spend(len(texts))
+                self._dataflow.spend(len(texts))
                 text = "".join(texts)
                 return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
                 return BOTTOM
-            self.spend()
+            self._dataflow.spend()
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
                 return unresolved_text(pieces)
             results = [left + right for left in results for right in constants]
-            self.spend(len(results))
+            self._dataflow.spend(len(results))
             if sum(map(len, results)) > MAX_STRING_LENGTH:
                 return unresolved_text(pieces)
         return frozenset(literals.join_surrogates(text) for text in results)
