@@ -56,7 +56,7 @@ def fold(expressions: Sequence[str]) -> list[Value]:
     interpreter = Interpreter(surroundings, TRANSFER)
     interpreter.run()
     (worth,) = (each[2] for each in lowered.units[0].code if each[0] is Op.COMPLETE)
-    (array,) = interpreter.dataflow.values[worth]
+    (array,) = interpreter.machine.dataflow.values[worth]
     assert isinstance(array, HeapObject)
     assert array.exact
     return [*array.items]

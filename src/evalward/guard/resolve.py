@@ -235,7 +235,7 @@ def _findings(
         cleared=cleared,
     )
     interpreter = Interpreter(surroundings, TRANSFER)
-    found = interpreter.findings
+    found = interpreter.machine.findings
     uses: Iterable[Use] = found.uses.values()
     unfinished: list[Finding] = []
     try:
@@ -247,12 +247,12 @@ def _findings(
     if found.checked and not found.selecting <= found.checked:
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = found.checked
-        interpreter.release()
+        interpreter.machine.release()
         return _findings(program, rules, target, catalogue, sink, checked)
     # What is read, called and handed on in one place is one finding, told by what says most.
     uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)
-    interpreter.release()
+    interpreter.machine.release()
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []

@@ -26,7 +26,7 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import PRIMITIVE_PROTOTYPES
+from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

@@ -23,7 +23,7 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import PROTOTYPES
+from evalward.guard.interpret.objects.intrinsics import PROTOTYPES
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.syntax.literals import is_index
 

@@ -57,7 +57,11 @@ class Judgement:
     """The rules for uses; every other part of the interpreter asks ``use``."""
 
     def __init__(
-        self, dataflow: Dataflow, store: ObjectStore, findings: Findings, surroundings: Surroundings
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
     ) -> None:
         self._dataflow = dataflow
         self._store = store

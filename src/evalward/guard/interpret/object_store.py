@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
     V_UNDEFINED,
@@ -187,3 +187,27 @@ class ObjectStore:
         """Note that data may hold functions when the payload puts one there."""
         if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
             self.put(self.patches, "@@stored", V_UNDEFINED)
+
+    def items_of(self, value: Value) -> list[Value] | None:
+        """Return the items of an exact array if that is all the value holds."""
+        if len(value) != 1:
+            return None
+        (atom,) = value
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "array"
+            and not atom.escaped
+            and "@@iterator" not in atom.properties
+        ):
+            atom.readers[self._dataflow.reader] = None
+            if atom.exact and len(atom.items) <= MAX_ITEMS:
+                return atom.items
+        return None
+
+    def iterated_items(self, value: Value) -> list[Value] | None:
+        """Return what iterating gives, item by item: of an exact array or of a string constant."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str and len(atom) <= MAX_ITEMS:
+                return [of(character) for character in atom]
+        return self.items_of(value)

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.entering import Entering
     from evalward.guard.interpret.calls.known_calls import KnownCalls
-    from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
 
 
@@ -57,7 +57,7 @@ class Constructions:
         store: ObjectStore,
         judgement: Judgement,
         held: HeldTexts,
-        coercion: Coercion,
+        method_lookup: MethodLookup,
         properties: Properties,
         iteration: Iteration,
         entering: Entering,
@@ -68,7 +68,7 @@ class Constructions:
         self._store = store
         self._judgement = judgement
         self._held = held
-        self._coercion = coercion
+        self._method_lookup = method_lookup
         self._properties = properties
         self._iteration = iteration
         self._entering = entering
@@ -210,7 +210,7 @@ class Constructions:
                 self._store.put_element(atom, join(join(entry, key), value))
                 for name, arguments in (("set", (key, value)), ("add", (entry,))):
                     self._calls.call(
-                        self._coercion.own_or_payload(atom, name), of(atom), arguments, start, end
+                        self._method_lookup.own_or_payload(atom, name), of(atom), arguments, start, end
                     )
 
     def initialise_fields(self, target: HeapObject, this: Value) -> None:

@@ -27,12 +27,12 @@ from evalward.guard.domain.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", "@@calls", "@@removed")
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
@@ -48,8 +48,8 @@ class CompiledHelpers:
         self,
         dataflow: Dataflow,
         store: ObjectStore,
-        coercion: Coercion,
-        unknown_keys: UnknownKeys,
+        method_lookup: MethodLookup,
+        elements: Elements,
         iteration: Iteration,
         machine: Machine,
     ) -> None:
@@ -57,8 +57,8 @@ class CompiledHelpers:
         self._store = store
         self._global_object = store.global_object
         self._patches = store.patches
-        self._coercion = coercion
-        self._unknown_keys = unknown_keys
+        self._method_lookup = method_lookup
+        self._elements = elements
         self._iteration = iteration
         self._machine = machine
 
@@ -110,13 +110,13 @@ class CompiledHelpers:
 
     def _run(self, generator: Value, this: Value, given: Value) -> Value | None:
         """Run a generator function with the arguments that an array or ``arguments`` holds."""
-        items = self._unknown_keys.items_of(given)
+        items = self._store.items_of(given)
         if items is not None:
             return self.run_async(generator, this, items, BOTTOM)
         rest: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"}:
-                rest = join(rest, self._unknown_keys.get_element(atom, atom.start))
+                rest = join(rest, self._elements.get_element(atom, atom.start))
             elif atom is not UNDEFINED and atom is not NULL:
                 return None
         return self.run_async(generator, this, (), rest)
@@ -146,7 +146,9 @@ class CompiledHelpers:
         return (
             atom.kind == "generator"
             and not atom.escaped
-            and not any(self._coercion.own_or_payload(atom, name) for name in ("next", "throw", "return"))
+            and not any(
+                self._method_lookup.own_or_payload(atom, name) for name in ("next", "throw", "return")
+            )
         )
 
     def _generator(self, body: Value, this: Value) -> Value | None:

@@ -70,8 +70,8 @@ class Inlining:
         self._lowered = surroundings.lowered
         self._strict = surroundings.strict
         self._machine = machine
-        self._inlining = 0
-        self._inlined = 0
+        self._nested = 0
+        self._runs = 0
         self.active: list[Unit] = []  # the calls that are being inlined
 
     def is_inlinable(self, unit: Unit) -> bool:
@@ -80,8 +80,8 @@ class Inlining:
             unit.inlinable = self._is_plain(unit)
         return (
             unit.inlinable
-            and self._inlining < _MAX_DEPTH
-            and self._inlined < _MAX_RUNS
+            and self._nested < _MAX_DEPTH
+            and self._runs < _MAX_RUNS
             and not (unit.function is not None and unit.function.escaped)
         )
 
@@ -162,8 +162,8 @@ class Inlining:
         )
         self._dataflow.local = local | unit.variables if local else unit.variables
         self._dataflow.context, self._dataflow.reader = outcome.context, outcome
-        self._inlining += 1
-        self._inlined += 1
+        self._nested += 1
+        self._runs += 1
         unit.runs += 1
         self.active.append(unit)
         try:
@@ -178,7 +178,7 @@ class Inlining:
                 )
             return self._settle(unit)
         finally:
-            self._inlining -= 1
+            self._nested -= 1
             self.active.pop()
             self._dataflow.context, self._dataflow.unit, self._dataflow.growth, self._dataflow.local = (
                 outer,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.domain.call import Call
-    from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held import HeldTexts
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.surroundings import Surroundings
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
@@ -101,7 +101,7 @@ class KnownCalls:
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
-        coercion: Coercion,
+        method_lookup: MethodLookup,
         transfers: Mapping[str, Transfer],
         machine: Machine,
     ) -> None:
@@ -113,7 +113,7 @@ class KnownCalls:
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects
-        self._coercion = coercion
+        self._method_lookup = method_lookup
         self._transfers = transfers
         self._machine = machine
 
@@ -125,7 +125,7 @@ class KnownCalls:
                 asked.extend(objects_of(given.properties.get(name, BOTTOM)))
         for given in asked:
             for name in _CONVERSIONS:
-                method = self._coercion.own_or_payload(given, name)
+                method = self._method_lookup.own_or_payload(given, name)
                 if method:
                     self._judgement.use(method, Flow.CALLBACK, start, end)
 

@@ -6,26 +6,17 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.key import Key
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     CHARACTER,
     DATA,
     DECODED,
-    ELSEWHERE,
     HELD,
-    LETTER,
-    MAX_STRING_LENGTH,
     NULL,
-    PREFIXED,
     PRIMITIVE_UNKNOWNS,
-    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
@@ -46,18 +37,16 @@ from evalward.guard.domain.values import (
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evalward.guard.domain.heap import Reader
+    from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.surroundings import Surroundings
 
-_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
-MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
 
@@ -71,66 +60,23 @@ class Coercion:
         surroundings: Surroundings,
         judgement: Judgement,
         held: HeldTexts,
+        method_lookup: MethodLookup,
+        concatenation: Concatenation,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
         self._patches = store.patches
         self._catalogue = surroundings.catalogue
-        self._strict = surroundings.strict
         self._judgement = judgement
         self._held = held
+        self._method_lookup = method_lookup
+        self._concatenation = concatenation
         self._machine = machine
         self.nesting = 0
         self._converted_objects: set[HeapObject] = set()
         # What an object gave as a primitive to a reader, and the version at which it did: while the version stands, so
         # does the result, and all that the conversion calls has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
-
-    def key(self, value: Value, start: int, end: int) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call."""
-        if len(value) == 1:
-            (atom,) = value
-            if type(atom) is str:
-                return Key((atom,))
-            if type(atom) is Primitive:
-                return Key((atom.text,))
-            if atom is ANY_NUMBER:
-                return Key((), numeric=True)
-        names: list[str] = []
-        numeric = unknown = tainted = decoded = hidden = elsewhere = False
-        for atom in value:
-            if type(atom) is str:
-                names.append(atom)
-            elif type(atom) is Primitive:
-                names.append(atom.text)
-            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_SYMBOL:
-                numeric = True
-            elif atom is ANY_BOOLEAN:
-                names.extend(("false", "true"))
-            elif isinstance(atom, HeapObject):
-                inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
-                names.extend(inner.names)
-                elsewhere = elsewhere or inner.elsewhere
-                hidden = hidden or inner.hidden
-                numeric, unknown, tainted, decoded = (
-                    numeric or inner.numeric,
-                    unknown or inner.unknown,
-                    tainted or inner.tainted,
-                    decoded or inner.decoded,
-                )
-            elif atom is HELD:
-                unknown = True
-                names.extend(text for text in self._dataflow.read(self._held.given) if type(text) is str)
-            elif atom is LETTER or (atom in _ELSEWHERE and not self._strict):
-                numeric = elsewhere = True
-            else:
-                unknown = True
-                tainted = tainted or atom is TEXT or atom is DATA
-                decoded = decoded or atom in SPELLING
-                hidden = hidden or atom is DECODED
-                if type(atom) is Known:
-                    names.extend(a for a in self._known_primitive(atom, start, end) if type(a) is str)
-        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)
 
     def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
         """Return ToPrimitive of one atom."""
@@ -139,7 +85,7 @@ class Coercion:
         if isinstance(atom, HeapObject):
             return self._object_primitive(atom, start, end, hint)
         if type(atom) is Known:
-            return self._known_primitive(atom, start, end)
+            return self.known_primitive(atom, start, end)
         if atom is HELD:
             return self._dataflow.read(self._held.given) | V_STRING
         if isinstance(atom, Unknown):
@@ -147,7 +93,7 @@ class Coercion:
             return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
-    def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
+    def known_primitive(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None:
             self._judgement.use(of(atom), Flow.COERCE, start, end)
         result = self._builtin_text(atom, start, end)
@@ -200,7 +146,7 @@ class Coercion:
         )
         result: Value = BOTTOM
         for name in order:
-            method = self.own_or_payload(target, name)
+            method = self._method_lookup.own_or_payload(target, name)
             if not method:
                 continue
             if W0 in method:
@@ -220,7 +166,9 @@ class Coercion:
             ):
                 return result
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
-            method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over
+            method = self._method_lookup.own_or_payload(
+                target, "valueOf"
+            )  # a `toString` that is no function is passed over
             result = join(result, self._machine.call(method, of(target), (), start, end))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
@@ -230,27 +178,6 @@ class Coercion:
     def _is_uncertain(target: HeapObject, name: str) -> bool:
         """Whether the object itself may lack a property that it was seen with."""
         return name in target.uncertain or (name not in target.properties and target.extensible)
-
-    def own_or_payload(self, target: HeapObject, name: str) -> Value:
-        """Return a method that the payload itself defined on the object or a prototype of it."""
-        self._dataflow.steps += 1
-        result: Value = BOTTOM
-        seen = 0
-        current: HeapObject | None = target
-        while current is not None and seen < _MAX_NESTING:
-            seen += 1
-            current.readers[self._dataflow.reader] = None
-            result = join(result, current.properties.get(name, BOTTOM))
-            if name in current.getters:
-                result = join(
-                    result,
-                    self._machine.call(current.getters[name], of(target), (), current.start, current.start),
-                )
-            if current.extensible:
-                result = join(result, current.elements)
-            parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
-            current = parents[0] if parents else None
-        return result
 
     def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
         if "@@primitive" in target.properties:
@@ -265,14 +192,14 @@ class Coercion:
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
-                own = self.own_or_payload(target, "join")
+                own = self._method_lookup.own_or_payload(target, "join")
                 if own:
                     return join(
                         self._machine.call(own, of(target), (), start, end),
                         self.joined(target, ",", start, end),
                     )
                 return self.joined(target, ",", start, end)
-            case "object" if self.own_or_payload(target, "@@toStringTag"):
+            case "object" if self._method_lookup.own_or_payload(target, "@@toStringTag"):
                 return V_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
@@ -292,7 +219,7 @@ class Coercion:
             of("/"),
             target.properties.get("flags", V_STRING),
         )
-        return self.concatenated(pieces)
+        return self._concatenation.concatenated(pieces)
 
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
@@ -312,7 +239,7 @@ class Coercion:
                 "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
             pieces.append(self.strings(cleaned, start, end))
-        return self.concatenated(pieces)
+        return self._concatenation.concatenated(pieces)
 
     def strings(self, value: Value, start: int, end: int) -> Value:
         """Return ToString: string constants, or the unknown string."""
@@ -344,28 +271,6 @@ class Coercion:
             return ANY_STRING
         own = atom.text.startswith("@@ ")
         return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
-
-    def concatenated(self, pieces: Sequence[Value]) -> Value:
-        """Return the concatenation of string values, as constants while there are few and short ones."""
-        results = [""]
-        if all(len(piece) == 1 for piece in pieces):
-            texts = [text for (text,) in pieces if type(text) is str]
-            if len(texts) == len(pieces):
-                self._dataflow.spend(len(texts))
-                text = "".join(texts)
-                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
-        for piece in pieces:
-            if not piece:
-                return BOTTOM
-            self._dataflow.spend()
-            constants = [atom for atom in piece if type(atom) is str]
-            if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
-                return unresolved_text(pieces)
-            results = [left + right for left in results for right in constants]
-            self._dataflow.spend(len(results))
-            if sum(map(len, results)) > MAX_STRING_LENGTH:
-                return unresolved_text(pieces)
-        return frozenset(literals.join_surrogates(text) for text in results)
 
     def numbers(self, value: Value, start: int, end: int) -> Value:
         """Return ToNumber: number constants, or the unknown number."""

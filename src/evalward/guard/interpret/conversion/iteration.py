@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.surroundings import Surroundings
 
 
@@ -44,9 +45,10 @@ class Iteration:
         surroundings: Surroundings,
         judgement: Judgement,
         host_objects: HostObjects,
+        method_lookup: MethodLookup,
         coercion: Coercion,
         properties: Properties,
-        unknown_keys: UnknownKeys,
+        elements: Elements,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
@@ -55,9 +57,10 @@ class Iteration:
         self._catalogue = surroundings.catalogue
         self._judgement = judgement
         self._host_objects = host_objects
+        self._method_lookup = method_lookup
         self._coercion = coercion
         self._properties = properties
-        self._unknown_keys = unknown_keys
+        self._elements = elements
         self._machine = machine
 
     def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
@@ -79,7 +82,7 @@ class Iteration:
                 result = join(result, atom.elements)
                 if "then" not in atom.properties:
                     continue
-            then = self._coercion.own_or_payload(atom, "then")
+            then = self._method_lookup.own_or_payload(atom, "then")
             if (
                 "then" not in atom.properties
             ):  # a property of an unknown name: only what is certainly a function
@@ -130,7 +133,9 @@ class Iteration:
         step = self._machine.call(self._properties.get(made, "next", start, end), made, (), start, end)
         for each in made:
             if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
-                self._machine.call(self._coercion.own_or_payload(each, "return"), made, (V_U1,), start, end)
+                self._machine.call(
+                    self._method_lookup.own_or_payload(each, "return"), made, (V_U1,), start, end
+                )
         inner = self._properties.get(self.awaited(step, start, end), "value", start, end)
         if self._coercion.nesting >= _MAX_NESTING:
             return join(inner, V_U1)
@@ -148,9 +153,9 @@ class Iteration:
             characters = set(atom)
             return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
         if type(atom) is Known:
-            return join(self._unknown_keys.get_element(atom, start), self._iterate_patched(atom, start, end))
+            return join(self._elements.get_element(atom, start), self._iterate_patched(atom, start, end))
         if not isinstance(atom, HeapObject):
-            return self._unknown_keys.get_element(atom, start)
+            return self._elements.get_element(atom, start)
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
             inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
@@ -171,10 +176,10 @@ class Iteration:
                 listed = self._host_objects.materialize(self._catalogue.get(member.result[1:]).result, start)
                 return join(atom.contents(), self.iterated(listed, index, start, end))
             if type(parent) is Known and self._catalogue.get(parent.path).element:
-                return join(atom.contents(), self._unknown_keys.get_element(parent, start))
-        iterator = self._coercion.own_or_payload(atom, "@@iterator") or self._coercion.own_or_payload(
-            atom, "@@asyncIterator"
-        )
+                return join(atom.contents(), self._elements.get_element(parent, start))
+        iterator = self._method_lookup.own_or_payload(
+            atom, "@@iterator"
+        ) or self._method_lookup.own_or_payload(atom, "@@asyncIterator")
         if iterator:
             stepped = self._stepped(iterator, atom, start, end)
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow
 
 _COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
@@ -115,8 +116,9 @@ def truthiness(atom: Atom) -> bool | None:
 class Operators:
     """Folding of unary and binary operators."""
 
-    def __init__(self, dataflow: Dataflow, coercion: Coercion) -> None:
+    def __init__(self, dataflow: Dataflow, concatenation: Concatenation, coercion: Coercion) -> None:
         self._dataflow = dataflow
+        self._concatenation = concatenation
         self._coercion = coercion
 
     def binary(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
@@ -190,15 +192,15 @@ class Operators:
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
         if type(one) is str and type(other) is str:
-            return self._coercion.concatenated((of(one), of(other)))
+            return self._concatenation.concatenated((of(one), of(other)))
         if type(one) is str and type(other) is Primitive:
-            return self._coercion.concatenated((of(one), of(other.text)))
+            return self._concatenation.concatenated((of(one), of(other.text)))
         if type(one) is Primitive and type(other) is str:
-            return self._coercion.concatenated((of(one.text), of(other)))
+            return self._concatenation.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
             return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
-            return self._coercion.concatenated((of(one), of(other)))
+            return self._concatenation.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
 
     def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.conversion.operators import Operators
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.makers import Makers
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.surroundings import Surroundings
@@ -59,9 +62,12 @@ class FlowOperations:
         findings: Findings,
         surroundings: Surroundings,
         judgement: Judgement,
+        method_lookup: MethodLookup,
+        concatenation: Concatenation,
         coercion: Coercion,
+        property_keys: PropertyKeys,
         operators: Operators,
-        catalogued: Catalogued,
+        denied_reads: DeniedReads,
         properties: Properties,
         unknown_keys: UnknownKeys,
         iteration: Iteration,
@@ -77,9 +83,12 @@ class FlowOperations:
         self._receiver = surroundings.receiver
         self._rest = surroundings.rest
         self._judgement = judgement
+        self._method_lookup = method_lookup
+        self._concatenation = concatenation
         self._coercion = coercion
+        self._property_keys = property_keys
         self._operators = operators
-        self._catalogued = catalogued
+        self._denied_reads = denied_reads
         self._properties = properties
         self._unknown_keys = unknown_keys
         self._iteration = iteration
@@ -92,7 +101,7 @@ class FlowOperations:
             method = BOTTOM
             for atom in right:
                 if isinstance(atom, HeapObject):
-                    method = join(method, self._coercion.own_or_payload(atom, "@@hasInstance"))
+                    method = join(method, self._method_lookup.own_or_payload(atom, "@@hasInstance"))
                 elif type(atom) is Known:
                     self._patches.readers[self._dataflow.reader] = None
                     method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
@@ -100,10 +109,10 @@ class FlowOperations:
                 self._judgement.use(method, Flow.CALLBACK, instruction[5], instruction[6])
                 self._calls.call(method, right, (left,), instruction[5], instruction[6])
         elif operator == "in":
-            self._coercion.key(
+            self._property_keys.key(
                 frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6]
             )
-            self._catalogued.ask_names(right, left, instruction[5], instruction[6])
+            self._denied_reads.ask_names(right, left, instruction[5], instruction[6])
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
                     self._unknown_keys.get_unknown(atom, instruction[5], instruction[6])
@@ -140,7 +149,7 @@ class FlowOperations:
 
     def op_template(self, instruction: Instruction) -> Value:
         start, end = instruction[5], instruction[6]
-        return self._coercion.concatenated(
+        return self._concatenation.concatenated(
             [self._coercion.strings(self._values[register], start, end) for register in instruction[2]]
         )
 
@@ -151,7 +160,7 @@ class FlowOperations:
 
     def op_rest(self, instruction: Instruction) -> Value:
         array = self._store.allocate("array", instruction[5])
-        items = self._unknown_keys.iterated_items(self._values[instruction[2]])
+        items = self._store.iterated_items(self._values[instruction[2]])
         if items is None:
             self._store.inexact(array)
             self._store.put_element(
@@ -200,7 +209,7 @@ class FlowOperations:
         for atom in value:
             if isinstance(atom, HeapObject):
                 made = self._calls.call(
-                    self._coercion.own_or_payload(atom, "@@iterator"), of(atom), (), start, end
+                    self._method_lookup.own_or_payload(atom, "@@iterator"), of(atom), (), start, end
                 )
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(

@@ -19,9 +19,9 @@ from evalward.guard.domain.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
@@ -37,7 +37,7 @@ class Instances:
         dataflow: Dataflow,
         store: ObjectStore,
         surroundings: Surroundings,
-        coercion: Coercion,
+        method_lookup: MethodLookup,
         properties: Properties,
     ) -> None:
         self._dataflow = dataflow
@@ -46,8 +46,9 @@ class Instances:
         self._patches = store.patches
         self._catalogue = surroundings.catalogue
         self._strict = surroundings.strict
-        self._coercion = coercion
+        self._method_lookup = method_lookup
         self._properties = properties
+        self.constructors: set[int] = set()  # registers of reads by the name `constructor`
 
     def get_constructor(self, owner: Value, classes: Value, start: int, end: int) -> Value:
         """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
@@ -88,7 +89,7 @@ class Instances:
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""
         if isinstance(atom, HeapObject):
-            if self._coercion.own_or_payload(atom, "@@hasInstance"):
+            if self._method_lookup.own_or_payload(atom, "@@hasInstance"):
                 return False
             given = atom.properties.get("prototype", BOTTOM)
             return atom.kind == "class" or all(

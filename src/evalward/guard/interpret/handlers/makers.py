@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.entering import Entering
-    from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.surroundings import Surroundings
@@ -77,9 +78,10 @@ class Makers:
         findings: Findings,
         surroundings: Surroundings,
         judgement: Judgement,
-        coercion: Coercion,
-        catalogued: Catalogued,
+        property_keys: PropertyKeys,
+        denied_reads: DeniedReads,
         properties: Properties,
+        elements: Elements,
         unknown_keys: UnknownKeys,
         iteration: Iteration,
         entering: Entering,
@@ -91,9 +93,10 @@ class Makers:
         self._findings = findings
         self._catalogue = surroundings.catalogue
         self._judgement = judgement
-        self._coercion = coercion
-        self._catalogued = catalogued
+        self._property_keys = property_keys
+        self._denied_reads = denied_reads
         self._properties = properties
+        self._elements = elements
         self._unknown_keys = unknown_keys
         self._iteration = iteration
         self._entering = entering
@@ -113,7 +116,7 @@ class Makers:
                 index += 1
                 continue
             spread = self._values[~register]
-            items = self._unknown_keys.iterated_items(spread)
+            items = self._store.iterated_items(spread)
             if items is None or (array.items and len(array.items) < index):
                 self._store.inexact(array)
                 self._store.put_element(
@@ -149,7 +152,7 @@ class Makers:
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._coercion.key(self._values[key], start, end)  # type: ignore[index]  # a register
+            resolved = self._property_keys.key(self._values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
                 self._store.extend(target)
@@ -199,7 +202,7 @@ class Makers:
                 for parent in atom.prototype:
                     if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
                         self._store.extend(target)
-                        self._store.put_element(target, self._unknown_keys.get_element(atom, start))
+                        self._store.put_element(target, self._elements.get_element(atom, start))
                 if atom.elements or atom.escaped:
                     self._store.extend(target)
                     self._store.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
@@ -288,7 +291,7 @@ class Makers:
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers[self._dataflow.reader] = None
         if atom.prototype:
-            self._catalogued.ask_names(
+            self._denied_reads.ask_names(
                 of(atom), V_STRING, atom.start, atom.start
             )  # `for … in` gives inherited ones too
         self._dataflow.spend(len(atom.properties) >> 3)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.writes import Writes
     from evalward.guard.interpret.surroundings import Surroundings
 
@@ -53,6 +54,7 @@ class Names:
         surroundings: Surroundings,
         judgement: Judgement,
         host_objects: HostObjects,
+        prototypes: Prototypes,
         catalogued: Catalogued,
         writes: Writes,
         entering: Entering,
@@ -69,6 +71,7 @@ class Names:
         self._strict = surroundings.strict
         self._judgement = judgement
         self._host_objects = host_objects
+        self._prototypes = prototypes
         self._catalogued = catalogued
         self._writes = writes
         self._entering = entering
@@ -270,7 +273,7 @@ class Names:
             return V_U1
         unit.function.readers[self._dataflow.reader] = None
         home = unit.function.home
-        return self._catalogued.prototype_of(home) if home is not None else V_U1
+        return self._prototypes.prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]

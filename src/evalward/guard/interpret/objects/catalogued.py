@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue.denied_data import INSIDE
-from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
-    ANY_NUMBER,
     ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     DATA,
-    NULL,
-    STRING_UNKNOWNS,
-    U1,
     Known,
-    Primitive,
     Value,
     host,
     join,
@@ -26,47 +17,18 @@ from evalward.guard.domain.values import (
     of,
     symbol,
 )
+from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.surroundings import Surroundings
 
-PROTOTYPES = {
-    "object": "Object.prototype",
-    "array": "Array.prototype",
-    "arguments": "Object.prototype",
-    "function": "Function.prototype",
-    "class": "Function.prototype",
-    "native": "Function.prototype",
-    "resolver": "Function.prototype",
-    "rejecter": "Function.prototype",
-    "regexp": "RegExp.prototype",
-    "promise": "Promise.prototype",
-    "map": "Map.prototype",
-    "set": "Set.prototype",
-    "weakmap": "WeakMap.prototype",
-    "weakset": "WeakSet.prototype",
-    "weakref": "WeakRef.prototype",
-    "generator": "Iterator.prototype",
-    "iterator": "Iterator.prototype",
-}
-PRIMITIVE_PROTOTYPES = {
-    "number": "Number.prototype",
-    "boolean": "Boolean.prototype",
-    "symbol": "Symbol.prototype",
-}
-UNKNOWN_PRIMITIVE_PROTOTYPES = {
-    ANY_NUMBER: "Number.prototype",
-    ANY_BOOLEAN: "Boolean.prototype",
-    ANY_BIGINT: "BigInt.prototype",
-    ANY_SYMBOL: "Symbol.prototype",
-}
 MAX_CHAIN = 32
 INHERITED = frozenset(
     {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"}
@@ -89,7 +51,6 @@ _COMPILER_HELPERS = frozenset(
 
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
-ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
 _NAMED: Value = of(DATA, known("Element"))
 
 
@@ -104,51 +65,18 @@ class Catalogued:
         surroundings: Surroundings,
         held: HeldTexts,
         host_objects: HostObjects,
+        denied_reads: DeniedReads,
     ) -> None:
         self._dataflow = dataflow
-        self._store = store
         self._global_object = store.global_object
         self._patches = store.patches
         self._findings = findings
         self._catalogue = surroundings.catalogue
-        self._env_names = surroundings.env_names
         self._lowered = surroundings.lowered
         self._modules = surroundings.modules
-        self._process_reads = surroundings.process_reads
         self._held = held
         self._host_objects = host_objects
-
-    def allowed_read(self, path: str, name: str) -> bool:
-        """Whether policy allows a read that the catalogue denies."""
-        if path == "process.env":
-            return name in self._env_names or name.startswith("ELECTRON_")
-        return path == "process" and name in self._process_reads
-
-    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
-        """Report a read of denied data: whatever is done with the value tells something of it."""
-        if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
-            self._findings.report(
-                atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value"
-            )
-
-    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
-        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
-        pending, seen = [*owner], set(owner)
-        while pending:
-            atom = pending.pop()
-            if isinstance(atom, HeapObject):
-                atom.readers[self._dataflow.reader] = None
-                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
-                seen |= above
-                pending.extend(above)
-            elif type(atom) is Known and self._catalogue.denied_data.has_secret_names(atom.path):
-                listed = self._catalogue.get(atom.path).members
-                if not all(
-                    type(each) is str and (each in listed or self.allowed_read(atom.path, each))
-                    for each in key
-                ):
-                    label = atom.label or atom.path
-                    self._findings.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+        self._denied_reads = denied_reads
 
     def module_named(self, name: str, start: int, end: int) -> Value:
         """Return the module that a name stands for where the payload runs."""
@@ -175,7 +103,7 @@ class Catalogued:
                     for atom in made:
                         self._findings.origin(atom, None, f"`{name}` is read here", start, end)
                         if type(atom) is Known:
-                            self.read_denied_data(atom, start, end)
+                            self._denied_reads.read_denied_data(atom, start, end)
                 return made
             path = entry.prototype
         return (
@@ -222,7 +150,7 @@ class Catalogued:
                     else f"`{child.path}` is read here"
                 )
                 self._findings.origin(child, atom, note, start, end)
-                self.read_denied_data(child, start, end)
+                self._denied_reads.read_denied_data(child, start, end)
         return made
 
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
@@ -243,10 +171,10 @@ class Catalogued:
             made = known("Function", label)
             self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             # What is denied need not be a function: `process.mainModule.constructor` loads modules.
-            return of(made, atom) if self._is_denied(atom) else of(made)
+            return of(made, atom) if self._denied_reads.is_denied(atom) else of(made)
         if atom.path == "NamedNodeMap" and name.startswith("on"):
             return of(known("HandlerAttr"))
-        if self._is_denied(atom):
+        if self._denied_reads.is_denied(atom):
             return of(self._inside(atom, start, end))
         if atom.path == "globalThis":
             stored = self.global_value(name)
@@ -275,14 +203,14 @@ class Catalogued:
             self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
             return of(made)
         match entry.others:
-            case "deny" if self.allowed_read(atom.path, name):
+            case "deny" if self._denied_reads.allowed_read(atom.path, name):
                 return of(ANY_STRING)
             case "deny":
                 made = known(
                     f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
                 )
                 self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self.read_denied_data(made, start, end)
+                self._denied_reads.read_denied_data(made, start, end)
                 return of(made)
             case "named":  # an element or a window by its name, where the host has nothing of its own
                 return _NAMED
@@ -293,7 +221,7 @@ class Catalogued:
             case others if others.startswith("deny:"):
                 made = known(f"{atom.path}.{name}", others[5:])
                 self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self.read_denied_data(made, start, end)
+                self._denied_reads.read_denied_data(made, start, end)
                 return of(made)
             case others:
                 return self._host_objects.materialize(others, start)
@@ -308,7 +236,7 @@ class Catalogued:
             return atom
         made = known(path, atom.label)
         self._findings.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
-        self.read_denied_data(made, start, end)
+        self._denied_reads.read_denied_data(made, start, end)
         return made
 
     def element_of(self, atom: Known, start: int) -> Value:
@@ -317,13 +245,9 @@ class Catalogued:
             self._findings.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
         return (
             of(atom)
-            if self._is_denied(atom)
+            if self._denied_reads.is_denied(atom)
             else self._host_objects.materialize(self._catalogue.get(atom.path).element, start)
         )
-
-    def _is_denied(self, atom: Known) -> bool:
-        """Whether an object is a capability of which no more is known."""
-        return atom.label is not None and atom.path not in self._catalogue.entries
 
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of the road that read ``constructor`` twice."""
@@ -335,37 +259,6 @@ class Catalogued:
                 self._findings.origins.setdefault(made, self._findings.origins.get(atom, ()))
         kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
         return kept | of(made)
-
-    def prototype_object(self, function: HeapObject) -> HeapObject:
-        """Return the ``prototype`` object of a payload function."""
-        made = self._store.allocate("object", function.start, "prototype")
-        made.owners |= {function}
-        if function.unit is not None and function.unit.generator:
-            made.prototype = of(known("Iterator.prototype"))
-        elif "constructor" not in made.properties:
-            made.properties["constructor"] = of(function)
-            made.holds(BOTTOM, of(function), named=True)
-        return made
-
-    def prototype_of(self, atom: Atom) -> Value:
-        """Return ``Object.getPrototypeOf`` of an atom."""
-        if isinstance(atom, HeapObject):
-            atom.readers[self._dataflow.reader] = None
-            return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
-        if type(atom) is Known:
-            if atom.path.startswith(("playwright.", "electron")) or self._is_denied(atom):
-                return of(atom)  # its methods stand there
-            if atom.path in {"Element", "document"}:
-                return of(ELEMENT_PROTOTYPE)
-            if atom.path == "Function":  # the constructors of other kinds of functions inherit from it
-                return of(atom, known("Function.prototype"))
-            entry = self._catalogue.get(atom.path)
-            return of(known(entry.prototype)) if entry.prototype else of(NULL)
-        if type(atom) is str or atom in STRING_UNKNOWNS:
-            return of(known("String.prototype"))
-        if type(atom) is Primitive:
-            return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
-        return of(U1)
 
     def global_value(self, name: str) -> Value:
         """Return what the payload itself put on the global object under a name."""

@@ -16,10 +16,11 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import ELEMENT_PROTOTYPE
+from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
@@ -39,6 +40,7 @@ class Definitions:
         findings: Findings,
         judgement: Judgement,
         coercion: Coercion,
+        property_keys: PropertyKeys,
         properties: Properties,
         writes: Writes,
         machine: Machine,
@@ -48,13 +50,14 @@ class Definitions:
         self._findings = findings
         self._judgement = judgement
         self._coercion = coercion
+        self._property_keys = property_keys
         self._properties = properties
         self._writes = writes
         self._machine = machine
 
     def define(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
         """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor."""
-        resolved = self._coercion.key(key, start, end)
+        resolved = self._property_keys.key(key, start, end)
         value = self._properties.get(descriptor, "value", start, end)
         getter, setter = (
             self._properties.get(descriptor, "get", start, end),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
     from evalward.guard.interpret.surroundings import Surroundings
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
@@ -37,7 +37,7 @@ class ListedKeys:
         dataflow: Dataflow,
         store: ObjectStore,
         surroundings: Surroundings,
-        properties: Properties,
+        unknown_owners: UnknownOwners,
         unknown_keys: UnknownKeys,
     ) -> None:
         self._dataflow = dataflow
@@ -47,7 +47,7 @@ class ListedKeys:
         self._bindings = surroundings.bindings
         self._catalogue = surroundings.catalogue
         self._lowered = surroundings.lowered
-        self._properties = properties
+        self._unknown_owners = unknown_owners
         self._unknown_keys = unknown_keys
 
     def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
@@ -90,7 +90,7 @@ class ListedKeys:
             if isinstance(atom, HeapObject):
                 result = join(result, self._unknown_keys.get_elsewhere(atom, start, end, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= self._properties.data_inside() if atom is DATA else of(U1)
+                result |= self._unknown_owners.data_inside() if atom is DATA else of(U1)
             elif type(atom) is Known and self._is_function(atom):
                 result |= of(U1)  # `length` and `name`, and what the payload put there
             else:

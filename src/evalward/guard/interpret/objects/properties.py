@@ -6,21 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
-    ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
-    CHARACTER,
-    CONSTRUCTOR0,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
     NULL,
-    SELECTED,
-    SELECTED_PROTOTYPE,
-    STRING_UNKNOWNS,
     U1,
-    U2,
     UNDEFINED,
     V_NUMBER,
     V_STRING,
@@ -29,59 +18,30 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    host,
     join,
-    known,
     number,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import (
-    INHERITED,
-    INHERITED_ACCESSORS,
-    PRIMITIVE_PROTOTYPES,
-    PROTOTYPES,
-    UNKNOWN_PRIMITIVE_PROTOTYPES,
-    Catalogued,
-)
+from evalward.guard.interpret.objects.catalogued import Catalogued
+from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
-    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.prototypes import Prototypes
+    from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
     from evalward.guard.interpret.surroundings import Surroundings
 
 _MAX_TRAPS = 6
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
-_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
-_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
 # What makes an object one of a class, and stays what it is in the hands of others.
 _OF_CLASSES = {"constructor": {"object"}, "prototype": {"function", "class"}}
-_NEVER_HELD = frozenset({"constructor", "length"})
-
-# Methods that nothing else than a text has: data that is asked for one is a text.
-_OF_TEXTS = frozenset(
-    {
-        "charAt",
-        "endsWith",
-        "padEnd",
-        "padStart",
-        "split",
-        "startsWith",
-        "substring",
-        "toLowerCase",
-        "toUpperCase",
-        "trim",
-        "trimEnd",
-        "trimStart",
-    }
-)
 
 
 class Properties:
@@ -93,20 +53,18 @@ class Properties:
         store: ObjectStore,
         findings: Findings,
         surroundings: Surroundings,
-        held: HeldTexts,
-        host_objects: HostObjects,
+        prototypes: Prototypes,
         catalogued: Catalogued,
+        unknown_owners: UnknownOwners,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
         self._patches = store.patches
         self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._modules = surroundings.modules
         self._strict = surroundings.strict
-        self._held = held
-        self._host_objects = host_objects
+        self._prototypes = prototypes
         self._catalogued = catalogued
+        self._unknown_owners = unknown_owners
         self._machine = machine
         self._traps = (
             0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
@@ -141,7 +99,7 @@ class Properties:
             return self._catalogued.get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is read")
-            return self._catalogued.prototype_of(atom)
+            return self._prototypes.prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, start, end)
         if name.startswith("@@#"):
@@ -152,7 +110,7 @@ class Properties:
             if atom.type == "symbol" and name == "description":
                 return self._description(atom.text)
             return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
-        return self._get_from_unknown(atom, name, start, end)
+        return self._unknown_owners.get_from_unknown(atom, name, start, end)
 
     @staticmethod
     def _description(text: str) -> Value:
@@ -170,88 +128,6 @@ class Properties:
                 return V_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
         return self._catalogued.get_builtin("String.prototype", name, start, end)
-
-    def _get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
-        if atom in STRING_UNKNOWNS:
-            if name == "length" or not is_index(name):
-                return (
-                    V_NUMBER
-                    if name == "length"
-                    else self._catalogued.get_builtin("String.prototype", name, start, end)
-                )
-            return of(
-                CHARACTER if atom is ANY_STRING else atom
-            )  # the letter at a place that the payload knows
-        if isinstance(atom, Host):
-            return self._get_from_host(atom, name, start, end)
-        if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
-            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
-        if atom is HELD:
-            return BOTTOM if name in _CALLS or name in _NEVER_HELD else self._held.given_back()
-        if atom is HIDDEN:
-            return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
-        if name == "constructor":
-            return self._constructor_of_unknown(atom, start, end)
-        if name in INHERITED or name in INHERITED_ACCESSORS:
-            found = self._catalogued.get_builtin("Object.prototype", name, start, end)
-            return found if atom is U2 else found | of(U1)
-        if atom is DATA:
-            if name in _OF_TEXTS and "@@stored" not in self._patches.properties:
-                return of(known(f"String.prototype.{name}")) | self._put_there(name)
-            return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
-        if atom is SELECTED:
-            return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
-        if atom is SELECTED_PROTOTYPE:
-            return of(atom) if name == "prototype" else BOTTOM
-        if name in _CALLS:
-            return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(U1)
-
-    def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
-        if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
-            made = known("Function", ".constructor.constructor")
-            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
-            return of(made)
-        if atom in {U2, DATA}:
-            return of(CONSTRUCTOR1)
-        self._findings.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", start, end)
-        return of(CONSTRUCTOR0)
-
-    def _get_from_host(self, atom: Host, name: str, start: int, end: int) -> Value:
-        if name == "constructor":
-            return of(CONSTRUCTOR1)
-        if name in INHERITED or name in INHERITED_ACCESSORS:
-            return self._catalogued.get_builtin("Object.prototype", name, start, end)
-        if name in _CALLS:
-            return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
-
-    def data_inside(self) -> Value:
-        """Return what data holds: more data, and functions once the payload has put one into some."""
-        self._patches.readers[self._dataflow.reader] = None
-        return of(DATA, U1) if "@@stored" in self._patches.properties else of(DATA)
-
-    def _put_there(self, name: str) -> Value:
-        """Return the texts that the payload wrote into objects of the host under a name."""
-        self._patches.readers[self._dataflow.reader] = None
-        return self._patches.properties.get(f"unknown.{name}", BOTTOM)
-
-    def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges what it is given: any unknown object may be a window."""
-        if name in _COMPILERS:
-            return of(known(name, _COMPILERS[name]))
-        if name == "webContents" and "BrowserWindow" in self._modules:
-            return self._host_objects.materialize(
-                "new:electron.webContents.prototype", 0, None, "unknown.webContents"
-            )
-        if name in self._catalogue.evaluating:
-            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
-        if name.endswith("Worklet") and name != "Worklet":
-            return of(known(f"host.{name}", "worker"))
-        if name in _OF_NODES:
-            return of(_OF_NODES[name])
-        path = self._catalogue.judging.get(name)
-        return of(known(path)) if path is not None else BOTTOM
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
@@ -348,7 +224,7 @@ class Properties:
                 result, certain = join(result, target.properties["@@name"]), True
         elif name == "prototype" and target.kind == "function":
             named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
-            return named | of(self._catalogued.prototype_object(target)), True
+            return named | of(self._prototypes.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (number(len(target.items)).value if target.exact else V_NUMBER), True

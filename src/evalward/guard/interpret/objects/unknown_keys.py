@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.texts import character_of
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_NUMBER,
     ANY_STRING,
@@ -29,11 +28,10 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    host,
     join,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import (
+from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
@@ -41,13 +39,13 @@ from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
-    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
@@ -55,12 +53,6 @@ if TYPE_CHECKING:
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
 _WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
-_SYMBOLS = (
-    "asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace "
-    "search species split toPrimitive toStringTag unscopables"
-)
-_WELL_KNOWN = frozenset(f"@@{name}" for name in _SYMBOLS.split())
-_NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
 class UnknownKeys:
@@ -74,9 +66,9 @@ class UnknownKeys:
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
-        coercion: Coercion,
-        catalogued: Catalogued,
+        property_keys: PropertyKeys,
         properties: Properties,
+        elements: Elements,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
@@ -87,9 +79,9 @@ class UnknownKeys:
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects
-        self._coercion = coercion
-        self._catalogued = catalogued
+        self._property_keys = property_keys
         self._properties = properties
+        self._elements = elements
         self._machine = machine
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
@@ -102,9 +94,9 @@ class UnknownKeys:
             if only is ANY_NUMBER:
                 result = BOTTOM
                 for atom in owner:
-                    result = join(result, self.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, start))
                 return result
-        resolved = self._coercion.key(key, start, end)
+        resolved = self._property_keys.key(key, start, end)
         result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
             checked = (start, end) in self._cleared
@@ -142,7 +134,7 @@ class UnknownKeys:
                 if resolved.elsewhere:
                     result = join(result, self.get_elsewhere(atom, start, end))
                 else:
-                    result = join(result, self.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, start))
         if resolved.unknown:
             self._dataflow.spend(len(owner))
             for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
@@ -198,35 +190,6 @@ class UnknownKeys:
     def _is_bare(owner: Value) -> bool:
         """Whether every object has no prototype, so that no key leads to a shared one."""
         return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
-
-    def get_element(self, atom: Atom, start: int) -> Value:
-        """Return a read by a numeric key: the join of the elements."""
-        if isinstance(atom, HeapObject):
-            atom.readers[self._dataflow.reader] = None
-            self._dataflow.spend(len(atom.properties) >> 3)
-            result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
-            for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START or name.startswith("@@ ") or name in _WELL_KNOWN:
-                    result = join(result, value)
-            for parent in atom.prototype:
-                if type(parent) is Known:
-                    result = join(result, self.get_element(parent, start))
-            return result
-        if type(atom) is Known:
-            return self._catalogued.element_of(atom, start)
-        if type(atom) is str or atom in STRING_UNKNOWNS:
-            return character_of(of(atom))
-        if isinstance(atom, Host):
-            return of(host(f"{atom.path}.0"))
-        if atom in MARKS:
-            return BOTTOM
-        if atom is HELD:
-            return self._held.given_back()
-        if atom is DATA:
-            return self._properties.data_inside()
-        if atom is U0 or atom is W0:
-            return of(atom)
-        return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
 
     def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
@@ -320,27 +283,3 @@ class UnknownKeys:
                 return of(U1)
         self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
         return of(U0)
-
-    def items_of(self, value: Value) -> list[Value] | None:
-        """Return the items of an exact array if that is all the value holds."""
-        if len(value) != 1:
-            return None
-        (atom,) = value
-        if (
-            isinstance(atom, HeapObject)
-            and atom.kind == "array"
-            and not atom.escaped
-            and "@@iterator" not in atom.properties
-        ):
-            atom.readers[self._dataflow.reader] = None
-            if atom.exact and len(atom.items) <= MAX_ITEMS:
-                return atom.items
-        return None
-
-    def iterated_items(self, value: Value) -> list[Value] | None:
-        """Return what iterating gives, item by item: of an exact array or of a string constant."""
-        if len(value) == 1:
-            (atom,) = value
-            if type(atom) is str and len(atom) <= MAX_ITEMS:
-                return [of(character) for character in atom]
-        return self.items_of(value)

@@ -9,7 +9,6 @@ from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
     ANY_STRING,
-    BOTTOM,
     DATA,
     DECODED,
     HELD,
@@ -27,22 +26,22 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
-from evalward.guard.interpret.objects.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME
-from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.known_writes import KnownWrites
     from evalward.guard.interpret.objects.page_sinks import Sinks
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.objects.setters import Setters
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.surroundings import Surroundings
 
@@ -92,26 +91,28 @@ class Writes:
         surroundings: Surroundings,
         judgement: Judgement,
         held: HeldTexts,
-        coercion: Coercion,
+        property_keys: PropertyKeys,
         properties: Properties,
         unknown_keys: UnknownKeys,
         sinks: Sinks,
+        setters: Setters,
+        known_writes: KnownWrites,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
         self._store = store
-        self._global_object = store.global_object
         self._patches = store.patches
         self._findings = findings
         self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
         self._strict = surroundings.strict
         self._judgement = judgement
         self._held = held
-        self._coercion = coercion
+        self._property_keys = property_keys
         self._properties = properties
         self._unknown_keys = unknown_keys
         self._sinks = sinks
+        self._setters = setters
+        self._known_writes = known_writes
         self._machine = machine
 
     def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
@@ -122,7 +123,7 @@ class Writes:
 
     def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
         """Write a property by a computed key."""
-        resolved = self._coercion.key(key, start, end)
+        resolved = self._property_keys.key(key, start, end)
         for name in resolved.names:
             self.set(owner, name, value, start, end)
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
@@ -146,7 +147,7 @@ class Writes:
         if isinstance(atom, HeapObject):
             self._set_on_object(atom, name, value, start, end)
         elif type(atom) is Known:
-            self._set_on_known(atom, name, value, start, end)
+            self._known_writes.set_on_known(atom, name, value, start, end)
         elif atom is SELECTED:
             if self._strict or name in _SHARED_NAMES:
                 self._findings.polluted.append((start, end))
@@ -185,7 +186,7 @@ class Writes:
             self._machine.call(target.setters[name], of(target), (value,), start, end)
             return
         for parent in target.prototype:
-            self._inherited_setter(parent, target, name, value, start, end)
+            self._setters.inherited_setter(parent, target, name, value, start, end)
         if target.kind in {"array", "arguments"} and is_index(name):
             # What is appended by an instruction that has run before is appended in a loop: who knows how often.
             room = len(target.items) + (not self._dataflow.rerunning)
@@ -216,43 +217,18 @@ class Writes:
             end,
         )
 
-    def judge_inherited(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
-        """Judge a write of a property that an object of the host has from its built-in prototype."""
-        for parent in target.prototype:
-            if type(parent) is Known:
-                self._inherited_setter(parent, target, name, value, start, end)
-
-    def _inherited_setter(
-        self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
-    ) -> None:
-        for _ in range(16):
-            if type(parent) is Known:
-                kind = self._catalogue.get(parent.path).sinks.get(name)
-                if kind is not None:
-                    self._sinks.sink(kind, value, start, end)
-            if not isinstance(parent, HeapObject):
-                return
-            parent.readers[self._dataflow.reader] = None
-            if name in parent.setters:
-                self._machine.call(parent.setters[name], of(target), (value,), start, end)
-                return
-            above = sorted(parent.prototype, key=lambda atom: isinstance(atom, HeapObject), reverse=True)
-            if not above:
-                return
-            parent = above[0]
-
     def set_through_super(
         self, above: Value, this: Value, key: Value, value: Value, start: int, end: int
     ) -> None:
         """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
-        resolved = self._coercion.key(key, start, end)
+        resolved = self._property_keys.key(key, start, end)
         for atom in this:
             if not isinstance(atom, HeapObject):
                 self.set_computed(of(atom), key, value, start, end)
                 continue
             for name in resolved.names:
                 for parent in above:
-                    self._inherited_setter(parent, atom, name, value, start, end)
+                    self._setters.inherited_setter(parent, atom, name, value, start, end)
                 self._store.put(atom, name, value)
             if resolved.unknown or resolved.numeric:
                 for parent in above:
@@ -260,55 +236,6 @@ class Writes:
                         for setter in parent.setters.values():
                             self._machine.call(setter, of(atom), (value,), start, end)
                 self.set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
-
-    def _set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
-        entry = self._catalogue.get(atom.path)
-        if name == "prepareStackTrace":
-            self._findings.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
-            return
-        if atom.path.endswith(".prototype") or atom is ELEMENT_PROTOTYPE:
-            self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
-            return
-        member = entry.members.get(name)
-        if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
-            self._findings.report(member.label, 0, start, end, atom, f"`{name}` of `{atom.path}` is written")
-        if (
-            atom.label is not None
-            and atom.path != "globalThis"
-            and (atom.path, name) != ("module", "exports")
-        ):
-            self._findings.report(atom.label, 0, start, end, atom, f"`{atom.path}` is written")
-            return
-        if atom.path == "globalThis":
-            self._judgement.use(value, Flow.GLOBAL, start, end)
-            self._store.put(self._global_object, name, value)
-            register = self._lowered.global_registers.get(name)
-            if register is not None:
-                self._dataflow.write(register, value)
-        if atom.path == "location":
-            self._findings.report("navigation", 4, start, end, None, "the page is left")
-        if name in ATTRIBUTE_VALUES:
-            self._sinks.sink("value", value, start, end)
-        kind = entry.sinks.get(name) or self._catalogue.get(entry.prototype).sinks.get(name)
-        this = BOTTOM if atom.path == "globalThis" else of(atom)
-        if kind is not None:
-            self._sinks.sink(kind, value, start, end, this=this)
-        elif name.startswith("on"):
-            self._judgement.use(value, Flow.CALLBACK, start, end)
-            self._sinks.call_handler(value, start, this)
-        elif (
-            self._catalogue.is_standard(atom.path, name)
-            or atom.path != "globalThis"
-            or (member is not None and not member.result.startswith("@"))
-        ):
-            self._store.put(
-                self._patches, f"{atom.path}.{name}", value
-            )  # read back wherever the payload reads it
-        if member is not None and member.result == "text":
-            texts = self._coercion.strings(value, start, end)
-            self._store.put(self._patches, f"{atom.path}.{name}", texts)
-            self._held.hold((texts,))
-        self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
 
     def set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
@@ -340,24 +267,10 @@ class Writes:
         if atom is DATA:
             self._store.expect_functions(value)
         if type(atom) is Known:
-            self._set_dynamic_on_known(atom, start, end, numeric=numeric)
+            self._known_writes.set_dynamic_on_known(atom, start, end, numeric=numeric)
         self._judgement.leak(value, Flow.PROPERTY, start, end)
 
     @staticmethod
     def _holds_function(value: Value) -> bool:
         """Whether a function is among the values: under an unknown key it may be what the language calls."""
         return any(atom.callable if isinstance(atom, HeapObject) else type(atom) is Known for atom in value)
-
-    def _set_dynamic_on_known(self, atom: Known, start: int, end: int, *, numeric: bool) -> None:
-        entry = self._catalogue.get(atom.path)
-        if numeric or entry.unresolved == "harmless":
-            return
-        if entry.unresolved == "dynamic-key" or atom.path.endswith("prototype") or entry.callable:
-            label = "dynamic-key" if entry.unresolved == "dynamic-key" else "prototype-tampering"
-            self._findings.report(
-                label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved"
-            )
-        elif entry.sinks or self._catalogue.get(entry.prototype).sinks:
-            self._findings.report(
-                "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
-            )
