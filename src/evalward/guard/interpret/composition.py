@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.calls.calls import Calls
 from evalward.guard.interpret.calls.constructions import Constructions
 from evalward.guard.interpret.calls.entering import Entering
@@ -60,8 +59,6 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Value
     from evalward.guard.interpret.machine import Transfer
     from evalward.guard.interpret.surroundings import Surroundings
-
-_HANDLERS = tuple(f"op_{op.name.lower()}" for op in Op)
 
 
 class Composition:
@@ -268,9 +265,47 @@ class Composition:
         self.dataflow, self.findings, self.store = dataflow, findings, store
         self.escapes, self.havoc, self.execution = escapes, havoc, execution
         self.implicit_calls = ImplicitCalls(dataflow, store, calls)
-        handlers = (variables, members, call_operations, module_operations, makers, flow)
+        # By the number of the operation (``instructions.Op``).
         self.operations: list[Callable[[Instruction], Value]] = [
-            next(getattr(each, name) for each in handlers if hasattr(each, name)) for name in _HANDLERS
+            variables.op_load,
+            variables.op_store,
+            variables.op_this,
+            variables.op_super,
+            variables.op_new_target,
+            members.op_get,
+            members.op_set,
+            members.op_delete,
+            call_operations.op_call,
+            call_operations.op_call_method,
+            call_operations.op_super_call,
+            call_operations.op_new,
+            call_operations.op_tagged,
+            module_operations.op_import,
+            module_operations.op_import_meta,
+            module_operations.op_static_import,
+            flow.op_binary,
+            flow.op_unary,
+            flow.op_update,
+            flow.op_join,
+            flow.op_template,
+            makers.op_array,
+            makers.op_object,
+            makers.op_regexp,
+            makers.op_function,
+            makers.op_class,
+            flow.op_iterate,
+            flow.op_keys,
+            flow.op_rest,
+            flow.op_omit,
+            flow.op_await,
+            flow.op_yield,
+            flow.op_return,
+            flow.op_throw,
+            flow.op_caught,
+            flow.op_complete,
+            flow.op_with,
+            flow.op_havoc,
+            variables.op_narrow,
         ]
         self.thrown, self.patches = dataflow.thrown, store.patches
         self.catalogue, self.strict, self.lowered = surroundings.catalogue, surroundings.strict, lowered
