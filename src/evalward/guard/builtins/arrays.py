@@ -50,7 +50,7 @@ def make(
 
 def elements(machine: Machine, value: Value, call: Call) -> Value:
     """Return the join of an array-like's elements."""
-    result = machine.iterated(value, None, call.start, call.end)
+    result = machine.iterate(value, None, call.start, call.end)
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
             result = join(result, atom.everything())
@@ -208,7 +208,7 @@ def _reduce(machine: Machine, call: Call) -> Value:
 
 def _join(machine: Machine, call: Call) -> Value:
     given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
-    separators = machine.strings(given - V_UNDEFINED, call.start, call.end)
+    separators = machine.to_string(given - V_UNDEFINED, call.start, call.end)
     if UNDEFINED in given:
         separators = join(separators, of(","))
     result: Value = BOTTOM
@@ -228,7 +228,7 @@ def _join(machine: Machine, call: Call) -> Value:
 def _to_locale_string(machine: Machine, call: Call) -> Value:
     for atom in elements(machine, call.this, call):
         if isinstance(atom, HeapObject):
-            method = machine.own_or_payload(atom, "toLocaleString")
+            method = machine.get_method(atom, "toLocaleString")
             machine.use(method, Flow.CALLBACK, call.start, call.end)
             machine.call(method, of(atom), (), call.start, call.end)
     return V_STRING

@@ -44,7 +44,7 @@ def _perhaps_write(machine: Machine, call: Call) -> Value:
 
 def _perhaps_create_element(machine: Machine, call: Call) -> Value:
     """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
-    for atom in machine.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str and atom.lower() in _SCRIPTS:
             machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
     for value in (*call.args, call.rest):
@@ -101,7 +101,7 @@ def _set_attribute(machine: Machine, call: Call) -> Value:
 
 
 def _create_element(machine: Machine, call: Call) -> Value:
-    for atom in machine.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
                 machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
@@ -114,7 +114,7 @@ def _create_element(machine: Machine, call: Call) -> Value:
 
 def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
-    for atom in machine.strings(call.arg(1), call.start, call.end):
+    for atom in machine.to_string(call.arg(1), call.start, call.end):
         if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
             machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
     return of(known("document"))
@@ -153,7 +153,7 @@ def _adopt(machine: Machine, call: Call) -> Value:
 
 def _set_script_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
-    names = machine.strings(call.arg(offset), call.start, call.end)
+    names = machine.to_string(call.arg(offset), call.start, call.end)
     if any(type(name) is not str or name.lower() in _SCRIPT_ATTRIBUTES for name in names):
         machine.sink("script", call.arg(offset + 1), call.start, call.end)
     machine.set_attribute(names, call.arg(offset + 1), call.start, call.end)
@@ -161,7 +161,7 @@ def _set_script_attribute(machine: Machine, call: Call) -> Value:
 
 
 def _attribute_node(machine: Machine, call: Call) -> Value:
-    names = machine.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+    names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
     handles = any(type(name) is str and name.lower().startswith("on") for name in names)
     return of(known("HandlerAttr" if handles else "Attr"))
 
@@ -172,7 +172,7 @@ def _toggle_attribute(machine: Machine, call: Call) -> Value:
 
 
 def _exec_command(machine: Machine, call: Call) -> Value:
-    commands = machine.strings(call.arg(0), call.start, call.end)
+    commands = machine.to_string(call.arg(0), call.start, call.end)
     if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
         machine.sink("html", call.arg(2), call.start, call.end)  # the others take text, or nothing
     return V_BOOLEAN

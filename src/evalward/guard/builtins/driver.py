@@ -88,7 +88,7 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             result = machine.call(
                 of(atom), V_UNDEFINED, _given(machine, call, position), call.start, call.end
             )
-            given = join(given, machine.awaited(result, call.start, call.end))
+            given = join(given, machine.await_value(result, call.start, call.end))
             machine.observe(atom)
             if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
@@ -99,7 +99,7 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             note = "a proxy says itself what text of it is evaluated"
             machine.report("nested-evaluation", 0, call.start, call.end, None, note)
         elif isinstance(atom, HeapObject) and is_turned_into_text(atom, machine) and _is_page(call.this):
-            machine.strings(of(atom), call.start, call.end)  # what is no function is turned into text
+            machine.to_string(of(atom), call.start, call.end)  # what is no function is turned into text
             machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
     machine.use(code, Flow.CALLBACK, call.start, call.end)
     for value in (*call.args[position + 1 :], call.rest):
@@ -188,7 +188,7 @@ def _expose(machine: Machine, call: Call) -> Value:
 
 def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
-    for text in machine.strings(call.arg(0), call.start, call.end):
+    for text in machine.to_string(call.arg(0), call.start, call.end):
         if text is ACTIVE or (type(text) is str and (SCRIPT_URL.match(text) or holds_active_document(text))):
             machine.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
     return machine.materialize("promise:unknown", call.start)
@@ -196,7 +196,7 @@ def _go(machine: Machine, call: Call) -> Value:
 
 def _set_content(machine: Machine, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = machine.strings(call.arg(0), call.start, call.end)
+    text = machine.to_string(call.arg(0), call.start, call.end)
     if _is_active(text) or (machine.strict and not all(type(atom) is str for atom in text)):
         machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
     return machine.materialize("promise:undefined", call.start)
@@ -220,7 +220,7 @@ def _fulfill(machine: Machine, call: Call) -> Value:
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             body = machine.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
-            if _is_active(machine.strings(body, call.start, call.end)):
+            if _is_active(machine.to_string(body, call.start, call.end)):
                 machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
     machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return machine.materialize("promise:undefined", call.start)

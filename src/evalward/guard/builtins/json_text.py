@@ -47,7 +47,7 @@ _HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
 
 def _json_parse(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.arg(0), call)
-    hidden = not _HIDDEN.isdisjoint(machine.strings(call.arg(0), call.start, call.end))
+    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.start, call.end))
     made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
@@ -153,7 +153,7 @@ def convert_all(machine: Machine, inside: Value, call: Call) -> None:
         for getter in list(atom.getters.values()):
             given = machine.call(getter, of(atom), (), call.start, call.end)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
-        convert = machine.own_or_payload(atom, "toJSON")
+        convert = machine.get_method(atom, "toJSON")
         if convert:
             machine.use(convert, Flow.CALLBACK, call.start, call.end)
             given = machine.call(convert, of(atom), (V_STRING,), call.start, call.end)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def _make(kind: str) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         made = machine.allocate(kind, call.start)
-        for entry in machine.iterated(call.arg(0), None, call.start, call.end) if call.args else BOTTOM:
+        for entry in machine.iterate(call.arg(0), None, call.start, call.end) if call.args else BOTTOM:
             if kind in {"map", "weakmap"}:
                 if isinstance(entry, HeapObject):
                     machine.put(made, "@@keys", machine.get(of(entry), "0", call.start, call.end))
@@ -116,11 +116,11 @@ def _listed(machine: Machine, call: Call, value: Value) -> Value:
 
 def _iterator_from(machine: Machine, call: Call) -> Value:
     """``Iterator.from(o)``: what iterating gives; an object with a ``next`` is an iterator already."""
-    given = machine.iterated(call.arg(0), None, call.start, call.end)
+    given = machine.iterate(call.arg(0), None, call.start, call.end)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             for name in ("next", "return"):
-                method = machine.own_or_payload(atom, name)
+                method = machine.get_method(atom, name)
                 machine.use(method, Flow.CALLBACK, call.start, call.end)
                 step = machine.call(method, of(atom), (), call.start, call.end)
                 given = join(given, machine.get(step, "value", call.start, call.end))
@@ -174,7 +174,7 @@ def _iterator_callback(result: Value | None) -> Transfer:
         if call.path.endswith("find"):
             return join(value, V_UNDEFINED)
         if call.path.endswith("flatMap"):
-            made = join(made, machine.iterated(made, None, call.start, call.end))
+            made = join(made, machine.iterate(made, None, call.start, call.end))
         return _listed(machine, call, join(made, value))
 
     return transfer

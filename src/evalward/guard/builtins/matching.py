@@ -43,7 +43,7 @@ def _split(machine: Machine, call: Call) -> Value:
         if call.this == V_DATA and separators != [""]:
             return join(call_symbol(machine, call, "split"), V_DATA)  # which array it is says no more
         machine.inexact(array)
-        whole = machine.strings(call.this, call.start, call.end)
+        whole = machine.to_string(call.this, call.start, call.end)
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
         return join(call_symbol(machine, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
@@ -63,7 +63,7 @@ def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in pattern:
         if isinstance(atom, HeapObject):
-            method = machine.own_or_payload(atom, "exec")
+            method = machine.get_method(atom, "exec")
             machine.use(method, Flow.CALLBACK, call.start, call.end)
             result = join(result, machine.call(method, of(atom), (V_STRING,), call.start, call.end))
     return result
@@ -81,7 +81,7 @@ def call_symbol(machine: Machine, call: Call, name: str) -> Value:
         if isinstance(atom, HeapObject) and atom.kind == "regexp":
             result = join(result, own_exec(machine, of(atom), call))
         if isinstance(atom, HeapObject):
-            method = machine.own_or_payload(atom, f"@@{name}")
+            method = machine.get_method(atom, f"@@{name}")
             if method:
                 machine.use(method, Flow.CALLBACK, call.start, call.end)
                 result = join(
@@ -101,7 +101,7 @@ def _replace(machine: Machine, call: Call) -> Value:
     custom = call_symbol(machine, call, "replace")
     if custom:
         return join(custom, V_STRING)
-    text, replacement = machine.strings(call.this, call.start, call.end), call.arg(1)
+    text, replacement = machine.to_string(call.this, call.start, call.end), call.arg(1)
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
         machine.use(functions, Flow.CALLBACK, call.start, call.end)
@@ -112,7 +112,7 @@ def _replace(machine: Machine, call: Call) -> Value:
         machine.put_element(groups, match)
         more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
         made = machine.call(functions, V_UNDEFINED, args, call.start, call.end, more)
-        return _respelt(text, machine.strings(made, call.start, call.end))
+        return _respelt(text, machine.to_string(made, call.start, call.end))
     texts, olds = (
         constants(machine, call.this, call),
         constants(machine, call.arg(0), call) if not _pattern(call.arg(0)) else None,
@@ -208,14 +208,14 @@ def _is_affordable(machine: Machine, source: str, texts: list[str], news: list[s
 
 def _regexp(machine: Machine, call: Call) -> Value:
     made = machine.allocate("regexp", call.start)
-    source = machine.strings(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
+    source = machine.to_string(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
     if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
         source = V_STRING  # escaped where it is printed
     machine.put_element(made, source)
     machine.put(made, "source", source)
     flags = V_STRING if source == V_STRING else of("")
     machine.put(
-        made, "flags", machine.strings(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags
+        made, "flags", machine.to_string(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags
     )
     return of(made)
 
@@ -223,7 +223,7 @@ def _regexp(machine: Machine, call: Call) -> Value:
 def _exec(machine: Machine, call: Call) -> Value:
     array = machine.allocate("array", call.start, "match")
     machine.inexact(array)
-    text = machine.strings(
+    text = machine.to_string(
         join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
     )
     machine.put_element(array, join(part_of(text), V_UNDEFINED))

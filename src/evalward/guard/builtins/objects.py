@@ -83,10 +83,10 @@ def _assign(machine: Machine, call: Call) -> Value:
             inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
             for one in inner:
                 if isinstance(one, HeapObject):
-                    machine.copy_properties(one, sources, call.start, call.end)
-            machine.copy_properties(atom, sources, call.start, call.end)
+                    machine.copy_data_properties(one, sources, call.start, call.end)
+            machine.copy_data_properties(atom, sources, call.start, call.end)
         elif isinstance(atom, HeapObject):
-            machine.copy_properties(atom, sources, call.start, call.end)
+            machine.copy_data_properties(atom, sources, call.start, call.end)
             for source in sources:
                 _call_setters(machine, atom, source, call)
         else:
@@ -110,7 +110,7 @@ def _call_setters(machine: Machine, target: HeapObject, source: object, call: Ca
                 machine.call(setter, of(target), (source.properties[name],), call.start, call.end)
         if any(type(atom) is Known for atom in target.prototype):
             for name, value in source.properties.items():
-                machine.judge_inherited(target, name, value, call.start, call.end)
+                machine.judge_inherited_setter(target, name, value, call.start, call.end)
 
 
 def contents(machine: Machine, value: Value, call: Call) -> Value:
@@ -195,14 +195,14 @@ def _from_entries(machine: Machine, call: Call) -> Value:
         if isinstance(entries, HeapObject) and entries.kind == "map":
             _put_entry(machine, made, entries.properties.get("@@keys", BOTTOM), entries.elements, call)
             continue
-        for pair in machine.iterated(of(entries), None, call.start, call.end):
+        for pair in machine.iterate(of(entries), None, call.start, call.end):
             key = machine.get(of(pair), "0", call.start, call.end)
             _put_entry(machine, made, key, machine.get(of(pair), "1", call.start, call.end), call)
     return made.value
 
 
 def _put_entry(machine: Machine, target: HeapObject, key: Value, value: Value, call: Call) -> None:
-    resolved = machine.key(key, call.start, call.end)
+    resolved = machine.to_property_key(key, call.start, call.end)
     for name in resolved.names:
         machine.put(target, name, value)
     if resolved.unknown or resolved.numeric:
@@ -214,7 +214,7 @@ def _group_by(machine: Machine, call: Call) -> Value:
     made = machine.allocate("object", call.start, "groupBy")
     array = machine.allocate("array", call.start, "group")
     machine.inexact(array)
-    element = machine.iterated(call.arg(0), None, call.start, call.end)
+    element = machine.iterate(call.arg(0), None, call.start, call.end)
     machine.put_element(array, element)
     machine.extend(made)
     machine.put_element(made, of(array))
@@ -228,7 +228,7 @@ def _map_group_by(machine: Machine, call: Call) -> Value:
     made = machine.allocate("map", call.start, "groupBy")
     array = machine.allocate("array", call.start, "group")
     machine.inexact(array)
-    element = machine.iterated(call.arg(0), None, call.start, call.end)
+    element = machine.iterate(call.arg(0), None, call.start, call.end)
     machine.put_element(array, element)
     machine.put_element(made, of(array))
     machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
@@ -249,7 +249,7 @@ def _error(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             machine.put(atom, "cause", join(machine.get(options, "cause", call.start, call.end), V_UNDEFINED))
             machine.put(atom, "errors", call.arg(0))
-    message = machine.strings(call.arg(0), call.start, call.end)
+    message = machine.to_string(call.arg(0), call.start, call.end)
     message |= frozenset(atom for atom in call.arg(1) if type(atom) is str or atom in STRING_UNKNOWNS)
     for atom in made:
         if isinstance(atom, HeapObject) and call.args:

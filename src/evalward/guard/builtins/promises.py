@@ -31,12 +31,12 @@ def _callable(value: Value) -> Value:
 def settled(machine: Machine, call: Call, value: Value, tag: str = "") -> Value:
     """Return a promise of a value."""
     made = machine.allocate("promise", call.start, f"{call.path}{tag}")
-    machine.put_element(made, machine.awaited(value, call.start, call.end) or V_UNDEFINED)
+    machine.put_element(made, machine.await_value(value, call.start, call.end) or V_UNDEFINED)
     return of(made)
 
 
 def _then(machine: Machine, call: Call) -> Value:
-    value = machine.awaited(call.this, call.start, call.end)
+    value = machine.await_value(call.this, call.start, call.end)
     value = frozenset(atom for atom in value if not (isinstance(atom, HeapObject) and atom.kind == "promise"))
     result: Value = BOTTOM
     handlers = (
@@ -57,7 +57,7 @@ def _through_then(machine: Machine, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in call.this:
         if isinstance(atom, HeapObject):
-            method = machine.own_or_payload(atom, "then")
+            method = machine.get_method(atom, "then")
             result = join(
                 result, machine.call(method, of(atom), (call.arg(0), call.arg(0)), call.start, call.end)
             )
@@ -72,7 +72,10 @@ def _finally(machine: Machine, call: Call) -> Value:
 
 def _promise(machine: Machine, call: Call) -> Value:
     made = machine.allocate("promise", call.start, "executor")
-    ways = (of(machine.resolver(made)), of(machine.resolver(made, rejects=True)))
+    ways = (
+        of(machine.create_resolving_function(made)),
+        of(machine.create_resolving_function(made, rejects=True)),
+    )
     machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
     machine.call(call.arg(0), V_UNDEFINED, ways, call.start, call.end)
     return of(made)
@@ -80,11 +83,11 @@ def _promise(machine: Machine, call: Call) -> Value:
 
 def _from_async(machine: Machine, call: Call) -> Value:
     """``Array.fromAsync``: a promise of an array of what the source yields, awaited, and mapped."""
-    joined = machine.awaited(elements(machine, call.arg(0), call), call.start, call.end)
+    joined = machine.await_value(elements(machine, call.arg(0), call), call.start, call.end)
     if len(call.args) > 1:
         machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
         made = machine.call(call.arg(1), call.arg(2), (joined, V_NUMBER), call.start, call.end)
-        joined = machine.awaited(made, call.start, call.end)
+        joined = machine.await_value(made, call.start, call.end)
     return settled(machine, call, make(machine, call, None, joined), "array")
 
 
@@ -102,18 +105,18 @@ def _all(machine: Machine, call: Call) -> Value:
     items = machine.items_of(call.arg(0))
     if items is None or (array.items and len(array.items) != len(items)):
         machine.inexact(array)
-        elements = machine.iterated(call.arg(0), None, call.start, call.end)
-        machine.put_element(array, machine.awaited(elements, call.start, call.end))
+        elements = machine.iterate(call.arg(0), None, call.start, call.end)
+        machine.put_element(array, machine.await_value(elements, call.start, call.end))
     else:
         for index, item in enumerate(items):
-            machine.put_item(array, index, machine.awaited(item, call.start, call.end))
+            machine.put_item(array, index, machine.await_value(item, call.start, call.end))
     return settled(machine, call, of(array))
 
 
 def _all_settled(machine: Machine, call: Call) -> Value:
     outcome = machine.allocate("object", call.start, "outcome")
-    elements = machine.iterated(call.arg(0), None, call.start, call.end)
-    value = machine.awaited(elements, call.start, call.end)
+    elements = machine.iterate(call.arg(0), None, call.start, call.end)
+    value = machine.await_value(elements, call.start, call.end)
     machine.put(outcome, "status", of("fulfilled", "rejected"))
     machine.put(outcome, "value", join(value, V_UNDEFINED))
     machine.put(outcome, "reason", join(value, of(U2)))
@@ -124,12 +127,14 @@ def _all_settled(machine: Machine, call: Call) -> Value:
 
 
 def _first(machine: Machine, call: Call) -> Value:
-    return settled(machine, call, machine.iterated(call.arg(0), None, call.start, call.end))
+    return settled(machine, call, machine.iterate(call.arg(0), None, call.start, call.end))
 
 
 def _any(machine: Machine, call: Call) -> Value:
     """``Promise.any``: when all are rejected, the error that is thrown holds what each was rejected with."""
-    value = machine.awaited(machine.iterated(call.arg(0), None, call.start, call.end), call.start, call.end)
+    value = machine.await_value(
+        machine.iterate(call.arg(0), None, call.start, call.end), call.start, call.end
+    )
     errors = machine.allocate("array", call.start, "errors")
     machine.inexact(errors)
     machine.put_element(errors, value)
@@ -144,8 +149,8 @@ def _with_resolvers(machine: Machine, call: Call) -> Value:
     promise = machine.allocate("promise", call.start, "withResolvers")
     made = machine.allocate("object", call.start, "withResolvers")
     machine.put(made, "promise", of(promise))
-    machine.put(made, "resolve", of(machine.resolver(promise)))
-    machine.put(made, "reject", of(machine.resolver(promise, rejects=True)))
+    machine.put(made, "resolve", of(machine.create_resolving_function(promise)))
+    machine.put(made, "reject", of(machine.create_resolving_function(promise, rejects=True)))
     return of(made)
 
 

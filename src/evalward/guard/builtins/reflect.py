@@ -104,7 +104,7 @@ def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str
     result = of(made)
     for atom in owner:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            given = machine.trapped(atom, "getOwnPropertyDescriptor", (key,), call.start, call.end)
+            given = machine.call_trap(atom, "getOwnPropertyDescriptor", (key,), call.start, call.end)
             result = join(result, given)
     return result
 
@@ -115,7 +115,7 @@ def _is_catalogued(owner: Value) -> bool:
 
 def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
     """Return the setters behind the sinks of a catalogued object: calling one is a write."""
-    resolved = machine.key(key, call.start, call.end)
+    resolved = machine.to_property_key(key, call.start, call.end)
     result: Value = BOTTOM
     for atom in owner:
         if type(atom) is Known:
@@ -149,10 +149,10 @@ def _get_own_property_descriptors(machine: Machine, call: Call) -> Value:
 def _get_prototype_of(machine: Machine, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in call.arg(0):
-        result = join(result, machine.prototype_of(atom))
+        result = join(result, machine.get_prototype_of(atom))
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
             result = join(result, V_U1)
-            result = join(result, machine.trapped(atom, "getPrototypeOf", (), call.start, call.end))
+            result = join(result, machine.call_trap(atom, "getPrototypeOf", (), call.start, call.end))
     return result
 
 
@@ -184,9 +184,9 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
     for atom in descriptors:
         if isinstance(atom, HeapObject):
             for name, descriptor in list(atom.properties.items()):
-                machine.define(target, of(name), descriptor, call.start, call.end)
+                machine.define_own_property(target, of(name), descriptor, call.start, call.end)
             if atom.elements:
-                machine.define(target, V_STRING, atom.elements, call.start, call.end)
+                machine.define_own_property(target, V_STRING, atom.elements, call.start, call.end)
         elif type(atom) is not Primitive:
             machine.use(
                 of(atom), Flow.ARGUMENT, call.start, call.end
@@ -195,7 +195,7 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
 
 
 def _define_property(machine: Machine, call: Call) -> Value:
-    machine.define(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    machine.define_own_property(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
     return call.arg(0) if call.path.startswith("Object") else V_BOOLEAN
 
 
@@ -234,8 +234,8 @@ def _own_keys(machine: Machine, call: Call) -> Value:
             if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
                 machine.put_element(made, V_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
-                given = machine.trapped(atom, "ownKeys", (), call.start, call.end)
-                machine.put_element(made, machine.iterated(given, None, call.start, call.end))
+                given = machine.call_trap(atom, "ownKeys", (), call.start, call.end)
+                machine.put_element(made, machine.iterate(given, None, call.start, call.end))
     if call.path == "Reflect.ownKeys":
         certain = False
         machine.put_element(made, of(ANY_SYMBOL))

@@ -31,7 +31,7 @@ _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:"
 
 def _url(machine: Machine, call: Call) -> Value:
     made = machine.instance("URL.prototype", call.start)
-    text = machine.strings(call.arg(0), call.start, call.end)
+    text = machine.to_string(call.arg(0), call.start, call.end)
     if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
         for atom in made:
             if isinstance(atom, HeapObject):
@@ -50,8 +50,8 @@ def _url(machine: Machine, call: Call) -> Value:
 def _blob(machine: Machine, call: Call) -> Value:
     """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
     made = machine.instance("Response.prototype", call.start)
-    for part in machine.iterated(call.arg(0), None, call.start, call.end):
-        for text in machine.strings(of(part), call.start, call.end):
+    for part in machine.iterate(call.arg(0), None, call.start, call.end):
+        for text in machine.to_string(of(part), call.start, call.end):
             if text is ACTIVE or text in SPELLING or (type(text) is str and _SCRIPTED.search(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
@@ -97,7 +97,7 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
 
 def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
-    for text in machine.strings(call.arg(1), call.start, call.end):
+    for text in machine.to_string(call.arg(1), call.start, call.end):
         if type(text) is str and holds_active_document(text):
             machine.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
     machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.interpret.calls.calls import Calls
+from evalward.guard.interpret.calls.compiled_helpers import CompiledHelpers
 from evalward.guard.interpret.calls.constructions import Constructions
-from evalward.guard.interpret.calls.entering import Entering
-from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
 from evalward.guard.interpret.calls.inlining import Inlining
 from evalward.guard.interpret.calls.known_calls import KnownCalls
+from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
 from evalward.guard.interpret.conversion.coercion import Coercion
 from evalward.guard.interpret.conversion.concatenation import Concatenation
 from evalward.guard.interpret.conversion.iteration import Iteration
@@ -26,13 +26,13 @@ from evalward.guard.interpret.findings import Findings
 from evalward.guard.interpret.handlers.call_operations import CallOperations
 from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
 from evalward.guard.interpret.handlers.flow import FlowOperations
-from evalward.guard.interpret.handlers.limited_reads import Instances
+from evalward.guard.interpret.handlers.limited_reads import LimitedReads
 from evalward.guard.interpret.handlers.makers import Makers
 from evalward.guard.interpret.handlers.members import Members
 from evalward.guard.interpret.handlers.module_operations import ModuleOperations
-from evalward.guard.interpret.handlers.variables import Names
+from evalward.guard.interpret.handlers.variables import Variables
 from evalward.guard.interpret.havoc import Havoc
-from evalward.guard.interpret.held import HeldTexts
+from evalward.guard.interpret.held_texts import HeldTexts
 from evalward.guard.interpret.implicit_calls import ImplicitCalls
 from evalward.guard.interpret.judgement import Judgement
 from evalward.guard.interpret.object_store import ObjectStore
@@ -44,7 +44,7 @@ from evalward.guard.interpret.objects.host_objects import HostObjects
 from evalward.guard.interpret.objects.known_writes import KnownWrites
 from evalward.guard.interpret.objects.listed_keys import ListedKeys
 from evalward.guard.interpret.objects.method_lookup import MethodLookup
-from evalward.guard.interpret.objects.page_sinks import Sinks
+from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes
 from evalward.guard.interpret.objects.setters import Setters
@@ -104,7 +104,9 @@ class Composition:
             self,
         )
         listed_keys = ListedKeys(dataflow, store, surroundings, unknown_owners, unknown_keys)
-        sinks = Sinks(dataflow, store, findings, surroundings, judgement, held, host_objects, coercion, self)
+        sinks = PageSinks(
+            dataflow, store, findings, surroundings, judgement, held, host_objects, coercion, self
+        )
         setters = Setters(dataflow, surroundings, sinks, self)
         known_writes = KnownWrites(dataflow, store, findings, surroundings, judgement, held, coercion, sinks)
         writes = Writes(
@@ -139,7 +141,9 @@ class Composition:
             self,
         )
         helpers = CompiledHelpers(dataflow, store, method_lookup, elements, iteration, self)
-        entering = Entering(dataflow, store, surroundings, properties, inlining, iteration, helpers, self)
+        ordinary_calls = OrdinaryCalls(
+            dataflow, store, surroundings, properties, inlining, iteration, helpers, self
+        )
         known_calls = KnownCalls(
             dataflow,
             store,
@@ -162,7 +166,7 @@ class Composition:
             properties,
             sinks,
             iteration,
-            entering,
+            ordinary_calls,
             known_calls,
         )
         constructions = Constructions(
@@ -173,11 +177,11 @@ class Composition:
             method_lookup,
             properties,
             iteration,
-            entering,
+            ordinary_calls,
             known_calls,
             calls,
         )
-        variables = Names(
+        variables = Variables(
             dataflow,
             store,
             findings,
@@ -187,12 +191,12 @@ class Composition:
             prototypes,
             catalogued,
             writes,
-            entering,
+            ordinary_calls,
         )
         decoded_calls = DecodedCalls(
             dataflow, store, surroundings, judgement, iteration, calls, transfers, self
         )
-        limited_reads = Instances(dataflow, store, surroundings, method_lookup, properties)
+        limited_reads = LimitedReads(dataflow, store, surroundings, method_lookup, properties)
         members = Members(
             dataflow,
             store,
@@ -237,7 +241,7 @@ class Composition:
             elements,
             unknown_keys,
             iteration,
-            entering,
+            ordinary_calls,
             calls,
         )
         flow = FlowOperations(
@@ -259,7 +263,7 @@ class Composition:
             makers,
         )
         havoc = Havoc(dataflow, surroundings, judgement, properties, listed_keys, calls)
-        escapes = Escapes(dataflow, store, surroundings, judgement, iteration, entering, constructions)
+        escapes = Escapes(dataflow, store, surroundings, judgement, iteration, ordinary_calls, constructions)
         execution = Execution(dataflow, inlining, havoc, escapes, self)
 
         self.dataflow, self.findings, self.store = dataflow, findings, store
@@ -335,28 +339,28 @@ class Composition:
         self.get_unknown = unknown_keys.get_unknown
         self.set = writes.set
         self.set_computed = writes.set_computed
-        self.define = definitions.define
-        self.judge_inherited = setters.judge_inherited
-        self.prototype_of = prototypes.prototype_of
-        self.trapped = properties.trapped
+        self.define_own_property = definitions.define_own_property
+        self.judge_inherited_setter = setters.judge_inherited_setter
+        self.get_prototype_of = prototypes.get_prototype_of
+        self.call_trap = properties.call_trap
         self.ask_names = denied_reads.ask_names
         self.enumerable_keys = makers.enumerable_keys
-        self.copy_properties = makers.copy_properties
+        self.copy_data_properties = makers.copy_data_properties
 
-        self.key = property_keys.key
-        self.strings = coercion.strings
-        self.numbers = coercion.numbers
+        self.to_property_key = property_keys.to_property_key
+        self.to_string = coercion.to_string
+        self.to_number = coercion.to_number
         self.joined = coercion.joined
         self.concatenated = concatenation.concatenated
-        self.own_or_payload = method_lookup.own_or_payload
+        self.get_method = method_lookup.get_method
         self.use_conversions = known_calls.use_conversions
 
         self.call = calls.call
         self.construct = constructions.construct
         self.run_async = helpers.run_async
-        self.iterated = iteration.iterated
-        self.awaited = iteration.awaited
-        self.resolver = iteration.resolver
+        self.iterate = iteration.iterate
+        self.await_value = iteration.await_value
+        self.create_resolving_function = iteration.create_resolving_function
 
         self.instance = host_objects.instance
         self.materialize = host_objects.materialize

@@ -10,7 +10,7 @@ from evalward.guard.domain.values import BOTTOM, V_U1, Known, Value, join, known
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
-    from evalward.guard.interpret.calls.entering import Entering
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
@@ -33,7 +33,7 @@ class Escapes:
         surroundings: Surroundings,
         judgement: Judgement,
         iteration: Iteration,
-        entering: Entering,
+        ordinary_calls: OrdinaryCalls,
         constructions: Constructions,
     ) -> None:
         self._dataflow = dataflow
@@ -43,13 +43,14 @@ class Escapes:
         self._strict = surroundings.strict
         self._judgement = judgement
         self._iteration = iteration
-        self._entering = entering
+        self._ordinary_calls = ordinary_calls
         self._constructions = constructions
 
     def escape(self, target: HeapObject) -> None:
         """Let the host do what it may with an object: read and replace its properties, call it with anything."""
-        self._dataflow.reader = target
-        self._dataflow.spend(1 + (len(target.properties) + len(target.items) >> 2))
+        dataflow = self._dataflow
+        dataflow.reader = target
+        dataflow.spend(1 + (len(target.properties) + len(target.items) >> 2))
         hidden = (
             _CALLEE if target.kind == "arguments" else frozenset[str]()
         )  # it is the payload's own function
@@ -89,15 +90,15 @@ class Escapes:
         elif target.kind == "arguments":
             self._store.put_element(target, join(target.contents(), V_U1))
         elif unit is not None and target.kind == "generator":
-            self._iteration.resume(target, V_U1)
+            self._iteration.generator_resume(target, V_U1)
         elif unit is not None and target.kind == "function":
-            previous, self._dataflow.unit = self._dataflow.unit, unit
+            previous, dataflow.unit = dataflow.unit, unit
             self._store.patches.readers[target] = None
             doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)
-            self._entering.enter(
+            self._ordinary_calls.ordinary_call(
                 target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
             )
-            self._dataflow.unit = previous
+            dataflow.unit = previous
             self._judgement.leak(self._values[unit.result], Flow.RETURN, target.start, target.start)
 
     def expect_call(self, function: HeapObject) -> None:

@@ -61,6 +61,7 @@ class Havoc:
 
     def revive(self) -> bool:
         """Give what came to nothing an unknown value; return whether there was anything."""
+        dataflow = self._dataflow
         silent = False
         for unit in self._lowered.units:
             for instruction in unit.code if unit.executed else ():
@@ -68,9 +69,9 @@ class Havoc:
                     continue
                 if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
                     self.revived.add(instruction[1])
-                    self._dataflow.unit, self._dataflow.reader = unit, instruction[1]
+                    dataflow.unit, dataflow.reader = unit, instruction[1]
                     self._values[instruction[1]] = self.unknown_result(instruction)
-                    self._dataflow.feed(unit, instruction[1])
+                    dataflow.feed(unit, instruction[1])
                     silent = True
         return silent
 

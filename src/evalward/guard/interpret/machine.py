@@ -109,7 +109,7 @@ class Properties(Protocol):
     """Reads and writes of properties, as the language makes them (ECMA-262 §7.3, §10.1)."""
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
-        """Return a read by a known name."""
+        """Return a read by a known name (ECMA-262 §7.3.2)."""
         ...
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
@@ -125,27 +125,29 @@ class Properties(Protocol):
         ...
 
     def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
-        """Write a property by a known name."""
+        """Write a property by a known name (ECMA-262 §7.3.4)."""
         ...
 
     def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
         """Write a property by a computed key."""
         ...
 
-    def define(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
-        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor."""
+    def define_own_property(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor (ECMA-262 §10.1.6)."""
         ...
 
-    def judge_inherited(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+    def judge_inherited_setter(
+        self, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
         """Judge a write of a property that an object of the host has from its built-in prototype."""
         ...
 
-    def prototype_of(self, atom: Atom) -> Value:
-        """Return ``Object.getPrototypeOf`` of an atom."""
+    def get_prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""
         ...
 
-    def trapped(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
-        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none."""
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         ...
 
     def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
@@ -156,24 +158,24 @@ class Properties(Protocol):
         """Return the keys that ``for … in`` and ``Object.keys`` may give."""
         ...
 
-    def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
-        """Copy own enumerable properties, as a spread and ``Object.assign`` do."""
+    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+        """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         ...
 
 
 class Conversions(Protocol):
     """Values as keys, texts and numbers (ECMA-262 §7.1)."""
 
-    def key(self, value: Value, start: int, end: int) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call."""
+    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
         ...
 
-    def strings(self, value: Value, start: int, end: int) -> Value:
-        """Return ToString: string constants, or the unknown string."""
+    def to_string(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
         ...
 
-    def numbers(self, value: Value, start: int, end: int) -> Value:
-        """Return ToNumber: number constants, or the unknown number."""
+    def to_number(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         ...
 
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
@@ -184,8 +186,8 @@ class Conversions(Protocol):
         """Return the concatenation of string values, as constants while there are few and short ones."""
         ...
 
-    def own_or_payload(self, target: HeapObject, name: str) -> Value:
-        """Return a method that the payload itself defined on the object or a prototype of it."""
+    def get_method(self, target: HeapObject, name: str) -> Value:
+        """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         ...
 
     def use_conversions(self, value: Value, start: int, end: int) -> None:
@@ -199,29 +201,29 @@ class Calls(Protocol):
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of a call."""
+        """Return the result of a call (ECMA-262 §7.3.13)."""
         ...
 
     def construct(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of ``new``."""
+        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
         ...
 
     def run_async(self, generator: Value, this: Value, args: Sequence[Value], rest: Value) -> Value | None:
         """Return the promise of an ``async`` function whose awaits are the yields of a generator function."""
         ...
 
-    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all."""
+    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
         ...
 
-    def awaited(self, value: Value, start: int, end: int) -> Value:
-        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+    def await_value(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         ...
 
-    def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
+    def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
         ...
 
 

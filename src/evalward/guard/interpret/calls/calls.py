@@ -28,21 +28,21 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.atoms import in_order, objects_of
-from evalward.guard.interpret.calls.entering import MAX_DEPTH
+from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.calls.entering import Entering
     from evalward.guard.interpret.calls.known_calls import KnownCalls
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.page_sinks import Sinks
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
@@ -61,9 +61,9 @@ class Calls:
         judgement: Judgement,
         held: HeldTexts,
         properties: Properties,
-        sinks: Sinks,
+        sinks: PageSinks,
         iteration: Iteration,
-        entering: Entering,
+        ordinary_calls: OrdinaryCalls,
         known_calls: KnownCalls,
     ) -> None:
         self._dataflow = dataflow
@@ -75,17 +75,18 @@ class Calls:
         self._properties = properties
         self._sinks = sinks
         self._iteration = iteration
-        self._entering = entering
+        self._ordinary_calls = ordinary_calls
         self._known_calls = known_calls
         self.depth = 0
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of a call."""
-        self._dataflow.steps += 1 + len(callee) + len(args)
-        if self._dataflow.steps > self._dataflow.budget:
-            self._dataflow.spend(0)
+        """Return the result of a call (ECMA-262 §7.3.13)."""
+        dataflow = self._dataflow
+        dataflow.steps += 1 + len(callee) + len(args)
+        if dataflow.steps > dataflow.budget:
+            dataflow.spend(0)
         if self.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, start, end)
@@ -97,7 +98,7 @@ class Calls:
                 if type(atom) is HeapObject:
                     plain = atom.kind == "function" and atom.bound is None
                     made = (
-                        self._entering.enter(atom, this, args, rest)
+                        self._ordinary_calls.ordinary_call(atom, this, args, rest)
                         if plain
                         else self._call_object(atom, this, args, rest, start, end)
                     )
@@ -199,24 +200,25 @@ class Calls:
     def _call_object(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
+        dataflow = self._dataflow
         if target.bound is not None:
             function, bound = target.bound
-            target.readers[self._dataflow.reader] = None
+            target.readers[dataflow.reader] = None
             return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
-                self._iteration.settle(target, value, start, end)
+                self._iteration.resolve_promise(target, value, start, end)
                 if target.kind == "rejecter":
-                    self._dataflow.write(self._dataflow.thrown, value)
+                    dataflow.write(dataflow.thrown, value)
             return V_UNDEFINED
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)
         if target.kind == "native":
-            target.readers[self._dataflow.reader] = None
+            target.readers[dataflow.reader] = None
             return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
-        return self._entering.enter(target, this, args, rest)
+        return self._ordinary_calls.ordinary_call(target, this, args, rest)
 
     def call_proxy(
         self,
@@ -238,6 +240,6 @@ class Calls:
         self._store.inexact(given)
         self._store.put_element(given, join(everything, V_UNDEFINED))
         trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
-        made = join(self._properties.trapped(target, trap, trapped_args, start, end), V_U1)
+        made = join(self._properties.call_trap(target, trap, trapped_args, start, end), V_U1)
         made = join(made, self.call(target.elements, this, args, start, end, rest))
         return join(made, target.elements)  # a trap's result is among the elements

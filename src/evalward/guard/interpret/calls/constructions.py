@@ -27,18 +27,18 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.atoms import in_order
-from evalward.guard.interpret.calls.entering import MAX_DEPTH
+from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.calls.entering import Entering
     from evalward.guard.interpret.calls.known_calls import KnownCalls
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
@@ -60,7 +60,7 @@ class Constructions:
         method_lookup: MethodLookup,
         properties: Properties,
         iteration: Iteration,
-        entering: Entering,
+        ordinary_calls: OrdinaryCalls,
         known_calls: KnownCalls,
         calls: Calls,
     ) -> None:
@@ -71,7 +71,7 @@ class Constructions:
         self._method_lookup = method_lookup
         self._properties = properties
         self._iteration = iteration
-        self._entering = entering
+        self._ordinary_calls = ordinary_calls
         self._known_calls = known_calls
         self._calls = calls
         self._initialising: set[tuple[HeapObject, Value, tuple[Value, ...]]] = (
@@ -81,7 +81,7 @@ class Constructions:
     def construct(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of ``new``."""
+        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
         if self._calls.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, start, end)
@@ -133,7 +133,7 @@ class Constructions:
         self._store.put_prototype(instance, self._properties.get(of(target), "prototype", start, end))
         if target.unit.new_target >= 0:
             self._dataflow.write(target.unit.new_target, of(target))
-        result = self._entering.enter(target, of(instance), args, rest)
+        result = self._ordinary_calls.ordinary_call(target, of(instance), args, rest)
         objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
         return join(of(instance), objects)
 
@@ -148,40 +148,42 @@ class Constructions:
 
     def _tell_ancestors(self, target: HeapObject) -> None:
         """Let each constructor above a class see it as ``new.target``."""
+        dataflow = self._dataflow
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
-            self._dataflow.spend()
-            current.readers[self._dataflow.reader] = None
+            dataflow.spend()
+            current.readers[dataflow.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
-                    self._dataflow.write(atom.unit.new_target, of(target))
+                    dataflow.write(atom.unit.new_target, of(target))
             for parent in current.prototype:
                 if isinstance(parent, HeapObject) and parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
                     if parent.unit is not None and parent.unit.new_target >= 0:
-                        self._dataflow.write(parent.unit.new_target, of(target))
+                        dataflow.write(parent.unit.new_target, of(target))
 
     def initialise(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        self._dataflow.spend()
-        target.readers[self._dataflow.reader] = None
-        self.initialise_fields(target, this)
+        dataflow = self._dataflow
+        dataflow.spend()
+        target.readers[dataflow.reader] = None
+        self.initialize_instance_elements(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
             replaced = self.construct_parent(target, this, args, rest, start, end)
             if replaced:
-                self.initialise_fields(target, replaced)
+                self.initialize_instance_elements(target, replaced)
             return replaced
         result: Value = BOTTOM
         for atom in own:
             if isinstance(atom, HeapObject) and atom.unit is not None:
-                self._dataflow.write(atom.unit.new_target, of(target))
-                made = self._entering.enter(atom, this, args, rest)
-                given = self._dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                dataflow.write(atom.unit.new_target, of(target))
+                made = self._ordinary_calls.ordinary_call(atom, this, args, rest)
+                given = dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
                 result = join(
                     result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
                 )
@@ -200,7 +202,7 @@ class Constructions:
         if type(parent) is not Known or parent.path not in {"Map", "Set", "WeakMap", "WeakSet"}:
             return
         given = join(args[0] if args else BOTTOM, rest)
-        entry = self._iteration.iterated(given, None, start, end)
+        entry = self._iteration.iterate(given, None, start, end)
         key, value = (
             self._properties.get(entry, "0", start, end),
             self._properties.get(entry, "1", start, end),
@@ -210,14 +212,14 @@ class Constructions:
                 self._store.put_element(atom, join(join(entry, key), value))
                 for name, arguments in (("set", (key, value)), ("add", (entry,))):
                     self._calls.call(
-                        self._method_lookup.own_or_payload(atom, name), of(atom), arguments, start, end
+                        self._method_lookup.get_method(atom, name), of(atom), arguments, start, end
                     )
 
-    def initialise_fields(self, target: HeapObject, this: Value) -> None:
-        """Run a class's field initialisers on an instance, or on what a parent's constructor returns instead."""
+    def initialize_instance_elements(self, target: HeapObject, this: Value) -> None:
+        """Run a class's field initialisers on an instance, or on what replaces it (ECMA-262 §7.3.33)."""
         for atom in target.properties.get("@@fields", BOTTOM):
             if isinstance(atom, HeapObject):
-                self._entering.enter(atom, this, ())
+                self._ordinary_calls.ordinary_call(atom, this, ())
 
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
@@ -249,7 +251,7 @@ class Constructions:
             if isinstance(parent, HeapObject) and parent.kind == "class":
                 result = join(result, self.initialise(parent, this, args, rest, start, end))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
-                made = self._entering.enter(parent, this, args, rest)
+                made = self._ordinary_calls.ordinary_call(parent, this, args, rest)
                 result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, start, end, rest))

@@ -114,18 +114,19 @@ class Inlining:
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
+        dataflow = self._dataflow
         # It does not look at further ones: what asks for `arguments` is not inlined.
         args = tuple(args[: len(unit.parameters)])
-        key = (self._dataflow.context, BOTTOM if unit.arrow else this, args)
+        key = (dataflow.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
-            context = hash((self._dataflow.context, unit.start, _shape(this), *map(_shape, args)))
+            context = hash((dataflow.context, unit.start, _shape(this), *map(_shape, args)))
             unit.contexts.add(context)
             if len(unit.contexts) > _MAX_CONTEXTS:
                 unit.inlinable = False
                 return None
             outcome = unit.outcomes[key] = Outcome(context)
-        outcome.readers[self._dataflow.reader] = None
+        outcome.readers[dataflow.reader] = None
         if outcome.stands:
             return outcome.result
         if outcome.context in unit.unsettled:
@@ -148,26 +149,27 @@ class Inlining:
         return made
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
+        dataflow = self._dataflow
         values = self._values
         registers: Iterable[int] = unit.variables
         if unit.executed:  # its other registers hold what the joined form made of them
             registers = (*registers, *(instruction[1] for instruction in unit.code))
         saved = [(register, values[register]) for register in registers]
-        outer, current, reader = self._dataflow.context, self._dataflow.unit, self._dataflow.reader
+        outer, current, reader = dataflow.context, dataflow.unit, dataflow.reader
         growth, local, loaded, settled = (
-            self._dataflow.growth,
-            self._dataflow.local,
-            self._dataflow.loaded,
-            self._dataflow.settled,
+            dataflow.growth,
+            dataflow.local,
+            dataflow.loaded,
+            dataflow.settled,
         )
-        self._dataflow.local = local | unit.variables if local else unit.variables
-        self._dataflow.context, self._dataflow.reader = outcome.context, outcome
+        dataflow.local = local | unit.variables if local else unit.variables
+        dataflow.context, dataflow.reader = outcome.context, outcome
         self._nested += 1
         self._runs += 1
         unit.runs += 1
         self.active.append(unit)
         try:
-            self._dataflow.growth = {}
+            dataflow.growth = {}
             for register in unit.variables:
                 values[register] = BOTTOM
             for index, register in enumerate(unit.parameters):
@@ -180,47 +182,48 @@ class Inlining:
         finally:
             self._nested -= 1
             self.active.pop()
-            self._dataflow.context, self._dataflow.unit, self._dataflow.growth, self._dataflow.local = (
+            dataflow.context, dataflow.unit, dataflow.growth, dataflow.local = (
                 outer,
                 current,
                 growth,
                 local,
             )
-            self._dataflow.reader = reader
-            self._dataflow.loaded, self._dataflow.settled = loaded, settled
+            dataflow.reader = reader
+            dataflow.loaded, dataflow.settled = loaded, settled
             for register, value in saved:
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
+        dataflow = self._dataflow
         values, operations, variables = self._values, self._machine.operations, unit.variables
         began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
-            self._dataflow.loaded, self._dataflow.settled, version = (
+            dataflow.loaded, dataflow.settled, version = (
                 set(unit.parameters),
                 True,
-                self._dataflow.version,
+                dataflow.version,
             )
-            self._dataflow.spend(len(unit.code))
+            dataflow.spend(len(unit.code))
             if began:
                 self._run_again(unit, began)
             else:
                 for instruction in unit.code:
                     operation = instruction[0]
                     if unit.stores:
-                        began.append(self._dataflow.version)
+                        began.append(dataflow.version)
                     if operation is _LOAD and instruction[2].register in variables:
                         # As the operation does, without a call: two instructions in five are this one.
                         register = instruction[2].register
-                        self._dataflow.loaded.add(register)
+                        dataflow.loaded.add(register)
                         values[instruction[1]] = values[register]
                     elif operation is _RETURN:
-                        self._dataflow.write(unit.result, values[instruction[2]])
+                        dataflow.write(unit.result, values[instruction[2]])
                     else:
                         values[instruction[1]] = operations[operation](instruction)
             if not unit.inlinable:
                 return None  # it has called itself
-            if not unit.stores or (self._dataflow.settled and version == self._dataflow.version):
+            if not unit.stores or (dataflow.settled and version == dataflow.version):
                 return values[unit.result] or V_UNDEFINED
         return None
 
@@ -229,23 +232,24 @@ class Inlining:
 
         One that was run at the present version has changed nothing, and would read what it read then.
         """
+        dataflow = self._dataflow
         values, operations, listed = self._values, self._machine.operations, self._lowered.listed
         changed = bytearray(len(unit.code))
         for index, instruction in enumerate(unit.code):
             operation = instruction[0]
             if operation is _RETURN:
-                self._dataflow.write(unit.result, values[instruction[2]])
+                dataflow.write(unit.result, values[instruction[2]])
             elif (
-                began[index] != self._dataflow.version
+                began[index] != dataflow.version
                 or changed[index]
                 or operation in _MOVES
                 or instruction[3] in listed  # which reads a variable
             ):
-                began[index] = self._dataflow.version
+                began[index] = dataflow.version
                 made = operations[operation](instruction)
                 if made != values[instruction[1]]:
                     values[instruction[1]] = made
-                    for user in self._dataflow.users_in(unit).get(instruction[1], ()):
+                    for user in dataflow.users_in(unit).get(instruction[1], ()):
                         changed[user] = 1
 
 

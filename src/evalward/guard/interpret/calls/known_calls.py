@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
     from evalward.guard.interpret.object_store import ObjectStore
@@ -125,7 +125,7 @@ class KnownCalls:
                 asked.extend(objects_of(given.properties.get(name, BOTTOM)))
         for given in asked:
             for name in _CONVERSIONS:
-                method = self._method_lookup.own_or_payload(given, name)
+                method = self._method_lookup.get_method(given, name)
                 if method:
                     self._judgement.use(method, Flow.CALLBACK, start, end)
 

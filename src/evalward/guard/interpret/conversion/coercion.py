@@ -1,4 +1,4 @@
-"""Coercions: what a value is as a string, a number or a property key (ECMA-262 §7.1)."""
+"""Coercions: ToPrimitive, ToString and ToNumber (ECMA-262 §7.1)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
@@ -78,8 +78,8 @@ class Coercion:
         # does the result, and all that the conversion calls has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
-    def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
-        """Return ToPrimitive of one atom."""
+    def to_primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
+        """Return ToPrimitive of one atom (ECMA-262 §7.1.1)."""
         if type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS:
             return of(atom)
         if isinstance(atom, HeapObject):
@@ -117,18 +117,19 @@ class Coercion:
 
     def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
+        dataflow = self._dataflow
         if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
             return V_STRING  # in itself, or met before in this conversion
         if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
-        self._dataflow.spend()
-        target.readers[self._dataflow.reader] = None
-        asked = (self._dataflow.reader, target, hint, self._dataflow.context)
+        dataflow.spend()
+        target.readers[dataflow.reader] = None
+        asked = (dataflow.reader, target, hint, dataflow.context)
         version, result = self._conversions.get(asked, (-1, BOTTOM))
-        if version == self._dataflow.version:
+        if version == dataflow.version:
             return result
-        version = self._dataflow.version
+        version = dataflow.version
         self.nesting += 1
         try:
             made = self._converted(target, start, end, hint)
@@ -146,7 +147,7 @@ class Coercion:
         )
         result: Value = BOTTOM
         for name in order:
-            method = self._method_lookup.own_or_payload(target, name)
+            method = self._method_lookup.get_method(target, name)
             if not method:
                 continue
             if W0 in method:
@@ -166,7 +167,7 @@ class Coercion:
             ):
                 return result
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
-            method = self._method_lookup.own_or_payload(
+            method = self._method_lookup.get_method(
                 target, "valueOf"
             )  # a `toString` that is no function is passed over
             result = join(result, self._machine.call(method, of(target), (), start, end))
@@ -192,14 +193,14 @@ class Coercion:
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
-                own = self._method_lookup.own_or_payload(target, "join")
+                own = self._method_lookup.get_method(target, "join")
                 if own:
                     return join(
                         self._machine.call(own, of(target), (), start, end),
                         self.joined(target, ",", start, end),
                     )
                 return self.joined(target, ",", start, end)
-            case "object" if self._method_lookup.own_or_payload(target, "@@toStringTag"):
+            case "object" if self._method_lookup.get_method(target, "@@toStringTag"):
                 return V_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
@@ -225,7 +226,7 @@ class Coercion:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
         if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
             self.nesting += 1
-            contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
+            contents = self.to_string(frozenset(a for a in target.contents() if a is not target), start, end)
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
                 return of(DECODED)  # nobody lists words with a letter between them
@@ -238,11 +239,11 @@ class Coercion:
             cleaned = frozenset(
                 "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
-            pieces.append(self.strings(cleaned, start, end))
+            pieces.append(self.to_string(cleaned, start, end))
         return self._concatenation.concatenated(pieces)
 
-    def strings(self, value: Value, start: int, end: int) -> Value:
-        """Return ToString: string constants, or the unknown string."""
+    def to_string(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
         result: set[Atom] = set()
         for atom in value:
             if type(atom) is str:
@@ -254,7 +255,7 @@ class Coercion:
             elif atom in PRIMITIVE_UNKNOWNS:
                 result.add(ANY_STRING)
             else:
-                for piece in self.primitive(atom, start, end, hint="string"):
+                for piece in self.to_primitive(atom, start, end, hint="string"):
                     result.add(
                         piece
                         if type(piece) is str or piece in STRING_UNKNOWNS
@@ -272,8 +273,8 @@ class Coercion:
         own = atom.text.startswith("@@ ")
         return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
 
-    def numbers(self, value: Value, start: int, end: int) -> Value:
-        """Return ToNumber: number constants, or the unknown number."""
+    def to_number(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         if len(value) == 1:
             (atom,) = value
             if atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number"):
@@ -285,13 +286,13 @@ class Coercion:
             elif type(atom) is str:
                 result |= number(literals.to_number(atom)).value
             elif isinstance(atom, HeapObject):
-                inner = self.primitive(atom, start, end, hint="number")
-                result |= self.numbers(
+                inner = self.to_primitive(atom, start, end, hint="number")
+                result |= self.to_number(
                     frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end
                 )
             else:
                 if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
-                    self.primitive(atom, start, end)
+                    self.to_primitive(atom, start, end)
                 result |= V_NUMBER
         return result
 

@@ -30,22 +30,23 @@ class Concatenation:
 
     def concatenated(self, pieces: Sequence[Value]) -> Value:
         """Return the concatenation of string values, as constants while there are few and short ones."""
+        dataflow = self._dataflow
         results = [""]
         if all(len(piece) == 1 for piece in pieces):
             texts = [text for (text,) in pieces if type(text) is str]
             if len(texts) == len(pieces):
-                self._dataflow.spend(len(texts))
+                dataflow.spend(len(texts))
                 text = "".join(texts)
                 return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
                 return BOTTOM
-            self._dataflow.spend()
+            dataflow.spend()
             constants = [atom for atom in piece if type(atom) is str]
             if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
                 return unresolved_text(pieces)
             results = [left + right for left in results for right in constants]
-            self._dataflow.spend(len(results))
+            dataflow.spend(len(results))
             if sum(map(len, results)) > MAX_STRING_LENGTH:
                 return unresolved_text(pieces)
         return frozenset(literals.join_surrogates(text) for text in results)

@@ -63,15 +63,15 @@ class Iteration:
         self._elements = elements
         self._machine = machine
 
-    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
-        """Resolve a promise: what a thenable gives counts too."""
+    def resolve_promise(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+        """Resolve a promise: what a thenable gives counts too (ECMA-262 §27.2.1.3)."""
         target.readers[self._dataflow.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
-                self._store.put_element(container, self.awaited(value, start, end))
+                self._store.put_element(container, self.await_value(value, start, end))
 
-    def awaited(self, value: Value, start: int, end: int) -> Value:
-        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+    def await_value(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         result: Value = BOTTOM
         for atom in value:
             if not isinstance(atom, HeapObject):
@@ -82,7 +82,7 @@ class Iteration:
                 result = join(result, atom.elements)
                 if "then" not in atom.properties:
                     continue
-            then = self._method_lookup.own_or_payload(atom, "then")
+            then = self._method_lookup.get_method(atom, "then")
             if (
                 "then" not in atom.properties
             ):  # a property of an unknown name: only what is certainly a function
@@ -90,27 +90,31 @@ class Iteration:
             if then:
                 self._judgement.use(then, Flow.CALLBACK, start, end)
                 container = self._store.allocate("promise", atom.start, "then")
-                ways = (of(self.resolver(container)), of(self.resolver(container, rejects=True)))
+                ways = (
+                    of(self.create_resolving_function(container)),
+                    of(self.create_resolving_function(container, rejects=True)),
+                )
                 self._machine.call(then, of(atom), ways, start, end)
                 result = join(result, container.elements)
                 container.readers[self._dataflow.reader] = None
             result = join(result, of(atom))
         return result
 
-    def resume(self, target: HeapObject, value: Value) -> None:
-        """Send a value into a generator, or have it thrown there; any other object is left alone."""
+    def generator_resume(self, target: HeapObject, value: Value) -> None:
+        """Send a value into a generator, or throw it there; other objects are left alone (ECMA-262 §27.5.3.3)."""
+        dataflow = self._dataflow
         if target.kind == "generator" and target.unit is not None:
-            self._dataflow.write(target.unit.sent, value)
-            self._dataflow.write(self._dataflow.thrown, value)
+            dataflow.write(target.unit.sent, value)
+            dataflow.write(dataflow.thrown, value)
 
-    def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
+    def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
         made = self._store.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
         self._store.put_element(made, of(container))
         return made
 
-    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all."""
+    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
             result = join(result, self._iterate_atom(atom, index, start, end))
@@ -133,15 +137,13 @@ class Iteration:
         step = self._machine.call(self._properties.get(made, "next", start, end), made, (), start, end)
         for each in made:
             if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
-                self._machine.call(
-                    self._method_lookup.own_or_payload(each, "return"), made, (V_U1,), start, end
-                )
-        inner = self._properties.get(self.awaited(step, start, end), "value", start, end)
+                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_U1,), start, end)
+        inner = self._properties.get(self.await_value(step, start, end), "value", start, end)
         if self._coercion.nesting >= _MAX_NESTING:
             return join(inner, V_U1)
         self._coercion.nesting += 1
         try:
-            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+            return join(inner, self.iterate(frozenset(a for a in made if a is not atom), None, start, end))
         finally:
             self._coercion.nesting -= 1
 
@@ -159,13 +161,13 @@ class Iteration:
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
             inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
-            given = self._properties.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
+            given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
             made = self._machine.call(given, of(atom), (), start, end)
             if self._coercion.nesting >= _MAX_NESTING:
                 return V_U1
             self._coercion.nesting += 1
             try:
-                through = join(self.iterated(inner, None, start, end), self.iterated(made, None, start, end))
+                through = join(self.iterate(inner, None, start, end), self.iterate(made, None, start, end))
             finally:
                 self._coercion.nesting -= 1
             return join(join(through, atom.contents()), V_U1)
@@ -174,12 +176,12 @@ class Iteration:
                 member := self._catalogue.get(parent.path).members.get("@@iterator")
             ):
                 listed = self._host_objects.materialize(self._catalogue.get(member.result[1:]).result, start)
-                return join(atom.contents(), self.iterated(listed, index, start, end))
+                return join(atom.contents(), self.iterate(listed, index, start, end))
             if type(parent) is Known and self._catalogue.get(parent.path).element:
                 return join(atom.contents(), self._elements.get_element(parent, start))
-        iterator = self._method_lookup.own_or_payload(
-            atom, "@@iterator"
-        ) or self._method_lookup.own_or_payload(atom, "@@asyncIterator")
+        iterator = self._method_lookup.get_method(atom, "@@iterator") or self._method_lookup.get_method(
+            atom, "@@asyncIterator"
+        )
         if iterator:
             stepped = self._stepped(iterator, atom, start, end)
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped

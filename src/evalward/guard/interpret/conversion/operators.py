@@ -121,8 +121,8 @@ class Operators:
         self._concatenation = concatenation
         self._coercion = coercion
 
-    def binary(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
-        """Return the value of a binary expression."""
+    def apply_binary_operator(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+        """Return the value of a binary expression (ECMA-262 §13.15.4)."""
         if not left or not right:
             return join(left, right) if operator in {"||", "&&", "??"} else BOTTOM
         self._dataflow.spend((len(left) + len(right)) >> 2)
@@ -180,14 +180,14 @@ class Operators:
             return (
                 value
                 if type(atom) is str or type(atom) is Primitive
-                else self._coercion.primitive(atom, start, end)
+                else self._coercion.to_primitive(atom, start, end)
             )
         found: set[Atom] = set()
         for atom in value:
             if type(atom) is str or type(atom) is Primitive:
                 found.add(atom)
             else:
-                found |= self._coercion.primitive(atom, start, end)
+                found |= self._coercion.to_primitive(atom, start, end)
         return value if len(found) == len(value) and found == value else join(BOTTOM, frozenset(found))
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
@@ -204,7 +204,7 @@ class Operators:
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
 
     def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
-        ones, others = self._coercion.numbers(left, start, end), self._coercion.numbers(right, start, end)
+        ones, others = self._coercion.to_number(left, start, end), self._coercion.to_number(right, start, end)
         function = _ARITHMETIC.get(operator)
         if ANY_BIGINT in left and ANY_BIGINT in right:
             return join(V_NUMBER, of(ANY_BIGINT))
@@ -223,7 +223,7 @@ class Operators:
                     return V_NUMBER
         return join(BOTTOM, frozenset(found))
 
-    def unary(self, operator: str, value: Value, start: int, end: int) -> Value:
+    def apply_unary_operator(self, operator: str, value: Value, start: int, end: int) -> Value:
         """Return the value of a unary expression."""
         match operator:
             case "typeof":
@@ -238,10 +238,10 @@ class Operators:
                     return of(FALSE if known.pop() else TRUE)
                 return V_BOOLEAN if value else BOTTOM
             case "+":
-                return self._coercion.numbers(value, start, end)
+                return self._coercion.to_number(value, start, end)
             case _:
                 result: Value = BOTTOM
-                for atom in self._coercion.numbers(value, start, end):
+                for atom in self._coercion.to_number(value, start, end):
                     if type(atom) is not Primitive:
                         return join(V_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
@@ -271,6 +271,6 @@ class Operators:
         if not value:
             return BOTTOM
         if variable:
-            self._coercion.numbers(value, start, end)
+            self._coercion.to_number(value, start, end)
             return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
         return self._arithmetic("-", value, number(-step).value, start, end)

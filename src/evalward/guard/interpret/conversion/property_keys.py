@@ -27,7 +27,7 @@ from evalward.guard.domain.values import (
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.surroundings import Surroundings
 
 _ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
@@ -48,8 +48,8 @@ class PropertyKeys:
         self._held = held
         self._coercion = coercion
 
-    def key(self, value: Value, start: int, end: int) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call."""
+    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
         if len(value) == 1:
             (atom,) = value
             if type(atom) is str:
@@ -70,7 +70,9 @@ class PropertyKeys:
             elif atom is ANY_BOOLEAN:
                 names.extend(("false", "true"))
             elif isinstance(atom, HeapObject):
-                inner = self.key(self._coercion.primitive(atom, start, end, hint="string"), start, end)
+                inner = self.to_property_key(
+                    self._coercion.to_primitive(atom, start, end, hint="string"), start, end
+                )
                 names.extend(inner.names)
                 elsewhere = elsewhere or inner.elsewhere
                 hidden = hidden or inner.hidden

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
-    from evalward.guard.interpret.handlers.limited_reads import Instances
+    from evalward.guard.interpret.handlers.limited_reads import LimitedReads
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
@@ -78,7 +78,7 @@ class CallOperations:
         calls: Calls,
         constructions: Constructions,
         decoded_calls: DecodedCalls,
-        limited_reads: Instances,
+        limited_reads: LimitedReads,
     ) -> None:
         self._dataflow = dataflow
         self._values = dataflow.values
@@ -120,7 +120,7 @@ class CallOperations:
             if items is not None and not rest:
                 args.extend(items)
             else:
-                rest = join(rest, self._iteration.iterated(spread, None, start, end) or V_UNDEFINED)
+                rest = join(rest, self._iteration.iterate(spread, None, start, end) or V_UNDEFINED)
         return args, rest
 
     def op_call(self, instruction: Instruction) -> Value:
@@ -182,7 +182,7 @@ class CallOperations:
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
             given = join(
                 given,
-                self._iteration.awaited(
+                self._iteration.await_value(
                     self._calls.call(functions, V_UNDEFINED, (V_U1,), start, end), start, end
                 ),
             )
@@ -214,7 +214,7 @@ class CallOperations:
         if key not in _MAPPING or not given:
             return result
         if key == "flatMap":
-            given = join(given, self._iteration.iterated(given, None, start, end))
+            given = join(given, self._iteration.iterate(given, None, start, end))
         made = self._store.allocate("array", start, "iterated")
         self._store.inexact(made)
         self._store.put_element(made, given)
@@ -243,7 +243,7 @@ class CallOperations:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
         if all(type(atom) is not Known for atom in owner):
             return
-        resolved = self._property_keys.key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, start, end)
         if not resolved.unknown or not any(args):
             return
         for atom in owner:
@@ -300,11 +300,12 @@ class CallOperations:
         return self._constructions.construct(self._values[callee], args, start, end, rest)
 
     def op_super_call(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
         _, _, unit, registers, _, start, end = instruction
         args, rest = self._arguments_of(registers, start, end)
         function = unit.function
         if function is not None:
-            function.readers[self._dataflow.reader] = None
+            function.readers[dataflow.reader] = None
         home = function.home if function is not None else None
         owner = (
             next((a for a in home.properties.get("constructor", BOTTOM) if isinstance(a, HeapObject)), None)
@@ -314,12 +315,12 @@ class CallOperations:
         if owner is None:
             return V_U1
         replaced = self._constructions.construct_parent(
-            owner, self._dataflow.read(unit.this), args, rest, start, end
+            owner, dataflow.read(unit.this), args, rest, start, end
         )
         if replaced:
-            self._constructions.initialise_fields(owner, replaced)
-            self._dataflow.write(
+            self._constructions.initialize_instance_elements(owner, replaced)
+            dataflow.write(
                 unit.this,
                 frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
             )
-        return self._dataflow.read(unit.this)
+        return dataflow.read(unit.this)

@@ -67,7 +67,7 @@ class DecodedCalls:
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
                 inside = join(inside, atom.contents())
-                self._iteration.resume(atom, args[0] if args else BOTTOM)
+                self._iteration.generator_resume(atom, args[0] if args else BOTTOM)
             elif type(atom) is Known and self._catalogue.get(atom.path).callable:
                 method = Call("Function.prototype.call", of(atom), args, BOTTOM, start, end)
                 self._transfers["Function.prototype.call"](self._machine, method)

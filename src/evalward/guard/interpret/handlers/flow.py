@@ -101,7 +101,7 @@ class FlowOperations:
             method = BOTTOM
             for atom in right:
                 if isinstance(atom, HeapObject):
-                    method = join(method, self._method_lookup.own_or_payload(atom, "@@hasInstance"))
+                    method = join(method, self._method_lookup.get_method(atom, "@@hasInstance"))
                 elif type(atom) is Known:
                     self._patches.readers[self._dataflow.reader] = None
                     method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
@@ -109,7 +109,7 @@ class FlowOperations:
                 self._judgement.use(method, Flow.CALLBACK, instruction[5], instruction[6])
                 self._calls.call(method, right, (left,), instruction[5], instruction[6])
         elif operator == "in":
-            self._property_keys.key(
+            self._property_keys.to_property_key(
                 frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6]
             )
             self._denied_reads.ask_names(right, left, instruction[5], instruction[6])
@@ -118,10 +118,10 @@ class FlowOperations:
                     self._unknown_keys.get_unknown(atom, instruction[5], instruction[6])
         elif "__proto__" in left or "__proto__" in right:
             self._findings.key_checks[instruction[5], instruction[6]] = 0
-        return self._operators.binary(operator, left, right, instruction[5], instruction[6])
+        return self._operators.apply_binary_operator(operator, left, right, instruction[5], instruction[6])
 
     def op_unary(self, instruction: Instruction) -> Value:
-        return self._operators.unary(
+        return self._operators.apply_unary_operator(
             instruction[2], self._values[instruction[3]], instruction[5], instruction[6]
         )
 
@@ -150,11 +150,11 @@ class FlowOperations:
     def op_template(self, instruction: Instruction) -> Value:
         start, end = instruction[5], instruction[6]
         return self._concatenation.concatenated(
-            [self._coercion.strings(self._values[register], start, end) for register in instruction[2]]
+            [self._coercion.to_string(self._values[register], start, end) for register in instruction[2]]
         )
 
     def op_iterate(self, instruction: Instruction) -> Value:
-        return self._iteration.iterated(
+        return self._iteration.iterate(
             self._values[instruction[2]], instruction[3], instruction[5], instruction[6]
         )
 
@@ -165,7 +165,7 @@ class FlowOperations:
             self._store.inexact(array)
             self._store.put_element(
                 array,
-                self._iteration.iterated(self._values[instruction[2]], None, instruction[5], instruction[6]),
+                self._iteration.iterate(self._values[instruction[2]], None, instruction[5], instruction[6]),
             )
         else:
             for index, item in enumerate(items[instruction[3] :]):
@@ -174,7 +174,9 @@ class FlowOperations:
 
     def op_omit(self, instruction: Instruction) -> Value:
         target = self._store.allocate("object", instruction[5])
-        self._makers.copy_properties(target, self._values[instruction[2]], instruction[5], instruction[6])
+        self._makers.copy_data_properties(
+            target, self._values[instruction[2]], instruction[5], instruction[6]
+        )
         self._store.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
@@ -185,9 +187,10 @@ class FlowOperations:
         return result
 
     def op_await(self, instruction: Instruction) -> Value:
-        return self._iteration.awaited(self._values[instruction[2]], instruction[5], instruction[6])
+        return self._iteration.await_value(self._values[instruction[2]], instruction[5], instruction[6])
 
     def op_yield(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
         value = self._values[instruction[2]]
         if instruction[3]:
             returned = self._returned(value)
@@ -195,13 +198,13 @@ class FlowOperations:
                 if not isinstance(atom, HeapObject) or atom.kind not in {"generator", "array"}:
                     returned = join(returned, V_U1)
                 elif atom.unit is not None:
-                    self._dataflow.write(atom.unit.sent, self._dataflow.read(self._dataflow.unit.sent))
+                    dataflow.write(atom.unit.sent, dataflow.read(dataflow.unit.sent))
             self._delegate(value, instruction[5], instruction[6])
-            value = self._iteration.iterated(value, None, instruction[5], instruction[6])
-            self._dataflow.write(self._dataflow.unit.yielded, value)
+            value = self._iteration.iterate(value, None, instruction[5], instruction[6])
+            dataflow.write(dataflow.unit.yielded, value)
             return join(join(returned, value), V_UNDEFINED)
-        self._dataflow.write(self._dataflow.unit.yielded, value)
-        return join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
+        dataflow.write(dataflow.unit.yielded, value)
+        return join(dataflow.read(dataflow.unit.sent), V_UNDEFINED)
 
     def _delegate(self, value: Value, start: int, end: int) -> None:
         """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
@@ -209,7 +212,7 @@ class FlowOperations:
         for atom in value:
             if isinstance(atom, HeapObject):
                 made = self._calls.call(
-                    self._method_lookup.own_or_payload(atom, "@@iterator"), of(atom), (), start, end
+                    self._method_lookup.get_method(atom, "@@iterator"), of(atom), (), start, end
                 )
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
@@ -227,9 +230,10 @@ class FlowOperations:
         return result
 
     def op_return(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
         value = self._values[instruction[2]]
-        self._dataflow.write(self._dataflow.unit.result, value)
-        function = self._dataflow.unit.function
+        dataflow.write(dataflow.unit.result, value)
+        function = dataflow.unit.function
         if function is not None and function.escaped:
             self._judgement.leak(value, Flow.RETURN, instruction[5], instruction[6])
         return value
@@ -249,7 +253,7 @@ class FlowOperations:
         if self._parameters is not None:
             self._judgement.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, start, end)
             value = self._calls.call(value, self._receiver, self._parameters, start, end, self._rest)
-        self._judgement.leak(self._iteration.awaited(value, start, end), Flow.RETURN, start, end)
+        self._judgement.leak(self._iteration.await_value(value, start, end), Flow.RETURN, start, end)
         return value
 
     def op_with(self, instruction: Instruction) -> Value:

@@ -29,7 +29,7 @@ _DATA = PRIMITIVE_UNKNOWNS | {DATA, U2}  # has no methods of the payload's class
 _DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
 
 
-class Instances:
+class LimitedReads:
     """Reads of what has been tested."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Instances:
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""
         if isinstance(atom, HeapObject):
-            if self._method_lookup.own_or_payload(atom, "@@hasInstance"):
+            if self._method_lookup.get_method(atom, "@@hasInstance"):
                 return False
             given = atom.properties.get("prototype", BOTTOM)
             return atom.kind == "class" or all(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction, Unit
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.calls.entering import Entering
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
@@ -84,7 +84,7 @@ class Makers:
         elements: Elements,
         unknown_keys: UnknownKeys,
         iteration: Iteration,
-        entering: Entering,
+        ordinary_calls: OrdinaryCalls,
         calls: Calls,
     ) -> None:
         self._dataflow = dataflow
@@ -99,7 +99,7 @@ class Makers:
         self._elements = elements
         self._unknown_keys = unknown_keys
         self._iteration = iteration
-        self._entering = entering
+        self._ordinary_calls = ordinary_calls
         self._calls = calls
 
     def op_array(self, instruction: Instruction) -> Value:
@@ -120,7 +120,7 @@ class Makers:
             if items is None or (array.items and len(array.items) < index):
                 self._store.inexact(array)
                 self._store.put_element(
-                    array, self._iteration.iterated(spread, None, instruction[5], instruction[6])
+                    array, self._iteration.iterate(spread, None, instruction[5], instruction[6])
                 )
                 continue
             for item in list(items):
@@ -138,7 +138,7 @@ class Makers:
             if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
                 self._store.put(target, key, value)
             elif kind == "spread":
-                self.copy_properties(target, value, start, end)
+                self.copy_data_properties(target, value, start, end)
             else:
                 self._define_member(target, kind, key, value, start, end)
         return target.value
@@ -152,7 +152,7 @@ class Makers:
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._property_keys.key(self._values[key], start, end)  # type: ignore[index]  # a register
+            resolved = self._property_keys.to_property_key(self._values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
                 self._store.extend(target)
@@ -177,8 +177,8 @@ class Makers:
                 if target.escaped:
                     self._judgement.leak(value, Flow.CALLBACK, start, end)
 
-    def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
-        """Copy own enumerable properties, as a spread and ``Object.assign`` do."""
+    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+        """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         for atom in source:
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
@@ -276,7 +276,7 @@ class Makers:
             if unit.executed:
                 self._dataflow.enqueue(unit)  # computed keys are registers of this unit
         if static.code:
-            self._entering.enter(static.function, of(target), ())
+            self._ordinary_calls.ordinary_call(static.function, of(target), ())
         return target.value
 
     def enumerable_keys(self, atom: Atom) -> Value:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.handlers.limited_reads import Instances
+    from evalward.guard.interpret.handlers.limited_reads import LimitedReads
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
@@ -46,7 +46,7 @@ class Members:
         properties: Properties,
         listed_keys: ListedKeys,
         writes: Writes,
-        limited_reads: Instances,
+        limited_reads: LimitedReads,
     ) -> None:
         self._dataflow = dataflow
         self._values = dataflow.values
@@ -134,7 +134,7 @@ class Members:
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._property_keys.key(self._values[key], instruction[5], instruction[6])
+            resolved = self._property_keys.to_property_key(self._values[key], instruction[5], instruction[6])
             names = resolved.names
             if resolved.unknown or resolved.elsewhere:
                 self._store.expect_deletions()
@@ -163,4 +163,4 @@ class Members:
                     atom,
                     f"`{atom.path}` is changed",
                 )
-        return self._operators.unary("delete", V_U1, instruction[5], instruction[6])
+        return self._operators.apply_unary_operator("delete", V_U1, instruction[5], instruction[6])

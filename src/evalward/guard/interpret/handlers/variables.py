@@ -26,7 +26,7 @@ from evalward.guard.domain.values import (
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction, Unit
     from evalward.guard.domain.scope import Reference
-    from evalward.guard.interpret.calls.entering import Entering
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
@@ -43,7 +43,7 @@ _SEARCHES = frozenset({"has", "includes", "indexOf"})
 _ELSE = frozenset({"||", "??"})
 
 
-class Names:
+class Variables:
     """Instructions that read and write names."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Names:
         prototypes: Prototypes,
         catalogued: Catalogued,
         writes: Writes,
-        entering: Entering,
+        ordinary_calls: OrdinaryCalls,
     ) -> None:
         self._dataflow = dataflow
         self._values = dataflow.values
@@ -74,26 +74,27 @@ class Names:
         self._prototypes = prototypes
         self._catalogued = catalogued
         self._writes = writes
-        self._entering = entering
+        self._ordinary_calls = ordinary_calls
         self._stored: set[int] | None = None
 
     def op_load(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
         reference: Reference = instruction[2]
         register = reference.register
         if not reference.is_global:
             if (
-                register in self._dataflow.local
+                register in dataflow.local
             ):  # as `read` does, without a call: two instructions in five are this one
-                self._dataflow.loaded.add(register)
+                dataflow.loaded.add(register)
             else:
-                readers = self._dataflow.readers.get(register)
+                readers = dataflow.readers.get(register)
                 if readers is None:
-                    readers = self._dataflow.readers[register] = Readers()
-                readers[self._dataflow.reader] = None
+                    readers = dataflow.readers[register] = Readers()
+                readers[dataflow.reader] = None
             return self._values[register]
         if register < 0:
             return self.load_global(reference, instruction[5], instruction[6])
-        result = self._dataflow.read(register)
+        result = dataflow.read(register)
         name = reference.name
         if (
             name != "arguments"
@@ -207,13 +208,14 @@ class Names:
 
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
-        holder = self._entering.arguments_of(unit)
-        holder.readers[self._dataflow.reader] = None
+        dataflow = self._dataflow
+        holder = self._ordinary_calls.arguments_object(unit)
+        holder.readers[dataflow.reader] = None
         if not unit.strict:
             written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
-                self._dataflow.write(register, join(written, items[index]) if index < len(items) else written)
-                self._store.put_item(holder, index, self._dataflow.read(register))
+                dataflow.write(register, join(written, items[index]) if index < len(items) else written)
+                self._store.put_item(holder, index, dataflow.read(register))
         return holder
 
     def op_store(self, instruction: Instruction) -> Value:
@@ -273,7 +275,7 @@ class Names:
             return V_U1
         unit.function.readers[self._dataflow.reader] = None
         home = unit.function.home
-        return self._prototypes.prototype_of(home) if home is not None else V_U1
+        return self._prototypes.get_prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]

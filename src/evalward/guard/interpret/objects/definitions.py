@@ -55,9 +55,9 @@ class Definitions:
         self._writes = writes
         self._machine = machine
 
-    def define(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
-        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor."""
-        resolved = self._property_keys.key(key, start, end)
+    def define_own_property(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor (ECMA-262 §10.1.6)."""
+        resolved = self._property_keys.to_property_key(key, start, end)
         value = self._properties.get(descriptor, "value", start, end)
         getter, setter = (
             self._properties.get(descriptor, "get", start, end),
@@ -100,8 +100,8 @@ class Definitions:
                 continue
             if atom.kind == "proxy":
                 inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
-                self.define(inner, key, descriptor, start, end)
-                self._properties.trapped(atom, "defineProperty", (key, descriptor), start, end)
+                self.define_own_property(inner, key, descriptor, start, end)
+                self._properties.call_trap(atom, "defineProperty", (key, descriptor), start, end)
             if resolved.unknown or resolved.numeric:
                 self._writes.set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
                 self._judgement.leak(callables | setters, Flow.PROPERTY, start, end)

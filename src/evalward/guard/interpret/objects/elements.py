@@ -31,7 +31,7 @@ from evalward.guard.interpret.objects.intrinsics import (
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
 

@@ -91,11 +91,12 @@ class HostObjects:
         return made.value
 
     def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
+        dataflow = self._dataflow
         if not member:
             return self._store.allocate(kind, start, tag)
-        outer, self._dataflow.context = self._dataflow.context, 0
+        outer, dataflow.context = dataflow.context, 0
         made = self._store.allocate(kind, 0, f"{tag} of {member}")
-        self._dataflow.context = outer
+        dataflow.context = outer
         return made
 
     def instance(self, path: str, start: int, of_member: str = "") -> Value:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.page_sinks import Sinks
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.surroundings import Surroundings
 
 
@@ -38,7 +38,7 @@ class KnownWrites:
         judgement: Judgement,
         held: HeldTexts,
         coercion: Coercion,
-        sinks: Sinks,
+        sinks: PageSinks,
     ) -> None:
         self._dataflow = dataflow
         self._store = store
@@ -96,7 +96,7 @@ class KnownWrites:
                 self._patches, f"{atom.path}.{name}", value
             )  # read back wherever the payload reads it
         if member is not None and member.result == "text":
-            texts = self._coercion.strings(value, start, end)
+            texts = self._coercion.to_string(value, start, end)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)
             self._held.hold((texts,))
         self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)

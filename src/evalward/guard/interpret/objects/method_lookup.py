@@ -1,4 +1,4 @@
-"""GetMethod: the methods that the payload itself defines on an object or its prototypes (ECMA-262 §7.3.11)."""
+"""GetMethod: the methods that the payload itself defines on an object or its prototypes (ECMA-262 §7.3.10)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class MethodLookup:
         self._dataflow = dataflow
         self._machine = machine
 
-    def own_or_payload(self, target: HeapObject, name: str) -> Value:
-        """Return a method that the payload itself defined on the object or a prototype of it."""
+    def get_method(self, target: HeapObject, name: str) -> Value:
+        """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         self._dataflow.steps += 1
         result: Value = BOTTOM
         seen = 0

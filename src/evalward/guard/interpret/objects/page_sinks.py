@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
@@ -73,7 +73,7 @@ def holds_active_document(url: str) -> bool:
     return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
 
 
-class Sinks:
+class PageSinks:
     """Judgement of what is written into a sink."""
 
     def __init__(
@@ -108,7 +108,7 @@ class Sinks:
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind not in {"handler", "setting"}:
-            value = self._coercion.strings(value, start, end)
+            value = self._coercion.to_string(value, start, end)
             if certain:
                 value = self._held.perhaps_given_back(value)
         constants = [atom for atom in value if type(atom) is str]
@@ -185,7 +185,7 @@ class Sinks:
                 not _WORDS.fullmatch(text)
                 if type(text) is str
                 else text in STRING_UNKNOWNS or type(text) is not Primitive
-                for text in self._coercion.strings(of(atom), start, end)
+                for text in self._coercion.to_string(of(atom), start, end)
             ):
                 return True
         return False
@@ -212,7 +212,7 @@ class Sinks:
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
-        name = self._coercion.strings(name, start, end)
+        name = self._coercion.to_string(name, start, end)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)

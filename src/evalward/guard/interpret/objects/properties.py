@@ -71,11 +71,12 @@ class Properties:
         )
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
-        """Return a read by a known name."""
+        """Return a read by a known name (ECMA-262 §7.3.2)."""
+        dataflow = self._dataflow
         count = len(owner)
-        self._dataflow.steps += count
-        if self._dataflow.steps > self._dataflow.budget:
-            self._dataflow.spend(0)
+        dataflow.steps += count
+        if dataflow.steps > dataflow.budget:
+            dataflow.spend(0)
         if count == 1:
             (atom,) = owner
             if name != "__proto__":
@@ -99,7 +100,7 @@ class Properties:
             return self._catalogued.get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
             self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is read")
-            return self._prototypes.prototype_of(atom)
+            return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, start, end)
         if name.startswith("@@#"):
@@ -131,16 +132,17 @@ class Properties:
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
+        dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
             own = target.properties.get(name)
             if own is not None:
                 if name != "name" and name not in target.uncertain:
-                    self._dataflow.steps += 1
-                    target.readers[self._dataflow.reader] = None
+                    dataflow.steps += 1
+                    target.readers[dataflow.reader] = None
                     return own
             elif not target.prototype and name != "name" and (kind := target.kind) in _PLAIN:
-                self._dataflow.steps += 1
-                target.readers[self._dataflow.reader] = None
+                dataflow.steps += 1
+                target.readers[dataflow.reader] = None
                 if kind == "array" and (name == "length" or is_index(name)):
                     return self._own(target, name, this, start, end)[0]
                 return self._catalogued.get_builtin(PROTOTYPES[kind], name, start, end)
@@ -148,8 +150,8 @@ class Properties:
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
-            self._dataflow.steps += 1
-            current.readers[self._dataflow.reader] = None
+            dataflow.steps += 1
+            current.readers[dataflow.reader] = None
             if current.escaped and not self._is_intact(current, name, start, end):
                 result = join(result, of(U1))
             elif current.escaped and name == "constructor":
@@ -173,8 +175,8 @@ class Properties:
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
-    def trapped(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
-        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none."""
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
             return of(U1)
         proxy.readers[self._dataflow.reader] = None
@@ -213,7 +215,7 @@ class Properties:
         if target.kind == "proxy" and "@@target" in target.properties:
             result = join(result, self.get(target.properties["@@target"], name, start, end))
             key = of(name) if not name.startswith("@@") else of(ANY_SYMBOL)
-            return join(result, self.trapped(target, "get", (key, this), start, end)), False
+            return join(result, self.call_trap(target, "get", (key, this), start, end)), False
         if name in target.getters:
             result = join(result, self._machine.call(target.getters[name], this, (), start, end))
             certain = name not in target.uncertain

@@ -52,8 +52,8 @@ class Prototypes:
             made.holds(BOTTOM, of(function), named=True)
         return made
 
-    def prototype_of(self, atom: Atom) -> Value:
-        """Return ``Object.getPrototypeOf`` of an atom."""
+    def get_prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""
         if isinstance(atom, HeapObject):
             atom.readers[self._dataflow.reader] = None
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))

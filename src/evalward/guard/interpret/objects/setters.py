@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Machine
-    from evalward.guard.interpret.objects.page_sinks import Sinks
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.surroundings import Surroundings
 
 
@@ -26,7 +26,7 @@ class Setters:
         self,
         dataflow: Dataflow,
         surroundings: Surroundings,
-        sinks: Sinks,
+        sinks: PageSinks,
         machine: Machine,
     ) -> None:
         self._dataflow = dataflow
@@ -34,7 +34,9 @@ class Setters:
         self._sinks = sinks
         self._machine = machine
 
-    def judge_inherited(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+    def judge_inherited_setter(
+        self, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
         """Judge a write of a property that an object of the host has from its built-in prototype."""
         for parent in target.prototype:
             if type(parent) is Known:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.objects.elements import Elements
@@ -96,7 +96,7 @@ class UnknownKeys:
                 for atom in owner:
                     result = join(result, self._elements.get_element(atom, start))
                 return result
-        resolved = self._property_keys.key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, start, end)
         result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
             checked = (start, end) in self._cleared

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects

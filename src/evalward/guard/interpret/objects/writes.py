@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.held import HeldTexts
+    from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.known_writes import KnownWrites
-    from evalward.guard.interpret.objects.page_sinks import Sinks
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.setters import Setters
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
@@ -94,7 +94,7 @@ class Writes:
         property_keys: PropertyKeys,
         properties: Properties,
         unknown_keys: UnknownKeys,
-        sinks: Sinks,
+        sinks: PageSinks,
         setters: Setters,
         known_writes: KnownWrites,
         machine: Machine,
@@ -116,14 +116,14 @@ class Writes:
         self._machine = machine
 
     def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
-        """Write a property by a known name."""
+        """Write a property by a known name (ECMA-262 §7.3.4)."""
         self._dataflow.spend(len(owner))
         for atom in owner:
             self.set_on(atom, name, value, start, end)
 
     def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
         """Write a property by a computed key."""
-        resolved = self._property_keys.key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, start, end)
         for name in resolved.names:
             self.set(owner, name, value, start, end)
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
@@ -221,7 +221,7 @@ class Writes:
         self, above: Value, this: Value, key: Value, value: Value, start: int, end: int
     ) -> None:
         """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
-        resolved = self._property_keys.key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, start, end)
         for atom in this:
             if not isinstance(atom, HeapObject):
                 self.set_computed(of(atom), key, value, start, end)

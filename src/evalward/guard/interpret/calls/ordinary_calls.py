@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.heap import HeapObject
     from evalward.guard.domain.instructions import Unit
-    from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
+    from evalward.guard.interpret.calls.compiled_helpers import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 48
 
 
-class Entering:
+class OrdinaryCalls:
     """Entries into the payload's functions."""
 
     def __init__(
@@ -55,15 +55,18 @@ class Entering:
         self._helpers = helpers
         self._machine = machine
 
-    def enter(self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM) -> Value:
-        """Join arguments into a payload function and return what it gives."""
+    def ordinary_call(
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value = BOTTOM
+    ) -> Value:
+        """Join arguments into a payload function and return what it gives (ECMA-262 §10.2.1)."""
+        dataflow = self._dataflow
         unit = target.unit
         if unit is None:
             return BOTTOM
         count = len(unit.parameters)
-        self._dataflow.steps += 1 + count
-        if self._dataflow.steps > self._dataflow.budget:
-            self._dataflow.spend(0)
+        dataflow.steps += 1 + count
+        if dataflow.steps > dataflow.budget:
+            dataflow.spend(0)
         if unit.uses_this and not this <= unit.receivers:
             unit.receivers |= this
         if unit.helper and not rest:
@@ -77,30 +80,30 @@ class Entering:
                 return made
         if not unit.executed:
             for register in (*unit.parameters, *([unit.rest] if unit.rest >= 0 else [])):
-                self._dataflow.fed[register] = unit  # patterns read them without a name
+                dataflow.fed[register] = unit  # patterns read them without a name
         for index, register in enumerate(unit.parameters):
             value = args[index] if index < len(args) else join(rest, V_UNDEFINED)
-            self._dataflow.write(register, value)
+            dataflow.write(register, value)
         if unit.rest >= 0:
             self._fill(self._store.allocate("array", unit.start, "rest"), unit.rest, args[count:], rest)
         if unit.uses_arguments and not unit.arrow:
-            holder = self.arguments_of(unit)
+            holder = self.arguments_object(unit)
             for index, value in enumerate(args):
                 self._store.put_item(holder, index, value)
             if rest:
                 self._store.put_element(holder, rest)
         if not unit.arrow:
-            self._dataflow.write(
+            dataflow.write(
                 unit.this, this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
             )
         unit.ran = True
         if not unit.executed:  # it may have run inlined, which says nothing about this call
-            self._dataflow.enqueue(unit)
+            dataflow.enqueue(unit)
             self._machine.execute_now(unit)
         return self._outcome(target)
 
-    def arguments_of(self, unit: Unit) -> HeapObject:
-        """Return a function's ``arguments`` object."""
+    def arguments_object(self, unit: Unit) -> HeapObject:
+        """Return a function's ``arguments`` object (ECMA-262 §10.4.4)."""
         if unit.arguments is None:
             unit.arguments = self._store.allocate("arguments", unit.start, "arguments")
             self._store.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
@@ -118,6 +121,7 @@ class Entering:
         self._dataflow.write(register, of(array))
 
     def _outcome(self, target: HeapObject) -> Value:
+        dataflow = self._dataflow
         unit = target.unit
         if unit is None:
             return BOTTOM
@@ -127,14 +131,14 @@ class Entering:
             self._store.put_prototype(
                 made, self._properties.get(of(target), "prototype", unit.start, unit.start)
             )
-            self._store.put_element(made, self._dataflow.read(unit.yielded))
-            self._store.put(made, "@@returned", self._dataflow.read(unit.result))
+            self._store.put_element(made, dataflow.read(unit.yielded))
+            self._store.put(made, "@@returned", dataflow.read(unit.result))
             return made.value
-        result = self._dataflow.read(unit.result)
+        result = dataflow.read(unit.result)
         if unit.asynchronous:
             made = self._store.allocate("promise", unit.start, "async")
             self._store.put_element(
-                made, self._iteration.awaited(result, unit.start, unit.start) or V_UNDEFINED
+                made, self._iteration.await_value(result, unit.start, unit.start) or V_UNDEFINED
             )
             return made.value
         return result or V_UNDEFINED

@@ -72,22 +72,23 @@ class HeldTexts:
 
     def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
         """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""
+        dataflow = self._dataflow
         found: Value = BOTTOM
         seen: set[HeapObject] = set()
         pending = [(atom, depth) for value in values for atom in value]
         while pending:
             atom, left = pending.pop()
             if type(atom) is str:
-                self._dataflow.spend(len(atom) >> 6)
+                dataflow.spend(len(atom) >> 6)
                 found |= _telling(atom)
             elif atom is ACTIVE:
                 found |= of(ACTIVE)
             elif atom is HELD:
-                found |= self._dataflow.read(self.given)
+                found |= dataflow.read(self.given)
             elif left and isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
                 seen.add(atom)
-                atom.readers[self._dataflow.reader] = None
-                self._dataflow.spend(1 + (len(atom.properties) >> 3))
+                atom.readers[dataflow.reader] = None
+                dataflow.spend(1 + (len(atom.properties) >> 3))
                 pending.extend((inner, left - 1) for inner in atom.everything())
         return found
 

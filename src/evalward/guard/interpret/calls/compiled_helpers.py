@@ -134,9 +134,9 @@ class CompiledHelpers:
             for atom in made:
                 if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain_call(atom):
                     return None
-                sent = self._iteration.awaited(self._dataflow.read(atom.unit.yielded), start, start)
-                self._iteration.resume(atom, join(sent, V_UNDEFINED))
-                result = self._iteration.awaited(self._dataflow.read(atom.unit.result), start, start)
+                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), start, start)
+                self._iteration.generator_resume(atom, join(sent, V_UNDEFINED))
+                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), start, start)
                 self._store.put_element(promise, result or V_UNDEFINED)
             promises.add(promise)
         return frozenset(promises)
@@ -146,13 +146,12 @@ class CompiledHelpers:
         return (
             atom.kind == "generator"
             and not atom.escaped
-            and not any(
-                self._method_lookup.own_or_payload(atom, name) for name in ("next", "throw", "return")
-            )
+            and not any(self._method_lookup.get_method(atom, name) for name in ("next", "throw", "return"))
         )
 
     def _generator(self, body: Value, this: Value) -> Value | None:
         """Return the generator whose steps the body's ``[operation, value]`` say."""
+        dataflow = self._dataflow
         functions = self._functions(body)
         if functions is None:
             return None
@@ -163,10 +162,10 @@ class CompiledHelpers:
             if generator.unit is None:
                 generator.unit = Unit("", None, start)
                 generator.unit.sent, generator.unit.yielded = (
-                    self._dataflow.add_register(),
-                    self._dataflow.add_register(),
+                    dataflow.add_register(),
+                    dataflow.add_register(),
                 )
-                generator.unit.result = self._dataflow.add_register()
+                generator.unit.result = dataflow.add_register()
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
             steps = self._machine.call(of(function), this, (of(state),), start, start)
@@ -175,13 +174,14 @@ class CompiledHelpers:
                 atom is UNDEFINED or self._step(generator, atom) for atom in steps | left
             ):
                 return None
-            self._store.put_element(generator, self._dataflow.read(generator.unit.yielded))
-            self._store.put(generator, "@@returned", self._dataflow.read(generator.unit.result))
+            self._store.put_element(generator, dataflow.read(generator.unit.yielded))
+            self._store.put(generator, "@@returned", dataflow.read(generator.unit.result))
             made.add(generator)
         return frozenset(made)
 
     def _state(self, generator: HeapObject) -> HeapObject:
         """Return what the body of a generator is called with: ``{label, sent, trys, ops}``."""
+        dataflow = self._dataflow
         start = generator.start
         state = self._store.allocate("object", start, "state")
         sent = self._store.allocate("native", start, "sent")
@@ -189,11 +189,11 @@ class CompiledHelpers:
             self._store.put_element(
                 sent,
                 join(
-                    self._dataflow.read(generator.unit.sent),
-                    join(self._dataflow.read(self._dataflow.thrown), V_UNDEFINED),
+                    dataflow.read(generator.unit.sent),
+                    join(dataflow.read(dataflow.thrown), V_UNDEFINED),
                 ),
             )
-            self._store.put_element(sent, V_U1 if self._dataflow.read(self._dataflow.thrown) else BOTTOM)
+            self._store.put_element(sent, V_U1 if dataflow.read(dataflow.thrown) else BOTTOM)
         for name, value in (("label", V_NUMBER), ("sent", of(sent))):
             self._store.put(state, name, value)
         for name in ("trys", "ops"):
@@ -204,7 +204,8 @@ class CompiledHelpers:
 
     def _left_in(self, state: HeapObject) -> Value | None:
         """Return the steps that the body kept for later, None when it did more to its state than compilers do."""
-        state.readers[self._dataflow.reader] = None
+        dataflow = self._dataflow
+        state.readers[dataflow.reader] = None
         if state.escaped or state.extensible or not _STATE.issuperset(state.properties) or state.getters:
             return None
         lists: list[HeapObject] = []
@@ -212,24 +213,25 @@ class CompiledHelpers:
             for atom in state.properties[name]:
                 if not isinstance(atom, HeapObject) or atom.kind != "array" or atom.escaped:
                     return None
-                atom.readers[self._dataflow.reader] = None
+                atom.readers[dataflow.reader] = None
                 lists.append(atom)
         if len(lists) != 2:  # noqa: PLR2004 - one each
             return None
         for tried in lists[0].contents():
             if not isinstance(tried, HeapObject) or tried.kind != "array" or tried.escaped:
                 return None
-            tried.readers[self._dataflow.reader] = None
+            tried.readers[dataflow.reader] = None
             if not all(type(atom) is Primitive for atom in tried.contents()):
                 return None
         return lists[1].contents()
 
     def _step(self, generator: HeapObject, step: object) -> bool:
         """Do what a step says; False when it is none."""
+        dataflow = self._dataflow
         unit = generator.unit
         if not isinstance(step, HeapObject) or unit is None or step.kind != "array":
             return False
-        step.readers[self._dataflow.reader] = None
+        step.readers[dataflow.reader] = None
         if (
             not step.exact
             or step.escaped
@@ -244,9 +246,9 @@ class CompiledHelpers:
             if type(operation) is not Primitive:
                 return False
             if operation.text == _YIELD:
-                self._dataflow.write(unit.yielded, value)
+                dataflow.write(unit.yielded, value)
             elif operation.text == _RETURN:
-                self._dataflow.write(unit.result, value)
+                dataflow.write(unit.result, value)
             elif operation.text == _DELEGATE:
                 self._delegated(unit, value, step.start)
             elif operation.text not in _SILENT:
@@ -255,11 +257,12 @@ class CompiledHelpers:
 
     def _delegated(self, unit: Unit, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
-        self._dataflow.write(unit.yielded, self._iteration.iterated(value, None, start, start))
+        dataflow = self._dataflow
+        dataflow.write(unit.yielded, self._iteration.iterate(value, None, start, start))
         for atom in value:
             if isinstance(atom, HeapObject):
-                atom.readers[self._dataflow.reader] = None
-                self._dataflow.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
-                self._iteration.resume(atom, join(self._dataflow.read(unit.sent), V_UNDEFINED))
+                atom.readers[dataflow.reader] = None
+                dataflow.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
+                self._iteration.generator_resume(atom, join(dataflow.read(unit.sent), V_UNDEFINED))
             else:
-                self._dataflow.write(unit.sent, V_U1)
+                dataflow.write(unit.sent, V_U1)
