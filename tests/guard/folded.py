@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Parser
 
+from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_SYMBOL,
-    BOTTOM,
     STRING_UNKNOWNS,
+    V_GLOBAL,
     Primitive,
     Value,
 )
 from evalward.guard.interpret.interpreter import Interpreter
+from evalward.guard.interpret.surroundings import Surroundings
 from evalward.guard.lower.lower import lower
 from evalward.guard.syntax.grammar import LANGUAGE
 from evalward.guard.target import Shape
@@ -28,7 +31,6 @@ from evalward.sandbox import EvaluationLimits, Sandbox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.values import Atom
 
 THROWS = "throws"
@@ -44,33 +46,17 @@ const attempt = make => { try { return encode(make()); } catch { return 'throws'
 """
 
 
-class _Spy(Interpreter):
-    """Keeps what the program's one expression statement is worth."""
-
-    worth: Value = BOTTOM
-
-    def op_complete(self, instruction: Instruction) -> Value:
-        self.worth = self.values[instruction[2]]
-        return super().op_complete(instruction)
-
-
 def fold(expressions: Sequence[str]) -> list[Value]:
     """Return the abstract value of each expression."""
     source = f"[{','.join(f'({each})' for each in expressions)}]".encode()
     root = Parser(LANGUAGE).parse(source).root_node
     assert not root.has_error, source
     lowered = lower(source, root.named_children, expression=False, module=False, script=True)
-    spy = _Spy(
-        lowered,
-        load_catalogue(),
-        steps=3_000_000,
-        strict=False,
-        bindings={},
-        parameters=None,
-        module=False,
-    )
-    spy.run()
-    (array,) = spy.worth
+    surroundings = Surroundings(lowered, load_catalogue(), steps=3_000_000, strict=False, this=V_GLOBAL)
+    interpreter = Interpreter(surroundings, TRANSFER)
+    interpreter.run()
+    (worth,) = (each[2] for each in lowered.units[0].code if each[0] is Op.COMPLETE)
+    (array,) = interpreter.machine.dataflow.values[worth]
     assert isinstance(array, HeapObject)
     assert array.exact
     return [*array.items]

@@ -35,15 +35,17 @@ def test_running_everything_again_finds_nothing_new(
         nonlocal programs
         programs += 1
         run(interpreter)
-        found = {(use.construct, use.start, use.end) for use in interpreter.uses.values()}
-        interpreter.budget *= 10
-        for unit in interpreter.lowered.units:
+        found = {(use.construct, use.start, use.end) for use in interpreter.machine.findings.uses.values()}
+        interpreter.machine.dataflow.budget *= 10
+        for unit in interpreter.machine.lowered.units:
             unit.outcomes.clear()
             if unit.executed:
-                interpreter.enqueue(unit)
-        interpreter.drain()
+                interpreter.machine.dataflow.enqueue(unit)
+        interpreter.machine.execution.drain()
         missed.extend(
-            {(use.construct, use.start, use.end) for use in interpreter.uses.values()}.difference(found)
+            {
+                (use.construct, use.start, use.end) for use in interpreter.machine.findings.uses.values()
+            }.difference(found)
         )
 
     monkeypatch.setattr(Interpreter, "run", run_twice)

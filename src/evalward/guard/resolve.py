@@ -8,10 +8,12 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.guard.binding import BindingKind
+from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.domain.values import V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
+from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.values import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
 from evalward.guard.interpret.interpreter import Interpreter
-from evalward.guard.interpret.state import AnalysisLimitError
+from evalward.guard.interpret.surroundings import Surroundings
 from evalward.guard.lower.lower import lower
 from evalward.guard.rules import Action, Limits
 from evalward.guard.screen.triggers import is_loaded
@@ -205,27 +207,36 @@ def _findings(
         parameters = (_parameter(program, target),)
     elif program.called and sink is not None:
         parameters = tuple(map(kind_value, sink.parameters))
-    interpreter = Interpreter(
+    this = V_UNDEFINED if Shape.MODULE in shapes else V_GLOBAL
+    receiver, rest, arguments_given = V_UNDEFINED, V_DATA, BOTTOM
+    if sink is not None:
+        own = kind_value(sink.this)
+        if program.called:
+            receiver = own
+        elif Shape.ASYNC_BODY in shapes:
+            this = own
+        rest = kind_value(sink.rest)
+        for kind in (*sink.parameters, sink.rest):
+            arguments_given = join(arguments_given, kind_value(kind))
+    surroundings = Surroundings(
         lowered,
         catalogue,
         steps=step_limit(rules.limits, program.length),
         strict=rules.profile is Profile.STRICT,
+        this=this,
         bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
+        modules=modules_for(target, catalogue),
         parameters=parameters,
-        module=Shape.MODULE in shapes,
+        receiver=receiver,
+        rest=rest,
+        arguments_given=arguments_given,
+        env_names=rules.env_names,
+        process_reads=rules.process_reads,
+        cleared=cleared,
     )
-    if sink is not None:
-        own = kind_value(sink.this)
-        if program.called:
-            interpreter.receiver = own
-        elif Shape.ASYNC_BODY in shapes:
-            interpreter.values[lowered.units[0].this] = own
-        interpreter.rest = kind_value(sink.rest)
-        for kind in (*sink.parameters, sink.rest):
-            interpreter.arguments_given = join(interpreter.arguments_given, kind_value(kind))
-    interpreter.env_names, interpreter.process_reads = rules.env_names, rules.process_reads
-    interpreter.cleared, interpreter.modules = cleared, modules_for(target, catalogue)
-    uses: Iterable[Use] = interpreter.uses.values()
+    interpreter = Interpreter(surroundings, TRANSFER)
+    found = interpreter.machine.findings
+    uses: Iterable[Use] = found.uses.values()
     unfinished: list[Finding] = []
     try:
         interpreter.run()
@@ -233,15 +244,15 @@ def _findings(
         # What was found stands: values only grow. What else there is is not known.
         uses = [use for use in uses if use.rank <= _READ]
         unfinished = [Finding("analysis-limit")]
-    if interpreter.checked and not interpreter.selecting <= interpreter.checked:
+    if found.checked and not found.selecting <= found.checked:
         # Some keys that select what is written to are checked: what is written to by the others?
-        checked = interpreter.checked
-        interpreter.release()
+        checked = found.checked
+        interpreter.machine.release()
         return _findings(program, rules, target, catalogue, sink, checked)
     # What is read, called and handed on in one place is one finding, told by what says most.
     uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)
-    interpreter.release()
+    interpreter.machine.release()
     payload = program.source[program.offset : program.offset + program.length]
     told: Counter[str] = Counter()
     findings = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -13,85 +14,86 @@ from evalward.guard.domain.values import (
     Value,
     join,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 
-def _sorted(run: Calls, call: Call) -> Value:
-    joined = elements(run, call.this, call)
+def _sorted(machine: Machine, call: Call) -> Value:
+    joined = elements(machine, call.this, call)
     if call.args:
-        run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-        order = run.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
-        run.use_conversions(order, call.start, call.end)
+        machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+        order = machine.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
+        machine.use_conversions(order, call.start, call.end)
     if call.path.endswith("toSorted"):
-        return make(run, call, None, joined)
-    mutate(run, call.this, BOTTOM)
+        return make(machine, call, None, joined)
+    mutate(machine, call.this, BOTTOM)
     return call.this
 
 
-def mutate(run: Calls, value: Value, added: Value) -> None:
+def mutate(machine: Machine, value: Value, added: Value) -> None:
     """Note that an array's order or contents change."""
     for atom in value:
         if isinstance(atom, HeapObject):
-            run.inexact(atom)
+            machine.inexact(atom)
             if atom.kind == "proxy":
                 mutate(
-                    run, frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom), added
+                    machine,
+                    frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom),
+                    added,
                 )
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
-                run.extend(atom)
-                run.put_element(atom, atom.everything())
+                machine.extend(atom)
+                machine.put_element(atom, atom.everything())
             if atom.kind == "arguments":  # each parameter may now hold what another did
-                run.put_element(atom, atom.contents())
+                machine.put_element(atom, atom.contents())
             if added:
-                run.put_element(atom, added)
+                machine.put_element(atom, added)
         elif added:
-            run.leak(added, Flow.PROPERTY, 0, 0)
+            machine.leak(added, Flow.PROPERTY, 0, 0)
 
 
-def _push(run: Calls, call: Call) -> Value:
+def _push(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject) and atom.escaped:
-            run.leak(call.all(), Flow.RETURN, call.start, call.end)
-    mutate(run, call.this, call.all())
+            machine.leak(call.all(), Flow.RETURN, call.start, call.end)
+    mutate(machine, call.this, call.all())
     return V_NUMBER
 
 
-def _take(run: Calls, call: Call) -> Value:
+def _take(machine: Machine, call: Call) -> Value:
     """``pop`` and ``shift``."""
-    joined = elements(run, call.this, call)
-    items = run.items_of(call.this)
+    joined = elements(machine, call.this, call)
+    items = machine.items_of(call.this)
     if items is not None and items and not call.path.endswith("shift"):
         joined = join(items[-1], joined)
-    mutate(run, call.this, BOTTOM)
+    mutate(machine, call.this, BOTTOM)
     return join(joined, V_UNDEFINED)
 
 
-def _splice(run: Calls, call: Call) -> Value:
-    joined = elements(run, call.this, call)
+def _splice(machine: Machine, call: Call) -> Value:
+    joined = elements(machine, call.this, call)
     if call.path.endswith("toSpliced"):
-        return make(run, call, None, join(joined, call.all(2)))
-    mutate(run, call.this, call.all(2))
-    return make(run, call, None, joined)
+        return make(machine, call, None, join(joined, call.all(2)))
+    mutate(machine, call.this, call.all(2))
+    return make(machine, call, None, joined)
 
 
-def _reverse(run: Calls, call: Call) -> Value:
-    items = run.items_of(call.this)
+def _reverse(machine: Machine, call: Call) -> Value:
+    items = machine.items_of(call.this)
     reversed_items = list(reversed(items)) if items is not None else None
-    made = make(run, call, reversed_items, elements(run, call.this, call))
+    made = make(machine, call, reversed_items, elements(machine, call.this, call))
     if call.path.endswith("toReversed"):
         return made
     if all(isinstance(atom, HeapObject) and atom.start == call.start for atom in call.this):
         return made  # the receiver is made by this very expression, so nothing else holds it
-    mutate(run, call.this, BOTTOM)
+    mutate(machine, call.this, BOTTOM)
     return join(made, call.this)
 
 
-def _fill(run: Calls, call: Call) -> Value:
-    mutate(run, call.this, call.arg(0))
+def _fill(machine: Machine, call: Call) -> Value:
+    mutate(machine, call.this, call.arg(0))
     return call.this
 
 

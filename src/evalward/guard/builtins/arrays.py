@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import integers
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -21,34 +22,35 @@ from evalward.guard.domain.values import (
     of,
 )
 from evalward.guard.interpret.conversion.operators import truthiness
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_UNROLLED = 64
 
 
-def make(run: Calls, call: Call, items: Sequence[Value] | None, elements: Value, tag: str = "") -> Value:
+def make(
+    machine: Machine, call: Call, items: Sequence[Value] | None, elements: Value, tag: str = ""
+) -> Value:
     """Return an array of the call's site, exact when its items are known."""
-    array = run.allocate("array", call.start, f"{call.path}{tag}")
+    array = machine.allocate("array", call.start, f"{call.path}{tag}")
     if items is None or (array.items and len(array.items) != len(items)) or len(items) > MAX_ITEMS:
-        run.inexact(array)
+        machine.inexact(array)
         for item in items or ():
             elements = join(elements, item)
-        run.put_element(array, elements)
+        machine.put_element(array, elements)
     else:
         for index, item in enumerate(items):
-            run.put_item(array, index, item)
+            machine.put_item(array, index, item)
     return array.value
 
 
-def elements(run: Calls, value: Value, call: Call) -> Value:
+def elements(machine: Machine, value: Value, call: Call) -> Value:
     """Return the join of an array-like's elements."""
-    result = run.iterated(value, None, call.start, call.end)
+    result = machine.iterate(value, None, call.start, call.end)
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
             result = join(result, atom.everything())
@@ -56,61 +58,63 @@ def elements(run: Calls, value: Value, call: Call) -> Value:
 
 
 def each(
-    run: Calls, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
+    machine: Machine, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
 ) -> list[Value]:
     """Call a callback for every item (or once for the join of all) and return its results."""
-    run.use(function, Flow.CALLBACK, call.start, call.end)
+    machine.use(function, Flow.CALLBACK, call.start, call.end)
     this = call.arg(1)
     if items is not None and len(items) <= _MAX_UNROLLED:
         return [
-            run.call(function, this, (item, number(index).value, call.this), call.start, call.end)
+            machine.call(function, this, (item, number(index).value, call.this), call.start, call.end)
             for index, item in enumerate(items)
         ]
-    return [run.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
+    return (
+        [machine.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
+    )
 
 
 def _callback(result: Value | None) -> Transfer:
     """Return a method that calls back for each element; without a fixed result it gives an element."""
 
-    def transfer(run: Calls, call: Call) -> Value:
-        items, joined = run.items_of(call.this), elements(run, call.this, call)
-        for outcome in each(run, call, call.arg(0), items=items, joined=joined):
-            run.use(outcome, Flow.RETURN, call.start, call.end)
+    def transfer(machine: Machine, call: Call) -> Value:
+        items, joined = machine.items_of(call.this), elements(machine, call.this, call)
+        for outcome in each(machine, call, call.arg(0), items=items, joined=joined):
+            machine.use(outcome, Flow.RETURN, call.start, call.end)
         return join(joined, V_UNDEFINED) if result is None else result
 
     return transfer
 
 
-def _map(run: Calls, call: Call) -> Value:
-    items, joined = run.items_of(call.this), elements(run, call.this, call)
-    results = each(run, call, call.arg(0), items=items, joined=joined)
+def _map(machine: Machine, call: Call) -> Value:
+    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
+    results = each(machine, call, call.arg(0), items=items, joined=joined)
     if items is not None and len(results) == len(items):
-        return make(run, call, results, BOTTOM)
+        return make(machine, call, results, BOTTOM)
     combined: Value = BOTTOM
     for result in results:
         combined = join(combined, result)
-    return make(run, call, None, combined)
+    return make(machine, call, None, combined)
 
 
-def _flat_map(run: Calls, call: Call) -> Value:
-    items, joined = run.items_of(call.this), elements(run, call.this, call)
+def _flat_map(machine: Machine, call: Call) -> Value:
+    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
     combined: Value = BOTTOM
-    for result in each(run, call, call.arg(0), items=items, joined=joined):
-        combined = join(combined, join(result, _flattened(run, result, call)))
-    return make(run, call, None, combined)
+    for result in each(machine, call, call.arg(0), items=items, joined=joined):
+        combined = join(combined, join(result, _flattened(machine, result, call)))
+    return make(machine, call, None, combined)
 
 
-def _flattened(run: Calls, value: Value, call: Call) -> Value:
+def _flattened(machine: Machine, value: Value, call: Call) -> Value:
     arrays = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "array")
-    return elements(run, arrays, call) if arrays else BOTTOM
+    return elements(machine, arrays, call) if arrays else BOTTOM
 
 
-def _flat(run: Calls, call: Call) -> Value:
-    items = run.items_of(call.this)
+def _flat(machine: Machine, call: Call) -> Value:
+    items = machine.items_of(call.this)
     if items is not None and not call.args:
         flat: list[Value] | None = []
         for item in items:
-            inner = run.items_of(item)
+            inner = machine.items_of(item)
             if inner is not None and flat is not None:
                 flat.extend(inner)
             elif any(isinstance(atom, HeapObject) for atom in item):
@@ -118,23 +122,23 @@ def _flat(run: Calls, call: Call) -> Value:
             elif flat is not None:
                 flat.append(item)
         if flat is not None:
-            return make(run, call, flat, BOTTOM)
-    joined = elements(run, call.this, call)
+            return make(machine, call, flat, BOTTOM)
+    joined = elements(machine, call.this, call)
     for _ in range(8):
-        joined = join(joined, _flattened(run, joined, call))
-    return make(run, call, None, joined)
+        joined = join(joined, _flattened(machine, joined, call))
+    return make(machine, call, None, joined)
 
 
-def _filter(run: Calls, call: Call) -> Value:
-    items, joined = run.items_of(call.this), elements(run, call.this, call)
-    outcomes = each(run, call, call.arg(0), items=items, joined=joined)
+def _filter(machine: Machine, call: Call) -> Value:
+    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
+    outcomes = each(machine, call, call.arg(0), items=items, joined=joined)
     for outcome in outcomes:
-        run.use(outcome, Flow.RETURN, call.start, call.end)
+        machine.use(outcome, Flow.RETURN, call.start, call.end)
     if items is not None and len(outcomes) == len(items):
         kept = [_certainty(outcome) for outcome in outcomes]
         if None not in kept:
-            return make(run, call, [item for item, keep in zip(items, kept, strict=True) if keep], BOTTOM)
-    return make(run, call, None, joined)
+            return make(machine, call, [item for item, keep in zip(items, kept, strict=True) if keep], BOTTOM)
+    return make(machine, call, None, joined)
 
 
 def _certainty(value: Value) -> bool | None:
@@ -143,19 +147,19 @@ def _certainty(value: Value) -> bool | None:
     return known.pop() if len(known) == 1 else None
 
 
-def _slice(run: Calls, call: Call) -> Value:
-    items = run.items_of(call.this)
-    starts, ends = integers(run, call.arg(0), call, 0), integers(run, call.arg(1), call, None)
+def _slice(machine: Machine, call: Call) -> Value:
+    items = machine.items_of(call.this)
+    starts, ends = integers(machine, call.arg(0), call, 0), integers(machine, call.arg(1), call, None)
     if items is not None and starts and ends and len(starts) == len(ends) == 1:
-        return make(run, call, items[slice(starts[0], ends[0])], BOTTOM)
-    return make(run, call, None, elements(run, call.this, call))
+        return make(machine, call, items[slice(starts[0], ends[0])], BOTTOM)
+    return make(machine, call, None, elements(machine, call.this, call))
 
 
-def _concat(run: Calls, call: Call) -> Value:
+def _concat(machine: Machine, call: Call) -> Value:
     parts: list[Value] | None = []
     combined: Value = BOTTOM
     for value in (call.this, *call.args, *([call.rest] if call.rest else [])):
-        items = run.items_of(value)
+        items = machine.items_of(value)
         is_array = any(isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"} for atom in value)
         if items is not None and parts is not None and not call.rest:
             parts.extend(items)
@@ -163,14 +167,14 @@ def _concat(run: Calls, call: Call) -> Value:
             parts = None
         elif parts is not None:
             parts.append(value)
-        combined = join(combined, join(value, elements(run, value, call)))
-    return make(run, call, parts, combined)
+        combined = join(combined, join(value, elements(machine, value, call)))
+    return make(machine, call, parts, combined)
 
 
-def _at(run: Calls, call: Call) -> Value:
-    items, indices = run.items_of(call.this), integers(run, call.arg(0), call, 0)
+def _at(machine: Machine, call: Call) -> Value:
+    items, indices = machine.items_of(call.this), integers(machine, call.arg(0), call, 0)
     if items is None or indices is None:
-        return join(elements(run, call.this, call), V_UNDEFINED)
+        return join(elements(machine, call.this, call), V_UNDEFINED)
     result: Value = BOTTOM
     for index in indices:
         inside = index is not None and -len(items) <= index < len(items)
@@ -178,10 +182,10 @@ def _at(run: Calls, call: Call) -> Value:
     return result
 
 
-def _reduce(run: Calls, call: Call) -> Value:
-    function, items = call.arg(0), run.items_of(call.this)
-    run.use(function, Flow.CALLBACK, call.start, call.end)
-    joined = elements(run, call.this, call)
+def _reduce(machine: Machine, call: Call) -> Value:
+    function, items = call.arg(0), machine.items_of(call.this)
+    machine.use(function, Flow.CALLBACK, call.start, call.end)
+    joined = elements(machine, call.this, call)
     has_initial = len(call.args) > 1
     if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
         ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
@@ -190,11 +194,11 @@ def _reduce(run: Calls, call: Call) -> Value:
         for position, item in enumerate(ordered, first):
             index = len(items) - 1 - position if call.path.endswith("Right") else position
             args = (total, item, number(index).value, call.this)
-            total = run.call(function, V_UNDEFINED, args, call.start, call.end)
+            total = machine.call(function, V_UNDEFINED, args, call.start, call.end)
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
     for _ in range(4):
-        made = run.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.start, call.end)
+        made = machine.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.start, call.end)
         wider = join(total, made)
         if wider == total:
             break
@@ -202,9 +206,9 @@ def _reduce(run: Calls, call: Call) -> Value:
     return total
 
 
-def _join(run: Calls, call: Call) -> Value:
+def _join(machine: Machine, call: Call) -> Value:
     given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
-    separators = run.strings(given - V_UNDEFINED, call.start, call.end)
+    separators = machine.to_string(given - V_UNDEFINED, call.start, call.end)
     if UNDEFINED in given:
         separators = join(separators, of(","))
     result: Value = BOTTOM
@@ -212,55 +216,57 @@ def _join(run: Calls, call: Call) -> Value:
         if not isinstance(atom, HeapObject):
             result = join(result, V_STRING)
             continue
-        atom.readers[run.reader] = None
+        machine.observe(atom)
         for separator in separators:
-            made = run.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
+            made = (
+                machine.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
+            )
             result = join(result, made)
     return result
 
 
-def _to_locale_string(run: Calls, call: Call) -> Value:
-    for atom in elements(run, call.this, call):
+def _to_locale_string(machine: Machine, call: Call) -> Value:
+    for atom in elements(machine, call.this, call):
         if isinstance(atom, HeapObject):
-            method = run.own_or_payload(atom, "toLocaleString")
-            run.use(method, Flow.CALLBACK, call.start, call.end)
-            run.call(method, of(atom), (), call.start, call.end)
+            method = machine.get_method(atom, "toLocaleString")
+            machine.use(method, Flow.CALLBACK, call.start, call.end)
+            machine.call(method, of(atom), (), call.start, call.end)
     return V_STRING
 
 
-def _from(run: Calls, call: Call) -> Value:
+def _from(machine: Machine, call: Call) -> Value:
     source, function = call.arg(0), call.arg(1)
-    items = run.items_of(source)
+    items = machine.items_of(source)
     texts = [atom for atom in source if type(atom) is str]
     if items is None and len(texts) == len(source) == 1:
         items = [of(character) for character in texts[0][:MAX_ITEMS]]
-    joined = elements(run, source, call)
+    joined = elements(machine, source, call)
     for atom in source:
         if isinstance(atom, HeapObject) and atom.kind not in {"array", "arguments"}:
             joined = join(joined, atom.everything())
     if len(call.args) > 1:
-        run.use(function, Flow.CALLBACK, call.start, call.end)
+        machine.use(function, Flow.CALLBACK, call.start, call.end)
         if items is not None and len(items) <= _MAX_UNROLLED:
             items = [
-                run.call(function, call.arg(2), (item, number(i).value), call.start, call.end)
+                machine.call(function, call.arg(2), (item, number(i).value), call.start, call.end)
                 for i, item in enumerate(items)
             ]
         else:
             items = None
-            joined = run.call(
+            joined = machine.call(
                 function, call.arg(2), (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
             )
-    return make(run, call, items, joined)
+    return make(machine, call, items, joined)
 
 
-def _array(run: Calls, call: Call) -> Value:
+def _array(machine: Machine, call: Call) -> Value:
     if len(call.args) == 1 or call.rest:
-        return make(run, call, None, join(call.all(), V_UNDEFINED))
-    return make(run, call, list(call.args), BOTTOM)
+        return make(machine, call, None, join(call.all(), V_UNDEFINED))
+    return make(machine, call, list(call.args), BOTTOM)
 
 
-def _of(run: Calls, call: Call) -> Value:
-    made = run.construct(
+def _of(machine: Machine, call: Call) -> Value:
+    made = machine.construct(
         frozenset(a for a in call.this if not isinstance(a, Known)),
         call.args,
         call.start,
@@ -269,25 +275,25 @@ def _of(run: Calls, call: Call) -> Value:
     )
     for atom in made:
         if isinstance(atom, HeapObject):
-            run.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
-    return join(made, make(run, call, None if call.rest else list(call.args), call.all()))
+            machine.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
+    return join(made, make(machine, call, None if call.rest else list(call.args), call.all()))
 
 
-def _with(run: Calls, call: Call) -> Value:
-    return make(run, call, None, join(elements(run, call.this, call), call.arg(1)))
+def _with(machine: Machine, call: Call) -> Value:
+    return make(machine, call, None, join(elements(machine, call.this, call), call.arg(1)))
 
 
-def _entries(run: Calls, call: Call) -> Value:
-    pair = run.allocate("array", call.start, "pair")
-    run.put_item(pair, 0, V_NUMBER)
-    run.put_item(pair, 1, elements(run, call.this, call) or V_UNDEFINED)
-    return listed(run, call, of(pair))
+def _entries(machine: Machine, call: Call) -> Value:
+    pair = machine.allocate("array", call.start, "pair")
+    machine.put_item(pair, 0, V_NUMBER)
+    machine.put_item(pair, 1, elements(machine, call.this, call) or V_UNDEFINED)
+    return listed(machine, call, of(pair))
 
 
-def listed(run: Calls, call: Call, value: Value) -> Value:
+def listed(machine: Machine, call: Call, value: Value) -> Value:
     """Return an iterator over a value."""
-    made = run.allocate("iterator", call.start, call.path)
-    run.put_element(made, value)
+    made = machine.allocate("iterator", call.start, call.path)
+    machine.put_element(made, value)
     return made.value
 
 
@@ -316,8 +322,8 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}toString": _join,
     f"{_P}with": _with,
     f"{_P}entries": _entries,
-    f"{_P}keys": lambda run, call: listed(run, call, V_NUMBER),
-    f"{_P}values": lambda run, call: listed(run, call, elements(run, call.this, call)),
+    f"{_P}keys": lambda machine, call: listed(machine, call, V_NUMBER),
+    f"{_P}values": lambda machine, call: listed(machine, call, elements(machine, call.this, call)),
     f"{_P}indexOf": lambda _run, _call: V_NUMBER,
     f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
     f"{_P}includes": lambda _run, _call: V_BOOLEAN,

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import arrays
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of
 from evalward.guard.domain.values import (
@@ -28,12 +29,11 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _OWN = of(DECODED)
 _MAX_VIEWS = 2
@@ -44,7 +44,7 @@ def _is_number(atom: Atom) -> bool:
     return atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number")
 
 
-def _text_of(run: Calls, value: Value, depth: int = _MAX_VIEWS) -> Value:
+def _text_of(machine: Machine, value: Value, depth: int = _MAX_VIEWS) -> Value:
     """Return what decoding bytes may give, BOTTOM for bytes that are not the payload's own."""
     result: Value = BOTTOM
     for atom in value:
@@ -52,70 +52,70 @@ def _text_of(run: Calls, value: Value, depth: int = _MAX_VIEWS) -> Value:
             found = decoding_of(of(atom))
             result = join(result, found if found != V_STRING else BOTTOM)
         elif isinstance(atom, HeapObject):
-            atom.readers[run.reader] = None
+            machine.observe(atom)
             result = join(result, atom.properties.get("@@text", BOTTOM))
             if any(map(_is_number, atom.contents())):
                 result = join(result, _OWN)
             if depth:
-                result = join(result, _text_of(run, atom.properties.get("@@views", BOTTOM), depth - 1))
+                result = join(result, _text_of(machine, atom.properties.get("@@views", BOTTOM), depth - 1))
     return result
 
 
-def _keep(run: Calls, targets: Value, text: Value) -> None:
+def _keep(machine: Machine, targets: Value, text: Value) -> None:
     for atom in targets:
         if isinstance(atom, HeapObject) and text:
-            run.put(atom, "@@text", text)
+            machine.put(atom, "@@text", text)
 
 
 def _made(path: str) -> Transfer:
     """Return the making of bytes, from an array, a text or other bytes."""
 
-    def transfer(run: Calls, call: Call) -> Value:
-        text = join(_text_of(run, call.arg(0)), _text_of(run, call.this))
+    def transfer(machine: Machine, call: Call) -> Value:
+        text = join(_text_of(machine, call.arg(0)), _text_of(machine, call.this))
         for value in (*call.args, call.rest):
-            run.leak(value, Flow.ARGUMENT, call.start, call.end)
-        made = run.instance(path, call.start)
-        _keep(run, made, text)
+            machine.leak(value, Flow.ARGUMENT, call.start, call.end)
+        made = machine.instance(path, call.start)
+        _keep(machine, made, text)
         for atom in call.arg(0) if call.constructing else BOTTOM:
             if isinstance(atom, HeapObject) and _BUFFER in atom.prototype:
-                run.put(atom, "@@views", made)
-        return made if call.constructing else run.answered(call.path, made, (*call.args, call.rest))
+                machine.put(atom, "@@views", made)
+        return made if call.constructing else machine.answered(call.path, made, (*call.args, call.rest))
 
     return transfer
 
 
-def _written(run: Calls, call: Call) -> Value:
+def _written(machine: Machine, call: Call) -> Value:
     """Write numbers or other bytes into bytes."""
     given = call.all()
-    text = _text_of(run, given) | (_OWN if any(map(_is_number, given)) else BOTTOM)
-    _keep(run, call.this, text)
+    text = _text_of(machine, given) | (_OWN if any(map(_is_number, given)) else BOTTOM)
+    _keep(machine, call.this, text)
     return V_UNDEFINED
 
 
-def _reduced(run: Calls, call: Call) -> Value:
-    numbers = run.allocate("array", call.start, "bytes")
-    run.inexact(numbers)
-    run.put_element(numbers, V_NUMBER)
-    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](run, replace(call, this=of(numbers)))
+def _reduced(machine: Machine, call: Call) -> Value:
+    numbers = machine.allocate("array", call.start, "bytes")
+    machine.inexact(numbers)
+    machine.put_element(numbers, V_NUMBER)
+    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](machine, replace(call, this=of(numbers)))
 
 
-def _query(run: Calls, call: Call) -> Value:
+def _query(machine: Machine, call: Call) -> Value:
     """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
     escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
-    made = run.instance("URLSearchParams.prototype", call.start)
-    _keep(run, made, _text_of(run, escaped))
+    made = machine.instance("URLSearchParams.prototype", call.start)
+    _keep(machine, made, _text_of(machine, escaped))
     return made
 
 
-def _parameter(run: Calls, call: Call) -> Value:
-    return run.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(run, call.this)
+def _parameter(machine: Machine, call: Call) -> Value:
+    return machine.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(machine, call.this)
 
 
-def _decoded(run: Calls, call: Call) -> Value:
-    text = _text_of(run, call.arg(0) if call.path.startswith("TextCodec") else call.this)
+def _decoded(machine: Machine, call: Call) -> Value:
+    text = _text_of(machine, call.arg(0) if call.path.startswith("TextCodec") else call.this)
     for value in (*call.args, call.rest):
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
-    made = run.answered(call.path, V_STRING, (*call.args, call.rest))
+        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = machine.answered(call.path, V_STRING, (*call.args, call.rest))
     return join(made, text) if made <= PRIMITIVE_UNKNOWNS else made | text
 
 

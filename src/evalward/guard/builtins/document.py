@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.values import (
     SPELLING,
     TEXT,
@@ -17,111 +18,110 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _OUTSIDE = SPELLING | {TEXT}
 _ELEMENT = of(known("Element"))
 _SCRIPTS = frozenset({"script", "svg:script"})
 
 
-def _write(run: Calls, call: Call) -> Value:
-    run.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
+def _write(machine: Machine, call: Call) -> Value:
+    machine.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
     return V_UNDEFINED
 
 
-def _perhaps_write(run: Calls, call: Call) -> Value:
+def _perhaps_write(machine: Machine, call: Call) -> Value:
     """Judge ``x.write(text)`` where x may be a document, and is mostly a stream."""
     for value in (*call.args, call.rest):
-        run.sink("html", value, call.start, call.end, certain=False)
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+        machine.sink("html", value, call.start, call.end, certain=False)
+        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
     return V_U1
 
 
-def _perhaps_create_element(run: Calls, call: Call) -> Value:
+def _perhaps_create_element(machine: Machine, call: Call) -> Value:
     """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
-    for atom in run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str and atom.lower() in _SCRIPTS:
-            run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
     for value in (*call.args, call.rest):
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
     return V_U1
 
 
-def _perhaps_exec_command(run: Calls, call: Call) -> Value:
+def _perhaps_exec_command(machine: Machine, call: Call) -> Value:
     """Judge ``x.execCommand(…)`` where x may be a document, or an editor."""
-    run.sink("html", call.arg(2), call.start, call.end, certain=False)
+    machine.sink("html", call.arg(2), call.start, call.end, certain=False)
     for value in (*call.args, call.rest):
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
+        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
     return V_U1
 
 
-def _perhaps_markup(run: Calls, call: Call) -> Value:
+def _perhaps_markup(machine: Machine, call: Call) -> Value:
     """Judge ``x.createContextualFragment(text)`` and the like, where x may be of the page."""
     for value in (*call.args, call.rest):
-        run.sink("html", value, call.start, call.end, certain=False)
-    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+        machine.sink("html", value, call.start, call.end, certain=False)
+    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return V_U1
 
 
-def _for_each_token(run: Calls, call: Call) -> Value:
+def _for_each_token(machine: Machine, call: Call) -> Value:
     """``DOMTokenList.forEach``: the callback is given text of the page."""
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), call.arg(1), (of(TEXT), V_NUMBER, call.this), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(0), call.arg(1), (of(TEXT), V_NUMBER, call.this), call.start, call.end)
     return V_UNDEFINED
 
 
-def _trusted_types_policy(run: Calls, call: Call) -> Value:
+def _trusted_types_policy(machine: Machine, call: Call) -> Value:
     """``trustedTypes.createPolicy``: the policy's methods give what the functions of its rules give."""
-    del run
+    del machine
     return call.arg(1)
 
 
-def _for_each_pair(run: Calls, call: Call) -> Value:
+def _for_each_pair(machine: Machine, call: Call) -> Value:
     """``URLSearchParams.forEach``: the callback is given two texts."""
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), call.arg(1), (of(TEXT), of(TEXT), call.this), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(0), call.arg(1), (of(TEXT), of(TEXT), call.this), call.start, call.end)
     return V_UNDEFINED
 
 
-def _insert_html(run: Calls, call: Call) -> Value:
-    run.sink("html", call.arg(1), call.start, call.end)
+def _insert_html(machine: Machine, call: Call) -> Value:
+    machine.sink("html", call.arg(1), call.start, call.end)
     return V_UNDEFINED
 
 
-def _set_attribute(run: Calls, call: Call) -> Value:
+def _set_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
-    run.set_attribute(call.arg(offset), call.arg(offset + 1), call.start, call.end)
-    run.use(call.all(), Flow.COERCE, call.start, call.end)
+    machine.set_attribute(call.arg(offset), call.arg(offset + 1), call.start, call.end)
+    machine.use(call.all(), Flow.COERCE, call.start, call.end)
     return V_UNDEFINED
 
 
-def _create_element(run: Calls, call: Call) -> Value:
-    for atom in run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+def _create_element(machine: Machine, call: Call) -> Value:
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
-                run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
-        elif atom in _OUTSIDE or run.strict:
-            run.report(
+                machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+        elif atom in _OUTSIDE or machine.strict:
+            machine.report(
                 INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
             )
     return _ELEMENT
 
 
-def _create_document(run: Calls, call: Call) -> Value:
+def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
-    for atom in run.strings(call.arg(1), call.start, call.end):
+    for atom in machine.to_string(call.arg(1), call.start, call.end):
         if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
-            run.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
     return of(known("document"))
 
 
-def _create_attribute(run: Calls, call: Call) -> Value:
-    run.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_STRING, call.start, call.end)
+def _create_attribute(machine: Machine, call: Call) -> Value:
+    machine.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_STRING, call.start, call.end)
     return _ELEMENT
 
 
@@ -130,59 +130,61 @@ _SCRIPT: Value = of(known("ScriptElement"))
 _SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
 
 
-def _select(run: Calls, call: Call) -> Value:
+def _select(machine: Machine, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one."""
     path = call.path.rpartition(".")[2]
-    made = run.materialize(run.catalogue.get(call.path).result, call.start)
+    made = machine.materialize(machine.catalogue.get(call.path).result, call.start)
     if not any(
         type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
     ):
         return made
     if made == _ELEMENT:
         return made | _SCRIPT
-    return run.materialize(f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.start)
+    return machine.materialize(
+        f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.start
+    )
 
 
-def _adopt(run: Calls, call: Call) -> Value:
+def _adopt(machine: Machine, call: Call) -> Value:
     """``importNode`` and ``adoptNode``: another element of the same kind, or the same one."""
-    run.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
+    machine.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
     return _ELEMENT | (call.arg(0) & _SCRIPT)
 
 
-def _set_script_attribute(run: Calls, call: Call) -> Value:
+def _set_script_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
-    names = run.strings(call.arg(offset), call.start, call.end)
+    names = machine.to_string(call.arg(offset), call.start, call.end)
     if any(type(name) is not str or name.lower() in _SCRIPT_ATTRIBUTES for name in names):
-        run.sink("script", call.arg(offset + 1), call.start, call.end)
-    run.set_attribute(names, call.arg(offset + 1), call.start, call.end)
+        machine.sink("script", call.arg(offset + 1), call.start, call.end)
+    machine.set_attribute(names, call.arg(offset + 1), call.start, call.end)
     return V_UNDEFINED
 
 
-def _attribute_node(run: Calls, call: Call) -> Value:
-    names = run.strings(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+def _attribute_node(machine: Machine, call: Call) -> Value:
+    names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
     handles = any(type(name) is str and name.lower().startswith("on") for name in names)
     return of(known("HandlerAttr" if handles else "Attr"))
 
 
-def _toggle_attribute(run: Calls, call: Call) -> Value:
-    run.set_attribute(call.arg(0), V_STRING, call.start, call.end)
+def _toggle_attribute(machine: Machine, call: Call) -> Value:
+    machine.set_attribute(call.arg(0), V_STRING, call.start, call.end)
     return V_BOOLEAN
 
 
-def _exec_command(run: Calls, call: Call) -> Value:
-    commands = run.strings(call.arg(0), call.start, call.end)
+def _exec_command(machine: Machine, call: Call) -> Value:
+    commands = machine.to_string(call.arg(0), call.start, call.end)
     if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
-        run.sink("html", call.arg(2), call.start, call.end)  # the others take text, or nothing
+        machine.sink("html", call.arg(2), call.start, call.end)  # the others take text, or nothing
     return V_BOOLEAN
 
 
-def _setter(run: Calls, call: Call) -> Value:
-    run.sink(call.path.removeprefix("setter "), call.arg(0), call.start, call.end)
+def _setter(machine: Machine, call: Call) -> Value:
+    machine.sink(call.path.removeprefix("setter "), call.arg(0), call.start, call.end)
     return V_UNDEFINED
 
 
-def _parse_markup(run: Calls, call: Call) -> Value:
-    run.sink("html", call.arg(0), call.start, call.end)
+def _parse_markup(machine: Machine, call: Call) -> Value:
+    machine.sink("html", call.arg(0), call.start, call.end)
     return of(known("document"))
 
 

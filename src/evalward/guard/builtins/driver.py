@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.timers import is_turned_into_text
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -22,13 +23,12 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.page_sinks import SCRIPT_URL, holds_active_document
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.instructions import Unit
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _ACTIVE = SPELLING | {ACTIVE}
 _AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
@@ -42,17 +42,17 @@ def _is_page(value: Value) -> bool:
     return any(type(atom) is Known and atom.path.startswith("playwright.") for atom in value)
 
 
-def _free_of_closure(run: Calls, function: HeapObject, call: Call) -> None:
+def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None:
     """Let names that a function has from around it be the page's: it is evaluated there from its text."""
-    function.readers[run.reader] = None
-    for reference in run.lowered.references:
-        if reference.is_global or reference.owner is None or reference.name not in run.catalogue.globals:
+    machine.observe(function)
+    for reference in machine.lowered.references:
+        if reference.is_global or reference.owner is None or reference.name not in machine.catalogue.globals:
             continue
         unit: Unit | None = reference.scope.unit
         owner: Unit | None = reference.owner
         if _is_within(unit, function.unit) and not _is_within(owner, function.unit):
-            member = run.catalogue.globals[reference.name]
-            run.write(reference.register, run.materialize(member.result, call.start, member.label))
+            member = machine.catalogue.globals[reference.name]
+            machine.write(reference.register, machine.materialize(member.result, call.start, member.label))
 
 
 def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
@@ -61,11 +61,11 @@ def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
     return unit is not None
 
 
-def _given(run: Calls, call: Call, position: int) -> list[Value]:
+def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     """Return what a function gets that is evaluated in a page: what is selected, then copies of the arguments."""
     held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
     for handle in held:
-        handle.readers[run.reader] = None
+        machine.observe(handle)
     if held:
         selected = [handle.elements for handle in held[:1]]
     elif "electronApp" in call.path:
@@ -74,48 +74,50 @@ def _given(run: Calls, call: Call, position: int) -> list[Value]:
         selected = [V_DATA | of(known("Element"))]
     else:
         selected = []
-    copies = [value | V_DATA | _behind_handles(run, value) for value in call.args[position + 1 :]]
+    copies = [value | V_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
     return [*selected, *copies, V_DATA, V_DATA, V_DATA]
 
 
-def _evaluate(run: Calls, call: Call) -> Value:
+def _evaluate(machine: Machine, call: Call) -> Value:
     """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
     position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval"} else 0
     code, given = call.arg(position), V_UNDEFINED
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
-            _free_of_closure(run, atom, call)
-            result = run.call(of(atom), V_UNDEFINED, _given(run, call, position), call.start, call.end)
-            given = join(given, run.awaited(result, call.start, call.end))
-            atom.readers[run.reader] = None
-            if _says_its_text(run, atom):
+            _free_of_closure(machine, atom, call)
+            result = machine.call(
+                of(atom), V_UNDEFINED, _given(machine, call, position), call.start, call.end
+            )
+            given = join(given, machine.await_value(result, call.start, call.end))
+            machine.observe(atom)
+            if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
-                run.report("nested-evaluation", 0, call.start, call.end, None, note)
-        elif type(atom) is str or atom in _TEXTUAL or (run.strict and not isinstance(atom, HeapObject)):
-            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+                machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+        elif type(atom) is str or atom in _TEXTUAL or (machine.strict and not isinstance(atom, HeapObject)):
+            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
         elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
             note = "a proxy says itself what text of it is evaluated"
-            run.report("nested-evaluation", 0, call.start, call.end, None, note)
-        elif isinstance(atom, HeapObject) and is_turned_into_text(atom, run) and _is_page(call.this):
-            run.strings(of(atom), call.start, call.end)  # what is no function is turned into text
-            run.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
-    run.use(code, Flow.CALLBACK, call.start, call.end)
+            machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+        elif isinstance(atom, HeapObject) and is_turned_into_text(atom, machine) and _is_page(call.this):
+            machine.to_string(of(atom), call.start, call.end)  # what is no function is turned into text
+            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+    machine.use(code, Flow.CALLBACK, call.start, call.end)
     for value in (*call.args[position + 1 :], call.rest):
-        run.leak(value, Flow.ARGUMENT, call.start, call.end)
-    made = run.allocate("promise", call.start, "evaluated")
-    if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(run, given)):
-        run.put_element(made, _handle(run, call, given))
+        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
+    made = machine.allocate("promise", call.start, "evaluated")
+    if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(machine, given)):
+        machine.put_element(made, _handle(machine, call, given))
     else:
-        run.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+        machine.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
     return of(made)
 
 
-def _says_its_text(run: Calls, function: HeapObject) -> bool:
+def _says_its_text(machine: Machine, function: HeapObject) -> bool:
     """Whether a function, or what it inherits from, has a conversion of its own: a driver asks for its text."""
     pending, seen = [function], {function}
     while pending:
         each = pending.pop()
-        each.readers[run.reader] = None
+        machine.observe(each)
         if not _AS_TEXT.isdisjoint(each.properties) or not _AS_TEXT.isdisjoint(each.getters):
             return True
         above = [parent for parent in each.prototype if isinstance(parent, HeapObject) and parent not in seen]
@@ -124,102 +126,104 @@ def _says_its_text(run: Calls, function: HeapObject) -> bool:
     return False
 
 
-def _holds_code(run: Calls, given: Value) -> bool:
+def _holds_code(machine: Machine, given: Value) -> bool:
     """Whether a page's function gives its driver a handle on more than data and elements."""
     return any(
         isinstance(atom, HeapObject)
-        or (type(atom) is Known and (atom.label is not None or run.catalogue.get(atom.path).callable))
+        or (type(atom) is Known and (atom.label is not None or machine.catalogue.get(atom.path).callable))
         for atom in given
     )
 
 
-def _handle(run: Calls, call: Call, held: Value) -> Value:
+def _handle(machine: Machine, call: Call, held: Value) -> Value:
     """Return a handle, whose `evaluate` gives a function the object that it stands for."""
-    made = run.instance("playwright.handle", call.start)
+    made = machine.instance("playwright.handle", call.start)
     for atom in made:
         if isinstance(atom, HeapObject):
-            run.put_element(atom, held)
+            machine.put_element(atom, held)
     return made
 
 
-def _behind_handles(run: Calls, value: Value) -> Value:
+def _behind_handles(machine: Machine, value: Value) -> Value:
     """Return what a function gets in place of handles."""
     held: Value = frozenset()
     for atom in value:
         if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
-            atom.readers[run.reader] = None
+            machine.observe(atom)
             held |= atom.elements
     return held
 
 
-def _property(run: Calls, call: Call) -> Value:
+def _property(machine: Machine, call: Call) -> Value:
     """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
-    held = _behind_handles(run, call.this)
+    held = _behind_handles(machine, call.this)
     if not call.path.endswith("Properties"):
-        held = run.get_computed(held, call.arg(0), call.start, call.end)
-    made = _handle(run, call, held)
+        held = machine.get_computed(held, call.arg(0), call.start, call.end)
+    made = _handle(machine, call, held)
     if call.path.endswith(".get"):
         return made
-    promise = run.allocate("promise", call.start, "property")
-    run.put_element(promise, made)
+    promise = machine.allocate("promise", call.start, "property")
+    machine.put_element(promise, made)
     return of(promise)
 
 
-def _browser_window(run: Calls, call: Call) -> Value:
-    made = run.allocate("promise", call.start, "window")
-    run.put_element(made, _handle(run, call, run.instance("electron.BrowserWindow.prototype", call.start)))
+def _browser_window(machine: Machine, call: Call) -> Value:
+    made = machine.allocate("promise", call.start, "window")
+    machine.put_element(
+        made, _handle(machine, call, machine.instance("electron.BrowserWindow.prototype", call.start))
+    )
     return of(made)
 
 
-def _expose(run: Calls, call: Call) -> Value:
+def _expose(machine: Machine, call: Call) -> Value:
     """``page.exposeFunction``: the page calls it with what it likes; a binding gets the page itself before that."""
-    source = run.allocate("object", call.start, "source")
+    source = machine.allocate("object", call.start, "source")
     for name in ("page", "context", "frame"):
-        run.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
+        machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
     given = [of(source)] if call.path.endswith("Binding") else []
-    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.start, call.end)
-    return run.materialize("promise:undefined", call.start)
+    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.start, call.end)
+    return machine.materialize("promise:undefined", call.start)
 
 
-def _go(run: Calls, call: Call) -> Value:
+def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
-    for text in run.strings(call.arg(0), call.start, call.end):
+    for text in machine.to_string(call.arg(0), call.start, call.end):
         if text is ACTIVE or (type(text) is str and (SCRIPT_URL.match(text) or holds_active_document(text))):
-            run.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
-    return run.materialize("promise:unknown", call.start)
+            machine.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
+    return machine.materialize("promise:unknown", call.start)
 
 
-def _set_content(run: Calls, call: Call) -> Value:
+def _set_content(machine: Machine, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = run.strings(call.arg(0), call.start, call.end)
-    if _is_active(text) or (run.strict and not all(type(atom) is str for atom in text)):
-        run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
-    return run.materialize("promise:undefined", call.start)
+    text = machine.to_string(call.arg(0), call.start, call.end)
+    if _is_active(text) or (machine.strict and not all(type(atom) is str for atom in text)):
+        machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    return machine.materialize("promise:undefined", call.start)
 
 
 def _is_active(text: Value) -> bool:
     return bool(text & _ACTIVE) or any(type(atom) is str and is_active(atom) for atom in text)
 
 
-def _route(run: Calls, call: Call) -> Value:
+def _route(machine: Machine, call: Call) -> Value:
     """``page.route``: the handler is given the request, and may answer it."""
-    run.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
+    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
     given = (of(known("playwright.route")), V_DATA)
-    run.call(call.arg(1), V_UNDEFINED, given, call.start, call.end)
-    run.leak(call.arg(2), Flow.ARGUMENT, call.start, call.end)
-    return run.materialize("promise:undefined", call.start)
+    machine.call(call.arg(1), V_UNDEFINED, given, call.start, call.end)
+    machine.leak(call.arg(2), Flow.ARGUMENT, call.start, call.end)
+    return machine.materialize("promise:undefined", call.start)
 
 
-def _fulfill(run: Calls, call: Call) -> Value:
+def _fulfill(machine: Machine, call: Call) -> Value:
     """``route.fulfill``: the page runs what script the answer holds."""
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            body = run.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
-            if _is_active(run.strings(body, call.start, call.end)):
-                run.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
-    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
-    return run.materialize("promise:undefined", call.start)
+            body = machine.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
+            if _is_active(machine.to_string(body, call.start, call.end)):
+                machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+    return machine.materialize("promise:undefined", call.start)
 
 
 _PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp", "playwright.handle")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 # What a setting must be for the page to stay a page; any other setting of these gives it Node or another origin.
 _SAFE_SETTINGS = {
@@ -48,47 +48,47 @@ _MADE = {
 }
 
 
-def _listen(run: Calls, call: Call) -> Value:
+def _listen(machine: Machine, call: Call) -> Value:
     """``ipcMain.on`` and ``handle``: the listener gets the event, then what the page sent."""
     listener = call.arg(1)
-    run.use(listener, Flow.CALLBACK, call.start, call.end)
-    given = [run.instance("electron.ipcEvent", call.start)]
+    machine.use(listener, Flow.CALLBACK, call.start, call.end)
+    given = [machine.instance("electron.ipcEvent", call.start)]
     for name in call.arg(0):
         made = _MADE.get(name) if type(name) is str else None
         if made is not None:
-            given[1:] = [run.instance(made, call.start)]
-    run.call(listener, call.this, given, call.start, call.end, V_DATA)
+            given[1:] = [machine.instance(made, call.start)]
+    machine.call(listener, call.this, given, call.start, call.end, V_DATA)
     return call.this
 
 
-def _window(run: Calls, call: Call) -> Value:
+def _window(machine: Machine, call: Call) -> Value:
     """Make a window: a page of its own, as long as no option gives it more than a page has."""
-    if not (call.args or call.rest) or _is_page_only(run, call):
-        return run.instance("electron.BrowserWindow.prototype", call.start)
+    if not (call.args or call.rest) or _is_page_only(machine, call):
+        return machine.instance("electron.BrowserWindow.prototype", call.start)
     atom = known("electron.BrowserWindow")
-    run.report("electron", 0, call.start, call.end, atom, "a window is made")
-    return run.instance("electron.BrowserWindow.prototype", call.start)
+    machine.report("electron", 0, call.start, call.end, atom, "a window is made")
+    return machine.instance("electron.BrowserWindow.prototype", call.start)
 
 
-def _is_page_only(run: Calls, call: Call) -> bool:
+def _is_page_only(machine: Machine, call: Call) -> bool:
     if call.rest:
         return False
     for options in call.arg(0):
-        settings = _settled(run, options)
+        settings = _settled(machine, options)
         if settings is None:
             return False
         for preferences in settings.get("webPreferences", frozenset()):
-            chosen = _settled(run, preferences)
+            chosen = _settled(machine, preferences)
             if chosen is None or not all(_is_safe(name, value) for name, value in chosen.items()):
                 return False
     return True
 
 
-def _settled(run: Calls, atom: object) -> dict[str, Value] | None:
+def _settled(machine: Machine, atom: object) -> dict[str, Value] | None:
     """Return an object's properties when there are no others."""
     if not isinstance(atom, HeapObject) or atom.kind != "object":
         return None
-    atom.readers[run.reader] = None
+    machine.observe(atom)
     if atom.escaped or atom.extensible or atom.prototype or atom.getters:
         return None
     return atom.properties
@@ -99,14 +99,14 @@ def _is_safe(name: str, value: Value) -> bool:
     return name in _HARMLESS_SETTINGS if safe is None else value == frozenset({safe})
 
 
-def _unlisten(run: Calls, call: Call) -> Value:
-    del run
+def _unlisten(machine: Machine, call: Call) -> Value:
+    del machine
     return call.this or V_U1
 
 
-def _click(run: Calls, call: Call) -> Value:
+def _click(machine: Machine, call: Call) -> Value:
     """``item.click()``: what it does is the item's role, when it has one."""
-    run.clicked.add((call.start, call.end))
+    machine.click(call.start, call.end)
     return V_UNDEFINED
 
 

@@ -10,6 +10,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of, part_of
 from evalward.guard.domain.values import (
@@ -26,14 +27,13 @@ from evalward.guard.domain.values import (
     of,
     string,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _MAX_SAFE = 2**53
@@ -42,8 +42,8 @@ _RESERVED = re.compile(r"%(?:23|24|26|2[bcfBCF]|3[abdfABDF]|40)")
 _PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
 
 
-def _parse_int(run: Calls, call: Call) -> Value:
-    texts, radices = constants(run, call.arg(0), call), integers(run, call.arg(1), call, 0)
+def _parse_int(machine: Machine, call: Call) -> Value:
+    texts, radices = constants(machine, call.arg(0), call), integers(machine, call.arg(1), call, 0)
     if texts is None or radices is None:
         return V_NUMBER
     if any(not text.isascii() for text in texts):
@@ -73,8 +73,8 @@ def _int_of(text: str, radix: int) -> float:
     return float(int(digits, radix)) * (-1 if sign == "-" else 1)
 
 
-def _parse_float(run: Calls, call: Call) -> Value:
-    texts = constants(run, call.arg(0), call)
+def _parse_float(machine: Machine, call: Call) -> Value:
+    texts = constants(machine, call.arg(0), call)
     if texts is None:
         return V_NUMBER
     if any(not text.isascii() or "I" in text for text in texts):
@@ -86,13 +86,13 @@ def _parse_float(run: Calls, call: Call) -> Value:
     return frozenset(number(float(match[0]) if match else math.nan) for match in found)
 
 
-def _number(run: Calls, call: Call) -> Value:
-    return run.numbers(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
+def _number(machine: Machine, call: Call) -> Value:
+    return machine.to_number(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
 
 
-def _number_to_string(run: Calls, call: Call) -> Value:
-    radices = integers(run, call.arg(0), call, 10)
-    values = run.numbers(call.this, call.start, call.end)
+def _number_to_string(machine: Machine, call: Call) -> Value:
+    radices = integers(machine, call.arg(0), call, 10)
+    values = machine.to_number(call.this, call.start, call.end)
     if radices is None:
         return V_STRING
     result: Value = BOTTOM
@@ -132,16 +132,16 @@ def _escape(text: str) -> str:
 
 
 def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_of) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        texts = constants(run, call.arg(0), call)
+    def transfer(machine: Machine, call: Call) -> Value:
+        texts = constants(machine, call.arg(0), call)
         if texts is None:
-            return unknown(run.strings(call.arg(0), call.start, call.end))
+            return unknown(machine.to_string(call.arg(0), call.start, call.end))
         result: Value = BOTTOM
         for text in texts:
             try:
                 result = join(result, string(fold(text)))
             except (ValueError, binascii.Error):
-                result = join(result, unknown(run.strings(call.arg(0), call.start, call.end)))
+                result = join(result, unknown(machine.to_string(call.arg(0), call.start, call.end)))
         return result
 
     return transfer
@@ -158,14 +158,14 @@ def _decode_uri_component(text: str) -> str:
 
 
 def _constant(value: Value) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        run.use(call.all(), Flow.COERCE, call.start, call.end)
+    def transfer(machine: Machine, call: Call) -> Value:
+        machine.use(call.all(), Flow.COERCE, call.start, call.end)
         return value
 
     return transfer
 
 
-def _function_text(_run: Calls, call: Call) -> Value:
+def _function_text(_machine: Machine, call: Call) -> Value:
     """Return a function's source: the payload's own text, comments and all, when it is a function of its own."""
     own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
     return of(DECODED) if own else V_STRING
@@ -178,7 +178,7 @@ TRANSFER: dict[str, Transfer] = {
     "Number.parseInt": _parse_int,
     "Number.parseFloat": _parse_float,
     "Number.prototype.toString": _number_to_string,
-    "Number.prototype.valueOf": lambda run, call: run.numbers(call.this, call.start, call.end),
+    "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.start, call.end),
     "Boolean": lambda _run, _call: V_BOOLEAN,
     "BigInt": _constant(of(ANY_BIGINT)),
     "atob": _text(_atob, decoding_of),

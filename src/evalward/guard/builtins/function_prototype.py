@@ -4,71 +4,73 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import RUNS
 from evalward.guard.domain.values import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, join, of
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 
-def call(run: Calls, call: Call) -> Value:
+def call(machine: Machine, call: Call) -> Value:
     """``f.call(this, …)``."""
-    receiver_leaves(run, call)
-    return run.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
+    receiver_leaves(machine, call)
+    return machine.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
 
 
-def run_async(run: Calls, call: Call) -> Value:
+def run_async(machine: Machine, call: Call) -> Value:
     """Run what ``_asyncToGenerator`` was given; a generator function of another kind is just called."""
-    made = run.run_async(call.arg(0), call.this, call.args[1:], call.rest)
+    made = machine.run_async(call.arg(0), call.this, call.args[1:], call.rest)
     if made is None:
-        made = run.call(call.arg(0), call.this, call.args[1:], call.start, call.end, call.rest)
-        run.leak(made, Flow.ARGUMENT, call.start, call.end)
+        made = machine.call(call.arg(0), call.this, call.args[1:], call.start, call.end, call.rest)
+        machine.leak(made, Flow.ARGUMENT, call.start, call.end)
         return V_U1
     return made
 
 
-def receiver_leaves(run: Calls, call: Call) -> None:
+def receiver_leaves(machine: Machine, call: Call) -> None:
     """Judge a capability that becomes the ``this`` of a function that the payload did not write."""
     if all(isinstance(atom, HeapObject) for atom in call.this):
         return
     receiver = frozenset(
         a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis"
     )
-    run.use(receiver, Flow.ARGUMENT, call.start, call.end)
+    machine.use(receiver, Flow.ARGUMENT, call.start, call.end)
     if any(type(a) is Known and a.path in {"document", "Element"} for a in call.arg(0)) and any(
         a is U0 or a is U1 or a is W0 for a in call.this
     ):
         for value in (*call.args[1:], call.rest):  # it may be a method that inserts markup
-            run.sink("html", value, call.start, call.end, certain=False)
+            machine.sink("html", value, call.start, call.end, certain=False)
 
 
-def list_arguments(run: Calls, value: Value, call: Call) -> tuple[list[Value], Value]:
+def list_arguments(machine: Machine, value: Value, call: Call) -> tuple[list[Value], Value]:
     """Return the arguments that an array-like holds, and the join of those at unknown positions."""
-    items = run.items_of(value)
+    items = machine.items_of(value)
     if items is not None:
         return list(items), BOTTOM
     joined: Value = BOTTOM
     for atom in value:
-        joined = join(joined, run.get_element(atom, call.start))
+        joined = join(joined, machine.get_element(atom, call.start))
     return [], joined
 
 
-def apply(run: Calls, call: Call) -> Value:
+def apply(machine: Machine, call: Call) -> Value:
     """``f.apply(this, list)``."""
-    receiver_leaves(run, call)
-    args, rest = list_arguments(run, call.arg(1), call) if len(call.args) > 1 or call.rest else ([], BOTTOM)
-    return run.call(call.this, call.arg(0), args, call.start, call.end, rest)
+    receiver_leaves(machine, call)
+    args, rest = (
+        list_arguments(machine, call.arg(1), call) if len(call.args) > 1 or call.rest else ([], BOTTOM)
+    )
+    return machine.call(call.this, call.arg(0), args, call.start, call.end, rest)
 
 
-def bind(run: Calls, call: Call) -> Value:
+def bind(machine: Machine, call: Call) -> Value:
     """``f.bind(this, …)``: a new function with the first arguments fixed."""
     if call.rest:
-        run.leak(call.this, Flow.ARGUMENT, call.start, call.end)
+        machine.leak(call.this, Flow.ARGUMENT, call.start, call.end)
         return V_U1
-    made = run.allocate("native", call.start, "bind")
+    made = machine.allocate("native", call.start, "bind")
     function, args = (call.this, (call.arg(0), *call.args[1:]))
     if made.bound is not None:
         function = join(function, made.bound[0])
@@ -76,8 +78,8 @@ def bind(run: Calls, call: Call) -> Value:
         args = tuple(join(a, old[i] if i < len(old) else BOTTOM) for i, a in enumerate(args))
     if made.bound != (function, args):
         made.bound = (function, args)
-        run.changed(made)
-    run.put(made, "name", V_UNDEFINED)
+        machine.changed(made)
+    machine.put(made, "name", V_UNDEFINED)
     return of(made)
 
 

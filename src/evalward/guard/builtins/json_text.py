@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.strings import constants
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -30,12 +31,11 @@ from evalward.guard.domain.values import (
     string,
     widened,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
+    from evalward.guard.domain.call import Call
     from evalward.guard.domain.values import Atom
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_EXACT = 2**53
 _MAX_JSON_NODES = 2_000
@@ -45,9 +45,9 @@ _MAX_ROUNDS = 4
 _HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
 
 
-def _json_parse(run: Calls, call: Call) -> Value:
-    texts = constants(run, call.arg(0), call)
-    hidden = not _HIDDEN.isdisjoint(run.strings(call.arg(0), call.start, call.end))
+def _json_parse(machine: Machine, call: Call) -> Value:
+    texts = constants(machine, call.arg(0), call)
+    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.start, call.end))
     made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
@@ -57,31 +57,31 @@ def _json_parse(run: Calls, call: Call) -> Value:
                 document = json.loads(text)
             except (ValueError, RecursionError):
                 continue
-            made = join(made, from_json(run, document, call.start, f"json{position}"))
+            made = join(made, from_json(machine, document, call.start, f"json{position}"))
             names |= _keys(document)
     if len(call.args) > 1:
         reviver = call.arg(1)
-        run.use(reviver, Flow.CALLBACK, call.start, call.end)
-        holder = run.allocate("object", call.start, "holder")
-        run.extend(holder)
-        run.put_element(holder, made)
+        machine.use(reviver, Flow.CALLBACK, call.start, call.end)
+        holder = machine.allocate("object", call.start, "holder")
+        machine.extend(holder)
+        machine.put_element(holder, made)
         keys = of(TEXT) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
         for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
-            inside = reachable(run, made)
+            inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
             given = join(join(keys, inside), V_DATA)
-            result = run.call(reviver, holders, (keys, given, of(holder)), call.start, call.end)
+            result = machine.call(reviver, holders, (keys, given, of(holder)), call.start, call.end)
             for atom in inside:
                 if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
-                    run.inexact(atom)
+                    machine.inexact(atom)
                     if atom.kind == "object":
-                        run.extend(atom)
-                    run.put_element(atom, result)
-            if result <= revived and reachable(run, made) == inside:
+                        machine.extend(atom)
+                    machine.put_element(atom, result)
+            if result <= revived and reachable(machine, made) == inside:
                 break
             revived = join(revived, result)
-        return join(join(revived, made), run.get_element(holder, call.start))
+        return join(join(revived, made), machine.get_element(holder, call.start))
     return made
 
 
@@ -100,9 +100,9 @@ def _keys(document: Any) -> set[str]:
     return found
 
 
-def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:
+def from_json(machine: Machine, document: Any, start: int, tag: str) -> Value:
     """Return the value of parsed JSON; past a size it is data like any other."""
-    run.spend()
+    machine.spend()
     if isinstance(document, str):
         return string(document)
     if isinstance(document, bool):
@@ -113,25 +113,25 @@ def from_json(run: Calls, document: Any, start: int, tag: str) -> Value:
         return of(NULL)
     if len(tag) > _MAX_JSON_NODES:
         return V_DATA
-    made = run.allocate("array" if isinstance(document, list) else "object", start, tag)
+    made = machine.allocate("array" if isinstance(document, list) else "object", start, tag)
     entries = enumerate(document) if isinstance(document, list) else document.items()
     for position, (key, value) in enumerate(entries):
-        inner = from_json(run, value, start, f"{tag}.{position}")
+        inner = from_json(machine, value, start, f"{tag}.{position}")
         if isinstance(document, list):
-            run.put_item(made, position, inner)
+            machine.put_item(made, position, inner)
         else:
-            run.put(made, str(key), inner)
+            machine.put(made, str(key), inner)
     return of(made)
 
 
-def reachable(run: Calls, value: Value) -> Value:
+def reachable(machine: Machine, value: Value) -> Value:
     """Return the join of a value and all that is in it, as deep as it goes."""
     result, pending = value, [atom for atom in value if isinstance(atom, HeapObject)]
     seen = set(pending)
     while pending:
         target = pending.pop()
-        target.readers[run.reader] = None
-        run.spend()
+        machine.observe(target)
+        machine.spend()
         inside = target.everything()
         result = join(result, inside)
         for atom in inside:
@@ -141,7 +141,7 @@ def reachable(run: Calls, value: Value) -> Value:
     return result
 
 
-def convert_all(run: Calls, inside: Value, call: Call) -> None:
+def convert_all(machine: Machine, inside: Value, call: Call) -> None:
     """Call every ``toJSON`` that the payload defines; what it gives is walked in its turn."""
     seen: set[HeapObject] = set()
     pending = [atom for atom in inside if isinstance(atom, HeapObject)]
@@ -151,38 +151,38 @@ def convert_all(run: Calls, inside: Value, call: Call) -> None:
             continue
         seen.add(atom)
         for getter in list(atom.getters.values()):
-            given = run.call(getter, of(atom), (), call.start, call.end)
-            pending.extend(a for a in reachable(run, given) if isinstance(a, HeapObject))
-        convert = run.own_or_payload(atom, "toJSON")
+            given = machine.call(getter, of(atom), (), call.start, call.end)
+            pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
+        convert = machine.get_method(atom, "toJSON")
         if convert:
-            run.use(convert, Flow.CALLBACK, call.start, call.end)
-            given = run.call(convert, of(atom), (V_STRING,), call.start, call.end)
-            pending.extend(a for a in reachable(run, given) if isinstance(a, HeapObject))
+            machine.use(convert, Flow.CALLBACK, call.start, call.end)
+            given = machine.call(convert, of(atom), (V_STRING,), call.start, call.end)
+            pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
 
 
-def _json_stringify(run: Calls, call: Call) -> Value:
+def _json_stringify(machine: Machine, call: Call) -> Value:
     value, replacer = call.arg(0), call.arg(1)
     functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
     if functions:
-        run.use(functions, Flow.CALLBACK, call.start, call.end)
-        inside = reachable(run, value)
+        machine.use(functions, Flow.CALLBACK, call.start, call.end)
+        inside = reachable(machine, value)
         for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
-            result = run.call(functions, holders, (V_STRING, inside), call.start, call.end)
-            convert_all(run, inside, call)
-            wider = reachable(run, join(inside, result))
+            result = machine.call(functions, holders, (V_STRING, inside), call.start, call.end)
+            convert_all(machine, inside, call)
+            wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break
             inside = wider
-        run.use(inside, Flow.COERCE, call.start, call.end)
+        machine.use(inside, Flow.COERCE, call.start, call.end)
         return V_STRING
-    inside = reachable(run, value)
-    convert_all(run, inside, call)
-    run.use(inside, Flow.COERCE, call.start, call.end)
+    inside = reachable(machine, value)
+    convert_all(machine, inside, call)
+    machine.use(inside, Flow.COERCE, call.start, call.end)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(_written(text) for text in texts)
-    document = _document(run, value, 0) if len(call.args) == 1 else _UNKNOWN
+    document = _document(machine, value, 0) if len(call.args) == 1 else _UNKNOWN
     if document is not _UNKNOWN:
         return string(_written(document))
     primitives = [atom for atom in value if type(atom) is Primitive]
@@ -210,7 +210,7 @@ _UNKNOWN = object()
 _MAX_DOCUMENT_DEPTH = 8
 
 
-def _document(run: Calls, value: Value, depth: int) -> Any:
+def _document(machine: Machine, value: Value, depth: int) -> Any:
     """Return the JSON document that a value certainly is, ``_UNKNOWN`` otherwise."""
     if len(value) != 1 or depth > _MAX_DOCUMENT_DEPTH:
         return _UNKNOWN
@@ -235,14 +235,14 @@ def _document(run: Calls, value: Value, depth: int) -> Any:
         or atom.uncertain
     ):
         return _UNKNOWN
-    atom.readers[run.reader] = None
-    run.spend(len(atom.properties) + len(atom.items))
+    machine.observe(atom)
+    machine.spend(len(atom.properties) + len(atom.items))
     if atom.kind == "array" and atom.exact and not atom.properties:
-        made = [_document(run, item, depth + 1) for item in atom.items]
+        made = [_document(machine, item, depth + 1) for item in atom.items]
         return _UNKNOWN if _UNKNOWN in made else made
     if atom.kind != "object" or any(name.startswith("@@") or name.isdigit() for name in atom.properties):
         return _UNKNOWN
-    members = {name: _document(run, item, depth + 1) for name, item in atom.properties.items()}
+    members = {name: _document(machine, item, depth + 1) for name, item in atom.properties.items()}
     return _UNKNOWN if _UNKNOWN in members.values() else members
 
 

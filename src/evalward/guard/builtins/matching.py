@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants
 from evalward.guard.domain.decodable import may_leave
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
 from evalward.guard.domain.values import (
@@ -28,29 +29,28 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 
-def _split(run: Calls, call: Call) -> Value:
-    array = run.allocate("array", call.start, "split")
-    texts = constants(run, call.this, call)
-    separators = constants(run, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
+def _split(machine: Machine, call: Call) -> Value:
+    array = machine.allocate("array", call.start, "split")
+    texts = constants(machine, call.this, call)
+    separators = constants(machine, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
         if call.this == V_DATA and separators != [""]:
-            return join(call_symbol(run, call, "split"), V_DATA)  # which array it is says no more
-        run.inexact(array)
-        whole = run.strings(call.this, call.start, call.end)
-        run.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
-        return join(call_symbol(run, call, "split"), of(array))
+            return join(call_symbol(machine, call, "split"), V_DATA)  # which array it is says no more
+        machine.inexact(array)
+        whole = machine.to_string(call.this, call.start, call.end)
+        machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
+        return join(call_symbol(machine, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
     if array.items and len(array.items) != len(pieces):
-        run.inexact(array)
+        machine.inexact(array)
     for index, piece in enumerate(pieces[:_MAX_REPEAT]):
-        run.put_item(array, index, of(piece))
+        machine.put_item(array, index, of(piece))
     return of(array)
 
 
@@ -58,72 +58,72 @@ def _pattern(value: Value) -> bool:
     return any(not (type(atom) is str or type(atom) is Primitive) for atom in value)
 
 
-def own_exec(run: Calls, pattern: Value, call: Call) -> Value:
+def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
     """Call the ``exec`` that a regular expression was given: every search asks it (ECMA-262 §22.2.7.1)."""
     result: Value = BOTTOM
     for atom in pattern:
         if isinstance(atom, HeapObject):
-            method = run.own_or_payload(atom, "exec")
-            run.use(method, Flow.CALLBACK, call.start, call.end)
-            result = join(result, run.call(method, of(atom), (V_STRING,), call.start, call.end))
+            method = machine.get_method(atom, "exec")
+            machine.use(method, Flow.CALLBACK, call.start, call.end)
+            result = join(result, machine.call(method, of(atom), (V_STRING,), call.start, call.end))
     return result
 
 
-def _test(run: Calls, call: Call) -> Value:
-    own_exec(run, call.this, call)
+def _test(machine: Machine, call: Call) -> Value:
+    own_exec(machine, call.this, call)
     return V_BOOLEAN
 
 
-def call_symbol(run: Calls, call: Call, name: str) -> Value:
+def call_symbol(machine: Machine, call: Call, name: str) -> Value:
     """Call the ``Symbol.<name>`` method that an argument object defines: an implicit call is a call."""
     result: Value = BOTTOM
     for atom in call.arg(0):
         if isinstance(atom, HeapObject) and atom.kind == "regexp":
-            result = join(result, own_exec(run, of(atom), call))
+            result = join(result, own_exec(machine, of(atom), call))
         if isinstance(atom, HeapObject):
-            method = run.own_or_payload(atom, f"@@{name}")
+            method = machine.get_method(atom, f"@@{name}")
             if method:
-                run.use(method, Flow.CALLBACK, call.start, call.end)
+                machine.use(method, Flow.CALLBACK, call.start, call.end)
                 result = join(
-                    result, run.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
+                    result, machine.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
                 )
     return result
 
 
 def _searching(name: str, result: Value) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        return join(call_symbol(run, call, name), result)
+    def transfer(machine: Machine, call: Call) -> Value:
+        return join(call_symbol(machine, call, name), result)
 
     return transfer
 
 
-def _replace(run: Calls, call: Call) -> Value:
-    custom = call_symbol(run, call, "replace")
+def _replace(machine: Machine, call: Call) -> Value:
+    custom = call_symbol(machine, call, "replace")
     if custom:
         return join(custom, V_STRING)
-    text, replacement = run.strings(call.this, call.start, call.end), call.arg(1)
+    text, replacement = machine.to_string(call.this, call.start, call.end), call.arg(1)
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
-        run.use(functions, Flow.CALLBACK, call.start, call.end)
+        machine.use(functions, Flow.CALLBACK, call.start, call.end)
         match = V_STRING if not _pattern(call.arg(0)) else part_of(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
-        groups = run.allocate("object", call.start, "groups")
-        run.extend(groups)
-        run.put_element(groups, match)
+        groups = machine.allocate("object", call.start, "groups")
+        machine.extend(groups)
+        machine.put_element(groups, match)
         more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
-        made = run.call(functions, V_UNDEFINED, args, call.start, call.end, more)
-        return _respelt(text, run.strings(made, call.start, call.end))
+        made = machine.call(functions, V_UNDEFINED, args, call.start, call.end, more)
+        return _respelt(text, machine.to_string(made, call.start, call.end))
     texts, olds = (
-        constants(run, call.this, call),
-        constants(run, call.arg(0), call) if not _pattern(call.arg(0)) else None,
+        constants(machine, call.this, call),
+        constants(machine, call.arg(0), call) if not _pattern(call.arg(0)) else None,
     )
-    news = constants(run, replacement, call)
+    news = constants(machine, replacement, call)
     if texts is None and news is not None and any(is_active(new) for new in news):
         return of(ACTIVE)
     if texts is None or news is None or any("$" in new for new in news):
         return of(DECODED) if texts is not None and may_leave(texts) else part_of(text)
     if olds is None:
-        folded = _replace_pattern(run, call.arg(0), texts, news)
+        folded = _replace_pattern(machine, call.arg(0), texts, news)
         return folded or (of(DECODED) if may_leave(texts) else part_of(text))
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
@@ -150,7 +150,7 @@ _SIMPLE_PATTERN = re.compile(
 )
 
 
-def _replace_pattern(run: Calls, pattern: Value, texts: list[str], news: list[str]) -> Value:
+def _replace_pattern(machine: Machine, pattern: Value, texts: list[str], news: list[str]) -> Value:
     """Fold a replacement by a regular expression that means the same in Python's dialect."""
     result: Value = BOTTOM
     for atom in pattern:
@@ -164,7 +164,7 @@ def _replace_pattern(run: Calls, pattern: Value, texts: list[str], news: list[st
                 if set(flag) - {"g", "i"} or not _is_alike(source, flag, texts):
                     return BOTTOM
                 compiled = _compiled(source, flag)
-                if compiled is None or not _is_affordable(run, source, texts, news):
+                if compiled is None or not _is_affordable(machine, source, texts, news):
                     return BOTTOM
                 count = 0 if "g" in flag else 1
                 made = [
@@ -196,46 +196,48 @@ def _compiled(source: str, flags: str) -> re.Pattern[str] | None:
         return None
 
 
-def _is_affordable(run: Calls, source: str, texts: list[str], news: list[str]) -> bool:
+def _is_affordable(machine: Machine, source: str, texts: list[str], news: list[str]) -> bool:
     """Whether the search ends soon: every quantifier may go through the rest of the text from each place in it."""
     power = 1 + source.count("+")
     cost = sum(len(text) ** power for text in texts) * len(source) * len(news)
     if cost > _MAX_SEARCH:
         return False
-    run.spend(cost // _SEARCH_PER_STEP)
+    machine.spend(cost // _SEARCH_PER_STEP)
     return True
 
 
-def _regexp(run: Calls, call: Call) -> Value:
-    made = run.allocate("regexp", call.start)
-    source = run.strings(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
+def _regexp(machine: Machine, call: Call) -> Value:
+    made = machine.allocate("regexp", call.start)
+    source = machine.to_string(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
     if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
         source = V_STRING  # escaped where it is printed
-    run.put_element(made, source)
-    run.put(made, "source", source)
+    machine.put_element(made, source)
+    machine.put(made, "source", source)
     flags = V_STRING if source == V_STRING else of("")
-    run.put(made, "flags", run.strings(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags)
+    machine.put(
+        made, "flags", machine.to_string(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags
+    )
     return of(made)
 
 
-def _exec(run: Calls, call: Call) -> Value:
-    array = run.allocate("array", call.start, "match")
-    run.inexact(array)
-    text = run.strings(
+def _exec(machine: Machine, call: Call) -> Value:
+    array = machine.allocate("array", call.start, "match")
+    machine.inexact(array)
+    text = machine.to_string(
         join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
     )
-    run.put_element(array, join(part_of(text), V_UNDEFINED))
-    groups = run.allocate("object", call.start, "groups")
-    run.extend(groups)
-    run.put_element(groups, part_of(text))
-    run.put(array, "groups", of(groups))
-    run.put(array, "index", V_NUMBER)
-    run.put(array, "input", part_of(text))
-    custom = call_symbol(run, call, call.path.rpartition(".")[2])
+    machine.put_element(array, join(part_of(text), V_UNDEFINED))
+    groups = machine.allocate("object", call.start, "groups")
+    machine.extend(groups)
+    machine.put_element(groups, part_of(text))
+    machine.put(array, "groups", of(groups))
+    machine.put(array, "index", V_NUMBER)
+    machine.put(array, "input", part_of(text))
+    custom = call_symbol(machine, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
-        outer = run.allocate("iterator", call.start, "matches")
-        run.inexact(outer)
-        run.put_element(outer, of(array))
+        outer = machine.allocate("iterator", call.start, "matches")
+        machine.inexact(outer)
+        machine.put_element(outer, of(array))
         return join(custom, of(outer))
     return join(custom, of(array, NULL))
 

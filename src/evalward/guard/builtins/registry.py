@@ -1,12 +1,12 @@
 """What built-in functions do: one module per family, each a table from catalogue path to transfer function.
 
-A transfer function takes the interpreter and a call and returns the abstract result. What stands in no table is
+A transfer function takes the machine and a call and returns the abstract result. What stands in no table is
 treated as unmodelled: its arguments are handed over and its result is what the catalogue says.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import (
     array_changes,
@@ -31,12 +31,7 @@ from evalward.guard.builtins import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from evalward.guard.domain.values import Value
-    from evalward.guard.interpret.calls.calls import Call, Calls
-
-Transfer: TypeAlias = "Callable[[Calls, Call], Value]"
+    from evalward.guard.interpret.machine import Transfer
 
 TRANSFER: dict[str, Transfer] = {
     **strings.TRANSFER,

@@ -29,8 +29,8 @@ from evalward.guard.syntax import literals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _BMP = 0xFFFF
 # Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.
@@ -44,9 +44,9 @@ _UNSETTLED_CASE = re.compile(
 _USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
 
 
-def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
+def constants(machine: Machine, value: Value, call: Call) -> list[str] | None:
     """Return the value's string constants, None when it is not all constants of the basic plane."""
-    made = run.strings(value, call.start, call.end)
+    made = machine.to_string(value, call.start, call.end)
     texts = [atom for atom in made if type(atom) is str]
     if (
         not made
@@ -57,14 +57,14 @@ def constants(run: Calls, value: Value, call: Call) -> list[str] | None:
     return sorted(texts)
 
 
-def integers(run: Calls, value: Value, call: Call, default: int | None) -> list[int | None] | None:
+def integers(machine: Machine, value: Value, call: Call, default: int | None) -> list[int | None] | None:
     """Return an argument's integers; ``default`` stands for undefined; None when unknown."""
     found: list[int | None] = []
     for atom in value:
         if type(atom) is Primitive and atom.type == "undefined":
             found.append(default)
             continue
-        for made in run.numbers(of(atom), call.start, call.end):
+        for made in machine.to_number(of(atom), call.start, call.end):
             if type(made) is not Primitive:
                 return None
             n = made.number
@@ -104,27 +104,27 @@ def _indexed(
     default: int | None = 0,
     unknown: Callable[[Value], Value] = part_of,
 ) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        texts = constants(run, call.this, call)
-        starts = integers(run, call.arg(0), call, default)
-        ends = integers(run, call.arg(1), call, None)
+    def transfer(machine: Machine, call: Call) -> Value:
+        texts = constants(machine, call.this, call)
+        starts = integers(machine, call.arg(0), call, default)
+        ends = integers(machine, call.arg(1), call, None)
         if (
             texts is None
             or starts is None
             or ends is None
             or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT
         ):
-            return unknown(run.strings(call.this, call.start, call.end))
+            return unknown(machine.to_string(call.this, call.start, call.end))
         return frozenset(fold(text, start, end) for text in texts for start in starts for end in ends)
 
     return transfer
 
 
 def _mapped(*folds: Callable[[str], str]) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        texts = constants(run, call.this, call)
+    def transfer(machine: Machine, call: Call) -> Value:
+        texts = constants(machine, call.this, call)
         if texts is None:
-            return part_of(run.strings(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.start, call.end))
         return frozenset(fold(text) for text in texts for fold in folds)
 
     return transfer
@@ -133,30 +133,30 @@ def _mapped(*folds: Callable[[str], str]) -> Transfer:
 def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = None) -> Transfer:
     """Return a case mapping, with ``by_locale`` (Turkish's) beside it; what a later Unicode changes is unknown."""
 
-    def transfer(run: Calls, call: Call) -> Value:
-        texts = constants(run, call.this, call)
+    def transfer(machine: Machine, call: Call) -> Value:
+        texts = constants(machine, call.this, call)
         if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
-            return part_of(run.strings(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.start, call.end))
         folded: Value = frozenset(fold(text) for text in texts)
-        if by_locale is None or _is_usual_locale(run, call):
+        if by_locale is None or _is_usual_locale(machine, call):
             return folded
         if not all(text.isascii() for text in texts):
-            return join(folded, part_of(run.strings(call.this, call.start, call.end)))
+            return join(folded, part_of(machine.to_string(call.this, call.start, call.end)))
         return folded | {by_locale(text) for text in texts}
 
     return transfer
 
 
-def _is_usual_locale(run: Calls, call: Call) -> bool:
+def _is_usual_locale(machine: Machine, call: Call) -> bool:
     """Whether a locale is named, and is one that maps letters as Unicode does."""
-    names = constants(run, call.arg(0), call)
+    names = constants(machine, call.arg(0), call)
     return names is not None and all(_USUAL_LOCALE.fullmatch(name) for name in names)
 
 
-def _at(run: Calls, call: Call) -> Value:
-    texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+def _at(machine: Machine, call: Call) -> Value:
+    texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
-        return character_of(run.strings(call.this, call.start, call.end))
+        return character_of(machine.to_string(call.this, call.start, call.end))
     result: Value = BOTTOM
     for text in texts:
         for index in indices:
@@ -166,8 +166,8 @@ def _at(run: Calls, call: Call) -> Value:
     return result
 
 
-def _char_code_at(run: Calls, call: Call) -> Value:
-    texts, indices = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+def _char_code_at(machine: Machine, call: Call) -> Value:
+    texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
         return V_NUMBER
     found = [(text, index) for text in texts for index in indices if index is not None]
@@ -176,37 +176,37 @@ def _char_code_at(run: Calls, call: Call) -> Value:
     )
 
 
-def _index_of(run: Calls, call: Call) -> Value:
-    texts, others = constants(run, call.this, call), constants(run, call.arg(0), call)
+def _index_of(machine: Machine, call: Call) -> Value:
+    texts, others = constants(machine, call.this, call), constants(machine, call.arg(0), call)
     if texts is None or others is None or len(call.args) > 1:
         return V_NUMBER
     return frozenset(number(text.find(other)) for text in texts for other in others)
 
 
-def _normalize(run: Calls, call: Call) -> Value:
+def _normalize(machine: Machine, call: Call) -> Value:
     texts, forms = (
-        constants(run, call.this, call),
-        constants(run, call.arg(0), call) if call.args else ["NFC"],
+        constants(machine, call.this, call),
+        constants(machine, call.arg(0), call) if call.args else ["NFC"],
     )
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
-        return part_of(run.strings(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.start, call.end))
     if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
         # A newer Unicode may know the letter, and take it apart.
-        return part_of(run.strings(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.start, call.end))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 
 
-def _concat(run: Calls, call: Call) -> Value:
-    pieces = [run.strings(value, call.start, call.end) for value in (call.this, *call.args)]
+def _concat(machine: Machine, call: Call) -> Value:
+    pieces = [machine.to_string(value, call.start, call.end) for value in (call.this, *call.args)]
     if call.rest:
-        return unresolved_text((*pieces, *[run.strings(call.rest, call.start, call.end)] * 2))
-    return run.concatenated(pieces)
+        return unresolved_text((*pieces, *[machine.to_string(call.rest, call.start, call.end)] * 2))
+    return machine.concatenated(pieces)
 
 
-def _repeat(run: Calls, call: Call) -> Value:
-    texts, counts = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+def _repeat(machine: Machine, call: Call) -> Value:
+    texts, counts = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or counts is None:
-        return part_of(run.strings(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.start, call.end))
     result: Value = BOTTOM
     for text in texts:
         for count in counts:
@@ -216,12 +216,12 @@ def _repeat(run: Calls, call: Call) -> Value:
 
 
 def _pad(*, at_start: bool) -> Transfer:
-    def transfer(run: Calls, call: Call) -> Value:
-        texts, sizes = constants(run, call.this, call), integers(run, call.arg(0), call, 0)
+    def transfer(machine: Machine, call: Call) -> Value:
+        texts, sizes = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
         given = call.arg(1)
-        fillers = constants(run, (given - V_UNDEFINED) | ({" "} if UNDEFINED in given else BOTTOM), call)
+        fillers = constants(machine, (given - V_UNDEFINED) | ({" "} if UNDEFINED in given else BOTTOM), call)
         if texts is None or sizes is None or not fillers:
-            return part_of(run.strings(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.start, call.end))
         made: Value = BOTTOM
         for text in texts:
             for size in sizes:
@@ -236,52 +236,54 @@ def _pad(*, at_start: bool) -> Transfer:
     return transfer
 
 
-def _from_codes(run: Calls, call: Call) -> Value:
+def _from_codes(machine: Machine, call: Call) -> Value:
     if call.rest:
         return of(DECODED)
     pieces: list[Value] = []
     for value in call.args:
         made: Value = BOTTOM
-        for atom in run.numbers(value, call.start, call.end):
+        for atom in machine.to_number(value, call.start, call.end):
             if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
                 made = of(CHARACTER)
                 break
             code = int(atom.number)
             made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
         pieces.append(made)
-    return run.concatenated(pieces)
+    return machine.concatenated(pieces)
 
 
-def _raw(run: Calls, call: Call) -> Value:
+def _raw(machine: Machine, call: Call) -> Value:
     """``String.raw``: the chunks are cooked here, so only chunks without an escape are folded."""
-    chunks = run.items_of(run.get(call.arg(0), "raw", call.start, call.end))
+    chunks = machine.items_of(machine.get(call.arg(0), "raw", call.start, call.end))
     if chunks is None or call.rest:
         return V_STRING
     pieces: list[Value] = []
     for index, chunk in enumerate(chunks):
-        text = run.strings(chunk, call.start, call.end)
+        text = machine.to_string(chunk, call.start, call.end)
         pieces.append(text)
         if index + 1 < len(chunks) and index + 1 < len(call.args):
-            pieces.append(run.strings(call.args[index + 1], call.start, call.end))
-    return run.concatenated(pieces)
+            pieces.append(machine.to_string(call.args[index + 1], call.start, call.end))
+    return machine.concatenated(pieces)
 
 
-def _string(run: Calls, call: Call) -> Value:
+def _string(machine: Machine, call: Call) -> Value:
     if not call.args and not call.rest:
         return of("")
-    return run.strings(call.arg(0), call.start, call.end)
+    return machine.to_string(call.arg(0), call.start, call.end)
 
 
-def _symbol(run: Calls, call: Call) -> Value:
+def _symbol(machine: Machine, call: Call) -> Value:
     given = call.arg(0)
-    text = run.strings(given - V_UNDEFINED, call.start, call.end) | ({""} if UNDEFINED in given else BOTTOM)
+    text = machine.to_string(given - V_UNDEFINED, call.start, call.end) | (
+        {""} if UNDEFINED in given else BOTTOM
+    )
     names = [atom for atom in text if type(atom) is str]
     return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
 
 
-def _symbol_text(run: Calls, call: Call) -> Value:
-    text = run.get(call.this, "description", call.start, call.end)
-    return run.concatenated((of("Symbol("), text, of(")")))
+def _symbol_text(machine: Machine, call: Call) -> Value:
+    text = machine.get(call.this, "description", call.start, call.end)
+    return machine.concatenated((of("Symbol("), text, of(")")))
 
 
 def _turkish_lower(text: str) -> str:
@@ -300,7 +302,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}charAt": _indexed(_char_at, unknown=character_of),
     f"{_P}at": _at,
     f"{_P}charCodeAt": _char_code_at,
-    f"{_P}codePointAt": lambda run, call: join(_char_code_at(run, call), V_UNDEFINED),
+    f"{_P}codePointAt": lambda machine, call: join(_char_code_at(machine, call), V_UNDEFINED),
     f"{_P}indexOf": _index_of,
     f"{_P}concat": _concat,
     f"{_P}repeat": _repeat,
@@ -329,8 +331,8 @@ TRANSFER: dict[str, Transfer] = {
     "String": _string,
     "Symbol": _symbol,
     "Symbol.for": _symbol,
-    "Symbol.keyFor": lambda run, call: join(
-        run.get(call.arg(0), "description", call.start, call.end), V_UNDEFINED
+    "Symbol.keyFor": lambda machine, call: join(
+        machine.get(call.arg(0), "description", call.start, call.end), V_UNDEFINED
     ),
     "Symbol.prototype.toString": _symbol_text,
 }

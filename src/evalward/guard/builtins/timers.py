@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -19,46 +20,45 @@ from evalward.guard.domain.values import (
     Known,
     Value,
 )
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 
 _MAX_PROXIES = 8
 
 
-def _timer(run: Calls, call: Call) -> Value:
+def _timer(machine: Machine, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
         textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
-        textual = textual or (isinstance(atom, HeapObject) and is_turned_into_text(atom, run))
+        textual = textual or (isinstance(atom, HeapObject) and is_turned_into_text(atom, machine))
         if (
             type(atom) is Known
         ):  # an object: an anchor is its address, others may have a `toString` of the payload
-            entry = run.catalogue.entries.get(atom.path)
+            entry = machine.catalogue.entries.get(atom.path)
             textual = entry is not None and not entry.callable and not atom.path.endswith(".prototype")
         textual = textual or atom is HELD
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
-        if textual or (run.strict and unresolved):
-            run.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
-    run.use(handler, Flow.CALLBACK, call.start, call.end)
+        if textual or (machine.strict and unresolved):
+            machine.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
+    machine.use(handler, Flow.CALLBACK, call.start, call.end)
     first = 1 if call.path == "setImmediate" else 2
-    run.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
-    timeout = run.instance("Timeout.prototype", call.start)  # Node's, a number elsewhere
+    machine.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
+    timeout = machine.instance("Timeout.prototype", call.start)  # Node's, a number elsewhere
     for atom in timeout:
         if isinstance(atom, HeapObject):
-            run.put(atom, "@@primitive", V_NUMBER)
+            machine.put(atom, "@@primitive", V_NUMBER)
     return timeout | V_NUMBER
 
 
-def is_turned_into_text(target: HeapObject, run: Calls) -> bool:
+def is_turned_into_text(target: HeapObject, machine: Machine) -> bool:
     """Whether an object is not a function; a proxy is one when its target is."""
     for _ in range(_MAX_PROXIES):
         if target.kind != "proxy":
             return not target.callable and target.kind not in {"resolver", "rejecter"}
-        target.readers[run.reader] = None
+        machine.observe(target)
         inner = [a for a in target.properties.get("@@target", BOTTOM) if isinstance(a, HeapObject)]
         if len(inner) != 1:
             return False
@@ -66,21 +66,21 @@ def is_turned_into_text(target: HeapObject, run: Calls) -> bool:
     return True
 
 
-def _frame(run: Calls, call: Call) -> Value:
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.start, call.end)
+def _frame(machine: Machine, call: Call) -> Value:
+    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.start, call.end)
     return V_NUMBER
 
 
-def _next_tick(run: Calls, call: Call) -> Value:
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
+def _next_tick(machine: Machine, call: Call) -> Value:
+    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
     return V_UNDEFINED
 
 
-def _microtask(run: Calls, call: Call) -> Value:
-    run.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    run.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+def _microtask(machine: Machine, call: Call) -> Value:
+    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
     return V_UNDEFINED
 
 

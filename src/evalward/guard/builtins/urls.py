@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -19,88 +20,87 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.interpret.objects.page_sinks import INJECTION, SCRIPT_URL, holds_active_document
 
 if TYPE_CHECKING:
-    from evalward.guard.builtins.registry import Transfer
-    from evalward.guard.interpret.calls.calls import Call, Calls
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
 
 _SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 
 
-def _url(run: Calls, call: Call) -> Value:
-    made = run.instance("URL.prototype", call.start)
-    text = run.strings(call.arg(0), call.start, call.end)
+def _url(machine: Machine, call: Call) -> Value:
+    made = machine.instance("URL.prototype", call.start)
+    text = machine.to_string(call.arg(0), call.start, call.end)
     if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
         for atom in made:
             if isinstance(atom, HeapObject):
-                run.put(atom, "href", of(ACTIVE))
-                run.put(atom, "protocol", of(ACTIVE))
-                run.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
+                machine.put(atom, "href", of(ACTIVE))
+                machine.put(atom, "protocol", of(ACTIVE))
+                machine.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
     spelt = text & SPELLING
     for atom in made if spelt else BOTTOM:
         if isinstance(atom, HeapObject):
-            run.put(atom, "href", spelt)
-            run.put(atom, "protocol", spelt)
-            run.put(atom, "@@primitive", spelt)
+            machine.put(atom, "href", spelt)
+            machine.put(atom, "protocol", spelt)
+            machine.put(atom, "@@primitive", spelt)
     return made
 
 
-def _blob(run: Calls, call: Call) -> Value:
+def _blob(machine: Machine, call: Call) -> Value:
     """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
-    made = run.instance("Response.prototype", call.start)
-    for part in run.iterated(call.arg(0), None, call.start, call.end):
-        for text in run.strings(of(part), call.start, call.end):
+    made = machine.instance("Response.prototype", call.start)
+    for part in machine.iterate(call.arg(0), None, call.start, call.end):
+        for text in machine.to_string(of(part), call.start, call.end):
             if text is ACTIVE or text in SPELLING or (type(text) is str and _SCRIPTED.search(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
-                        run.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
+                        machine.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
     return made
 
 
-def _object_url(run: Calls, call: Call) -> Value:
+def _object_url(machine: Machine, call: Call) -> Value:
     result = V_STRING
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            atom.readers[run.reader] = None
+            machine.observe(atom)
             result = join(result, atom.properties.get("@@markup", BOTTOM))
     return result
 
 
-def _open(run: Calls, call: Call) -> Value:
-    run.sink("navigate", call.arg(0), call.start, call.end)
+def _open(machine: Machine, call: Call) -> Value:
+    machine.sink("navigate", call.arg(0), call.start, call.end)
     return of(known("globalThis")) if call.path == "open" else of(known("document"))
 
 
-def _navigate(run: Calls, call: Call) -> Value:
-    run.sink("navigate", call.arg(0), call.start, call.end)
+def _navigate(machine: Machine, call: Call) -> Value:
+    machine.sink("navigate", call.arg(0), call.start, call.end)
     return V_UNDEFINED
 
 
-def _perhaps_navigate(run: Calls, call: Call) -> Value:
+def _perhaps_navigate(machine: Machine, call: Call) -> Value:
     """Judge ``x.assign(url)`` where x may be a window's location, and ``x.open(url)`` where it may be a window."""
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
             if type(atom) is str and SCRIPT_URL.match(atom):
-                run.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
+                machine.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
     return V_U1
 
 
-def _perhaps_worker(run: Calls, call: Call) -> Value:
+def _perhaps_worker(machine: Machine, call: Call) -> Value:
     """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
     for atom in call.arg(0):
         if type(atom) is str and atom.strip().lower().startswith("data:"):
-            run.report("worker", 0, call.start, call.end, None, "the URL is a script")
+            machine.report("worker", 0, call.start, call.end, None, "the URL is a script")
     return V_U1
 
 
-def _read_document(run: Calls, call: Call) -> Value:
+def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
-    for text in run.strings(call.arg(1), call.start, call.end):
+    for text in machine.to_string(call.arg(1), call.start, call.end):
         if type(text) is str and holds_active_document(text):
-            run.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
-    run.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+            machine.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
+    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return V_UNDEFINED
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.values import BOTTOM, of
-from evalward.guard.interpret.calls.calls import in_order
+from evalward.guard.interpret.atoms import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evalward.guard.interpret.interpreter import Interpreter
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
 
 _PROTOCOLS = frozenset(
     {
@@ -41,41 +43,51 @@ _PRIVATE = "@@#"
 _MAX_CHAIN = 16
 
 
-def call_implicitly(run: Interpreter) -> bool:
-    """Run what converts, reads or steps each object, on that object; return whether there was anything to run.
+class ImplicitCalls:
+    """The methods that convert, read or step an object; ``_made`` are objects, and those that ran on them."""
 
-    What that makes or changes may call for another round: it is called until a round changes nothing.
-    """
-    holders = {target for target in run.objects.values() if any(True for _ in _methods(target))}
-    if not holders:
-        return False
-    found = [
-        (owner, function)
-        for owner in list(run.objects.values())
-        if owner.kind not in {"function", "class"} or owner in holders
-        for holder in _chain(owner)
-        if holder in holders
-        for function in _methods(holder)
-    ]
-    asked = run.reader
-    run.reader = Outcome(0)  # nobody goes on with what these calls give
-    for owner, function in found:
-        unit = function.unit
-        if unit is None:
-            continue
-        if (owner, function) not in run.implicit:
-            if unit.ran and (not unit.uses_this or owner in unit.receivers):
-                continue  # it did what it does on that
-            run.implicit.add((owner, function))
-        if unit.executed:
-            run.write(unit.this, of(owner))  # what it is given is known, and stays so
-            continue
-        had_run = unit.ran
-        run.call(of(function), of(owner), (), owner.start, owner.start)
-        if unit.parameters:
-            unit.ran = had_run  # what it does with arguments is still to be seen
-    run.reader = asked
-    return bool(run.implicit)
+    def __init__(self, dataflow: Dataflow, store: ObjectStore, calls: Calls) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._calls = calls
+        self._made: set[tuple[HeapObject, HeapObject]] = set()
+
+    def run(self) -> bool:
+        """Run what converts, reads or steps each object, on that object; return whether there was anything to run.
+
+        What that makes or changes may call for another round: it is called until a round changes nothing.
+        """
+        dataflow, objects = self._dataflow, self._store.objects
+        holders = {target for target in objects.values() if any(True for _ in _methods(target))}
+        if not holders:
+            return False
+        found = [
+            (owner, function)
+            for owner in list(objects.values())
+            if owner.kind not in {"function", "class"} or owner in holders
+            for holder in _chain(owner)
+            if holder in holders
+            for function in _methods(holder)
+        ]
+        asked = dataflow.reader
+        dataflow.reader = Outcome(0)  # nobody goes on with what these calls give
+        for owner, function in found:
+            unit = function.unit
+            if unit is None:
+                continue
+            if (owner, function) not in self._made:
+                if unit.ran and (not unit.uses_this or owner in unit.receivers):
+                    continue  # it did what it does on that
+                self._made.add((owner, function))
+            if unit.executed:
+                dataflow.write(unit.this, of(owner))  # what it is given is known, and stays so
+                continue
+            had_run = unit.ran
+            self._calls.call(of(function), of(owner), (), owner.start, owner.start)
+            if unit.parameters:
+                unit.ran = had_run  # what it does with arguments is still to be seen
+        dataflow.reader = asked
+        return bool(self._made)
 
 
 def _chain(owner: HeapObject) -> Iterator[HeapObject]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BUILT,
@@ -19,24 +19,13 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
 )
-from evalward.guard.interpret.changes import Changes
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
-
-
-class Flow(Enum):
-    """Where a value goes."""
-
-    CALL = "is called"
-    CONSTRUCT = "is constructed"
-    COERCE = "is turned into a primitive"
-    CALLBACK = "is handed over to be called"
-    ARGUMENT = "is handed to code that is not part of the payload"
-    PROPERTY = "is stored in an object that outlives the payload"
-    GLOBAL = "is stored where it outlives the payload"
-    RETURN = "leaves the payload"
-    THROW = "is thrown"
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.surroundings import Surroundings
 
 
 REFLECTIVE = frozenset(
@@ -64,8 +53,20 @@ _BUILT_LEAKS = {
 }
 
 
-class Judgement(Changes):
+class Judgement:
     """The rules for uses; every other part of the interpreter asks ``use``."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._findings = findings
+        self._strict = surroundings.strict
 
     def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Report what the flow of this value means."""
@@ -74,34 +75,36 @@ class Judgement(Changes):
                 continue
             if type(atom) is Known:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
-                    self.expect_removals()
+                    self._store.expect_removals()
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
-                    self.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif atom.path == "Proxy":
-                    self.expect_proxies()
+                    self._store.expect_proxies()
                 elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
-                    self.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
-                    self.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
-                self.expect_constructors()
+                self._store.expect_constructors()
             if atom is HIDDEN:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
-                    self.report("dynamic-key", 1, start, end, atom, note)
+                    self._findings.report("dynamic-key", 1, start, end, atom, note)
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
-                    self.report("function-constructor", 0, start, end, atom, f"the result {flow.value}")
+                    self._findings.report(
+                        "function-constructor", 0, start, end, atom, f"the result {flow.value}"
+                    )
             elif (atom is U0 and flow in _STRONG_LEAKS) or (
                 flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
             ):
                 note = f"what may be a function constructor {flow.value}"
-                self.report("function-constructor", 3, start, end, atom, note)
-            elif self.strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
-                self.report(
+                self._findings.report("function-constructor", 3, start, end, atom, note)
+            elif self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
+                self._findings.report(
                     "function-constructor",
                     1,
                     start,
@@ -113,7 +116,7 @@ class Judgement(Changes):
     def judge_constructor(self, value: Value) -> None:
         """Note that code of others may get to see what may be a function constructor as ``constructor``."""
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
-            self.expect_constructors()
+            self._store.expect_constructors()
 
     def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
         label = atom.label or ""
@@ -122,9 +125,25 @@ class Judgement(Changes):
         rank = 0 if flow in _EXERCISED else 2
         if label == "arguments.callee":
             rank += 1  # two accessors of every function's prototype, among others that say more
-        self.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
+        self._findings.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
 
     def unresolved(self, atom: Atom, start: int, end: int) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
-        if self.strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
-            self.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
+        if self._strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
+            self._findings.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
+
+    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        self.use(value, flow, start, end)
+        objects = [
+            atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)
+        ]
+        if len(objects) > 1:
+            objects.sort(key=lambda target: target.serial)
+        for target in objects:
+            self._dataflow.escape_object(target)
+        if flow is not Flow.RETURN:
+            for atom in value:
+                if isinstance(atom, HeapObject) and atom.owners and not atom.handed:
+                    atom.handed = True
+                    self._dataflow.changed(atom)

@@ -15,9 +15,11 @@ from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Unit
+    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
     from evalward.guard.domain.scope import Reference
-    from evalward.guard.interpret.interpreter import Interpreter
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.object_store import ObjectStore
 
 Place: TypeAlias = "tuple[int, int]"
 Source: TypeAlias = int  # equal numbers stand for equal values
@@ -42,8 +44,12 @@ _MAX_DEPTH = 40
 class KeyChecks:
     """The lowered code of a payload, asked which of its keys are checked."""
 
-    def __init__(self, run: Interpreter) -> None:
-        self._run = run
+    def __init__(self, lowered: Lowered, dataflow: Dataflow, store: ObjectStore, findings: Findings) -> None:
+        self._lowered = lowered
+        self._values = dataflow.values
+        self._global_object = store.global_object
+        self._selecting = findings.selecting
+        self._key_checks = findings.key_checks
         self._made: dict[int, tuple[Unit, int]] = {}
         self._stores: dict[int, list[tuple[Unit, int, int]]] = {}
         self._parameters: dict[int, tuple[Unit, int]] = {}
@@ -54,11 +60,11 @@ class KeyChecks:
         self._numbers: dict[tuple[Any, ...], Source] = {}
         self._described: list[tuple[Any, ...]] = []
         asked: list[Instruction] = []
-        for unit in run.lowered.units:
+        for unit in lowered.units:
             self._parameters.update((register, (unit, at)) for at, register in enumerate(unit.parameters))
             for index, instruction in enumerate(unit.code):
                 self._note(unit, index, instruction)
-                if (instruction[5], instruction[6]) in run.key_checks:
+                if (instruction[5], instruction[6]) in self._key_checks:
                     asked.append(instruction)
         self._callers = self._find_callers()
         self._checked = {source for instruction in asked for source in self._asked(instruction)}
@@ -68,14 +74,14 @@ class KeyChecks:
         """Return the reads that select by a checked key."""
         return frozenset(
             place
-            for place in self._run.selecting
+            for place in self._selecting
             if place in self._selects and all(self._is_checked(key) for key in self._selects[place])
         )
 
     def _note(self, unit: Unit, index: int, instruction: Instruction) -> None:
         operation, register, first, second = instruction[:4]
         self._made[register] = unit, index
-        if operation is Op.STORE and self._run.lowered.constants.get(second) != V_UNDEFINED:
+        if operation is Op.STORE and self._lowered.constants.get(second) != V_UNDEFINED:
             self._stores.setdefault(first.register, []).append((unit, index, second))
         elif operation is Op.SET and type(second) is str:
             self._written.add(second)
@@ -91,7 +97,7 @@ class KeyChecks:
         if instruction[0] not in _CALLS:
             return []
         given = self._given(instruction)
-        offset = self._run.key_checks[instruction[5], instruction[6]]
+        offset = self._key_checks[instruction[5], instruction[6]]
         known = 0 < offset <= len(given) and given[-offset] >= 0
         return [self._source(given[-offset])] if known else []
 
@@ -189,8 +195,8 @@ class KeyChecks:
             instruction = made[0].code[made[1]]
             if instruction[0] is Op.LOAD and instruction[2].register >= 0:
                 variable: int = instruction[2].register
-                return self._run.values[variable] | self._run.values[register]
-        return self._run.values[register]
+                return self._values[variable] | self._values[register]
+        return self._values[register]
 
     def _number(self, *described: Any) -> Source:
         number = self._numbers.setdefault(described, len(self._described))
@@ -236,7 +242,7 @@ class KeyChecks:
             return tuple(self._part(each, depth) for each in part)
         if type(part) is not int:
             return part
-        constant = self._run.lowered.constants.get(part)
+        constant = self._lowered.constants.get(part)
         return self._source(part, depth) if constant is None else constant
 
     def _is_read_alike(self, owner: int, name: str | int) -> bool:
@@ -250,12 +256,12 @@ class KeyChecks:
         register = variable.register
         if register < 0:
             return self._number("global", variable.name)
-        if variable.is_global and variable.name in self._run.global_object.properties:
+        if variable.is_global and variable.name in self._global_object.properties:
             return None
         parameter = self._parameters.get(register)
         if parameter is not None and parameter[0].uses_arguments:
             return None  # `arguments[0] = …` writes it
-        if not self._stays(self._run.values[register]):
+        if not self._stays(self._values[register]):
             return None
         stores = self._stores.get(register, [])
         if not stores:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -26,91 +27,88 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.entering import MAX_DEPTH, Entering
-from evalward.guard.interpret.judgement import Flow
+from evalward.guard.interpret.atoms import in_order, objects_of
+from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.known_calls import KnownCalls
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 
 
-def in_order(value: Value) -> Iterable[Atom]:
-    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
-    return value if len(value) == 1 else sorted(value, key=_rank)
-
-
-def _rank(atom: Atom) -> tuple[int, int, str]:
-    if isinstance(atom, HeapObject):
-        return 0, atom.serial, ""
-    return 1, 0, atom if type(atom) is str else repr(atom)
-
-
-def objects_of(value: Value) -> frozenset[HeapObject]:
-    """Return the payload's own objects among the atoms."""
-    return frozenset(atom for atom in value if isinstance(atom, HeapObject))
-
-
-@dataclass(slots=True)
-class Call:
-    """One call of a built-in function: ``rest`` joins what may follow ``args``, at positions that are not known."""
-
-    path: str
-    this: Value
-    args: Sequence[Value]
-    rest: Value
-    start: int
-    end: int
-    constructing: bool = False
-
-    def arg(self, index: int) -> Value:
-        """Return an argument, undefined when it is absent."""
-        return self.args[index] if index < len(self.args) else self.rest or V_UNDEFINED
-
-    def all(self, first: int = 0) -> Value:
-        """Return the join of the arguments from one on."""
-        result = self.rest
-        for value in self.args[first:]:
-            result = join(result, value)
-        return result
-
-
-class Calls(Entering):
+class Calls:
     """Calls and constructions."""
 
-    _depth = 0
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        properties: Properties,
+        sinks: PageSinks,
+        iteration: Iteration,
+        ordinary_calls: OrdinaryCalls,
+        known_calls: KnownCalls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._held = held
+        self._properties = properties
+        self._sinks = sinks
+        self._iteration = iteration
+        self._ordinary_calls = ordinary_calls
+        self._known_calls = known_calls
+        self.depth = 0
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of a call."""
-        self.steps += 1 + len(callee) + len(args)
-        if self.steps > self.budget:
-            self.spend(0)
-        if self._depth > MAX_DEPTH:
+        """Return the result of a call (ECMA-262 §7.3.13)."""
+        dataflow = self._dataflow
+        dataflow.steps += 1 + len(callee) + len(args)
+        if dataflow.steps > dataflow.budget:
+            dataflow.spend(0)
+        if self.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
-                self.leak(value, Flow.ARGUMENT, start, end)
+                self._judgement.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
-        self._depth += 1
+        self.depth += 1
         result: Value = BOTTOM
         try:
             for atom in callee if len(callee) == 1 else in_order(callee):
                 if type(atom) is HeapObject:
                     plain = atom.kind == "function" and atom.bound is None
                     made = (
-                        self.enter(atom, this, args, rest)
+                        self._ordinary_calls.ordinary_call(atom, this, args, rest)
                         if plain
                         else self._call_object(atom, this, args, rest, start, end)
                     )
                 elif type(atom) is Known:
-                    made = self.call_known(atom, Call(atom.path, this, args, rest, start, end))
+                    made = self._known_calls.call_known(atom, Call(atom.path, this, args, rest, start, end))
                 else:
                     made = self._call_other(atom, this, args, rest, start, end)
                 result = join(result, made)
         finally:
-            self._depth -= 1
+            self.depth -= 1
         return result
 
     def _call_other(
@@ -120,30 +118,30 @@ class Calls(Entering):
         if atom is HIDDEN:
             self.call_hidden((*args, rest), start, end)
         elif atom is HELD:
-            self.hold((*args, rest))
+            self._held.hold((*args, rest))
             self._tell(args, start, end)
-            return self.given_back()
+            return self._held.given_back()
         elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-            self.leak(objects_of(this), Flow.ARGUMENT, start, end)
+            self._judgement.leak(objects_of(this), Flow.ARGUMENT, start, end)
             self.judge_receiver(this)
-            return self._call_unknown(atom, args, rest, start, end)
+            return self.call_unknown(atom, args, rest, start, end)
         return BOTTOM
 
     def judge_receiver(self, this: Value) -> None:
         """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
         for atom in this:
             if type(atom) is Known:
-                functional = self.catalogue.get(atom.path).callable
+                functional = self._catalogue.get(atom.path).callable
             elif isinstance(atom, HeapObject):
                 functional = atom.callable or atom.kind == "proxy" or not self._is_instance(atom)
             else:
                 continue
             if functional:
-                self.expect_receivers()
+                self._store.expect_receivers()
 
     def _is_instance(self, atom: HeapObject) -> bool:
         """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
-        atom.readers[self.reader] = None
+        atom.readers[self._dataflow.reader] = None
         return all(
             bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
             for a in atom.prototype
@@ -153,9 +151,9 @@ class Calls(Entering):
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
-            self.report("dynamic-key", 1, start, end, HIDDEN, note)
+            self._findings.report("dynamic-key", 1, start, end, HIDDEN, note)
 
-    def _call_unknown(
+    def call_unknown(
         self,
         atom: Atom,
         args: Sequence[Value],
@@ -167,16 +165,16 @@ class Calls(Entering):
     ) -> Value:
         """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
         flow = Flow.CALL
-        self.use(of(atom), flow, start, end)
+        self._judgement.use(of(atom), flow, start, end)
         for value in (*args, rest):
-            self.leak(value, Flow.ARGUMENT, start, end)
+            self._judgement.leak(value, Flow.ARGUMENT, start, end)
         texts: Value = BOTTOM
         if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
-            self.sink("html", args[0], start, end, certain=False)
+            self._sinks.sink("html", args[0], start, end, certain=False)
         if not isinstance(atom, Host):
-            texts = self.hold((*args, rest), 0)
-        elif not self.asked(atom.path):
-            texts = self.hold((*args, rest))
+            texts = self._held.hold((*args, rest), 0)
+        elif not self._held.asked(atom.path):
+            texts = self._held.hold((*args, rest))
         if texts:
             self._tell(args, start, end)
             texts |= of(HELD)
@@ -188,7 +186,7 @@ class Calls(Entering):
         copied = copied or not (args or rest or atom is BUILT)
         if isinstance(atom, Host) or atom in {U1, U2} or copied:
             return texts | V_U1
-        self.origin(BUILT, atom, "a call that may build a function from text", start, end)
+        self._findings.origin(BUILT, atom, "a call that may build a function from text", start, end)
         return texts | of(BUILT, U1)
 
     def _tell(self, args: Sequence[Value], start: int, end: int) -> None:
@@ -202,24 +200,25 @@ class Calls(Entering):
     def _call_object(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
+        dataflow = self._dataflow
         if target.bound is not None:
             function, bound = target.bound
-            target.readers[self.reader] = None
+            target.readers[dataflow.reader] = None
             return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
-                self.settle(target, value, start, end)
+                self._iteration.resolve_promise(target, value, start, end)
                 if target.kind == "rejecter":
-                    self.write(self.thrown, value)
+                    dataflow.write(dataflow.thrown, value)
             return V_UNDEFINED
         if target.kind == "proxy":
             return self.call_proxy(target, this, args, rest, start, end)
         if target.kind == "native":
-            target.readers[self.reader] = None
+            target.readers[dataflow.reader] = None
             return target.elements
         if target.unit is None or target.kind == "class":
             return BOTTOM
-        return self.enter(target, this, args, rest)
+        return self._ordinary_calls.ordinary_call(target, this, args, rest)
 
     def call_proxy(
         self,
@@ -232,15 +231,15 @@ class Calls(Entering):
         trap: str = "apply",
     ) -> Value:
         """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
-        target.readers[self.reader] = None
+        target.readers[self._dataflow.reader] = None
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
-        self.leak(everything, Flow.ARGUMENT, start, end)
-        given = self.allocate("array", start, "trapped")
-        self.inexact(given)
-        self.put_element(given, join(everything, V_UNDEFINED))
+        self._judgement.leak(everything, Flow.ARGUMENT, start, end)
+        given = self._store.allocate("array", start, "trapped")
+        self._store.inexact(given)
+        self._store.put_element(given, join(everything, V_UNDEFINED))
         trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
-        made = join(self.trapped(target, trap, trapped_args, start, end), V_U1)
+        made = join(self._properties.call_trap(target, trap, trapped_args, start, end), V_U1)
         made = join(made, self.call(target.elements, this, args, start, end, rest))
         return join(made, target.elements)  # a trap's result is among the elements

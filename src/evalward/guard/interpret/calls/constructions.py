@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import (
     BOTTOM,
     BUILT,
@@ -21,43 +24,73 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
     join,
-    known,
     of,
 )
-from evalward.guard.interpret.calls.calls import Call, in_order
-from evalward.guard.interpret.calls.entering import MAX_DEPTH
-from evalward.guard.interpret.calls.known_calls import KnownCalls
-from evalward.guard.interpret.judgement import Flow
-from evalward.guard.interpret.state import AnalysisLimitError
+from evalward.guard.interpret.atoms import in_order
+from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.known_calls import KnownCalls
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
+    from evalward.guard.interpret.objects.properties import Properties
 
 
 _MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
 
 
-class Constructions(KnownCalls):
+class Constructions:
     """Constructions of payload classes and built-in ones."""
 
-    def instance_of(self, path: str, start: int) -> Value:
-        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        judgement: Judgement,
+        held: HeldTexts,
+        method_lookup: MethodLookup,
+        properties: Properties,
+        iteration: Iteration,
+        ordinary_calls: OrdinaryCalls,
+        known_calls: KnownCalls,
+        calls: Calls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._judgement = judgement
+        self._held = held
+        self._method_lookup = method_lookup
+        self._properties = properties
+        self._iteration = iteration
+        self._ordinary_calls = ordinary_calls
+        self._known_calls = known_calls
+        self._calls = calls
+        self._initialising: set[tuple[HeapObject, Value, tuple[Value, ...]]] = (
+            set()
+        )  # `super(…)` that is running
 
     def construct(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
     ) -> Value:
-        """Return the result of ``new``."""
-        if self._depth > MAX_DEPTH:
+        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
+        if self._calls.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
-                self.leak(value, Flow.ARGUMENT, start, end)
+                self._judgement.leak(value, Flow.ARGUMENT, start, end)
             return V_U1
-        self._depth += 1
+        self._calls.depth += 1
         try:
             return self._construct_each(callee, args, start, end, rest)
         finally:
-            self._depth -= 1
+            self._calls.depth -= 1
 
     def _construct_each(
         self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value
@@ -68,15 +101,17 @@ class Constructions(KnownCalls):
                 result = join(result, self._construct_object(atom, args, rest, start, end))
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
-                result = join(result, self.call_known(atom, made))
+                result = join(result, self._known_calls.call_known(atom, made))
             elif atom is HELD:
-                self.hold((*args, rest))
-                result |= self.given_back()
+                self._held.hold((*args, rest))
+                result |= self._held.given_back()
             elif atom is HIDDEN:
-                self.call_hidden((*args, rest), start, end)
+                self._calls.call_hidden((*args, rest), start, end)
             elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-                self.use(of(atom), Flow.CONSTRUCT, start, end)
-                result = join(result, self._call_unknown(atom, args, rest, start, end, constructing=True))
+                self._judgement.use(of(atom), Flow.CONSTRUCT, start, end)
+                result = join(
+                    result, self._calls.call_unknown(atom, args, rest, start, end, constructing=True)
+                )
                 if isinstance(atom, Host):
                     result |= of(HELD)
         return result
@@ -86,19 +121,19 @@ class Constructions(KnownCalls):
     ) -> Value:
         if target.bound is not None:
             function, bound = target.bound
-            target.readers[self.reader] = None
+            target.readers[self._dataflow.reader] = None
             return self.construct(function, (*bound[1:], *args), start, end, rest)
         if target.kind == "proxy":
-            return self.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
+            return self._calls.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
         if target.kind == "class":
             return self.instantiate(target, args, rest, start, end)
         if target.unit is None:
             return BOTTOM
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, self.get(of(target), "prototype", start, end))
+        instance = self._store.allocate("object", target.start, "instance")
+        self._store.put_prototype(instance, self._properties.get(of(target), "prototype", start, end))
         if target.unit.new_target >= 0:
-            self.write(target.unit.new_target, of(target))
-        result = self.enter(target, of(instance), args, rest)
+            self._dataflow.write(target.unit.new_target, of(target))
+        result = self._ordinary_calls.ordinary_call(target, of(instance), args, rest)
         objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
         return join(of(instance), objects)
 
@@ -106,47 +141,49 @@ class Constructions(KnownCalls):
         self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Construct a payload class: fields, then the constructor, the parent's when there is none."""
-        instance = self.allocate("object", target.start, "instance")
-        self.put_prototype(instance, target.properties.get("prototype", BOTTOM))
+        instance = self._store.allocate("object", target.start, "instance")
+        self._store.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         self._tell_ancestors(target)
         return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
 
     def _tell_ancestors(self, target: HeapObject) -> None:
         """Let each constructor above a class see it as ``new.target``."""
+        dataflow = self._dataflow
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
-            self.spend()
-            current.readers[self.reader] = None
+            dataflow.spend()
+            current.readers[dataflow.reader] = None
             for atom in current.properties.get("@@constructor", BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
-                    self.write(atom.unit.new_target, of(target))
+                    dataflow.write(atom.unit.new_target, of(target))
             for parent in current.prototype:
                 if isinstance(parent, HeapObject) and parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
                     if parent.unit is not None and parent.unit.new_target >= 0:
-                        self.write(parent.unit.new_target, of(target))
+                        dataflow.write(parent.unit.new_target, of(target))
 
     def initialise(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
-        self.spend()
-        target.readers[self.reader] = None
-        self.initialise_fields(target, this)
+        dataflow = self._dataflow
+        dataflow.spend()
+        target.readers[dataflow.reader] = None
+        self.initialize_instance_elements(target, this)
         own = target.properties.get("@@constructor", BOTTOM)
         if not own:
             replaced = self.construct_parent(target, this, args, rest, start, end)
             if replaced:
-                self.initialise_fields(target, replaced)
+                self.initialize_instance_elements(target, replaced)
             return replaced
         result: Value = BOTTOM
         for atom in own:
             if isinstance(atom, HeapObject) and atom.unit is not None:
-                self.write(atom.unit.new_target, of(target))
-                made = self.enter(atom, this, args, rest)
-                given = self.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                dataflow.write(atom.unit.new_target, of(target))
+                made = self._ordinary_calls.ordinary_call(atom, this, args, rest)
+                given = dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
                 result = join(
                     result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
                 )
@@ -165,19 +202,24 @@ class Constructions(KnownCalls):
         if type(parent) is not Known or parent.path not in {"Map", "Set", "WeakMap", "WeakSet"}:
             return
         given = join(args[0] if args else BOTTOM, rest)
-        entry = self.iterated(given, None, start, end)
-        key, value = self.get(entry, "0", start, end), self.get(entry, "1", start, end)
+        entry = self._iteration.iterate(given, None, start, end)
+        key, value = (
+            self._properties.get(entry, "0", start, end),
+            self._properties.get(entry, "1", start, end),
+        )
         for atom in this:
             if isinstance(atom, HeapObject):
-                self.put_element(atom, join(join(entry, key), value))
+                self._store.put_element(atom, join(join(entry, key), value))
                 for name, arguments in (("set", (key, value)), ("add", (entry,))):
-                    self.call(self.own_or_payload(atom, name), of(atom), arguments, start, end)
+                    self._calls.call(
+                        self._method_lookup.get_method(atom, name), of(atom), arguments, start, end
+                    )
 
-    def initialise_fields(self, target: HeapObject, this: Value) -> None:
-        """Run a class's field initialisers on an instance, or on what a parent's constructor returns instead."""
+    def initialize_instance_elements(self, target: HeapObject, this: Value) -> None:
+        """Run a class's field initialisers on an instance, or on what replaces it (ECMA-262 §7.3.33)."""
         for atom in target.properties.get("@@fields", BOTTOM):
             if isinstance(atom, HeapObject):
-                self.enter(atom, this, ())
+                self._ordinary_calls.ordinary_call(atom, this, ())
 
     def construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
@@ -190,26 +232,26 @@ class Constructions(KnownCalls):
         asked = (target, this, (*args, rest))
         if asked in self._initialising:
             return BOTTOM
-        if self._depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
-            raise AnalysisLimitError(self.budget)
-        self._depth += 1
+        if self._calls.depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
+            raise AnalysisLimitError(self._dataflow.budget)
+        self._calls.depth += 1
         self._initialising.add(asked)
         try:
             return self._construct_parent(target, this, args, rest, start, end)
         finally:
-            self._depth -= 1
+            self._calls.depth -= 1
             self._initialising.discard(asked)
 
     def _construct_parent(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
     ) -> Value:
-        target.readers[self.reader] = None
+        target.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":
                 result = join(result, self.initialise(parent, this, args, rest, start, end))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
-                made = self.enter(parent, this, args, rest)
+                made = self._ordinary_calls.ordinary_call(parent, this, args, rest)
                 result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
                 result = join(result, self.construct(of(parent), args, start, end, rest))

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
-from evalward.guard.interpret.objects.definitions import Definitions
+from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.domain.instructions import Unit
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.surroundings import Surroundings
 
 Shape: TypeAlias = "str | tuple[int, str]"
 
@@ -58,11 +61,18 @@ _MAX_RUNS_OF_ONE = 64  # function
 _MAX_CONTEXTS = 16
 
 
-class Inlining(Definitions):
+class Inlining:
     """Calls that keep their arguments apart."""
 
-    _inlining = 0
-    _inlined = 0
+    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Machine) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._lowered = surroundings.lowered
+        self._strict = surroundings.strict
+        self._machine = machine
+        self._nested = 0
+        self._runs = 0
+        self.active: list[Unit] = []  # the calls that are being inlined
 
     def is_inlinable(self, unit: Unit) -> bool:
         """Whether a unit may be run on its own registers."""
@@ -70,8 +80,8 @@ class Inlining(Definitions):
             unit.inlinable = self._is_plain(unit)
         return (
             unit.inlinable
-            and self._inlining < _MAX_DEPTH
-            and self._inlined < _MAX_RUNS
+            and self._nested < _MAX_DEPTH
+            and self._runs < _MAX_RUNS
             and not (unit.function is not None and unit.function.escaped)
         )
 
@@ -86,7 +96,7 @@ class Inlining(Definitions):
         for instruction in unit.code:
             operation = instruction[0]
             if operation is _LOAD:
-                if unit.function in self.values[instruction[2].register]:
+                if unit.function in self._values[instruction[2].register]:
                     own_names.add(instruction[1])
             elif operation is _CALL:
                 if instruction[2] in own_names:
@@ -104,18 +114,19 @@ class Inlining(Definitions):
 
     def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
+        dataflow = self._dataflow
         # It does not look at further ones: what asks for `arguments` is not inlined.
         args = tuple(args[: len(unit.parameters)])
-        key = (self.context, BOTTOM if unit.arrow else this, args)
+        key = (dataflow.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
         if outcome is None:
-            context = hash((self.context, unit.start, _shape(this), *map(_shape, args)))
+            context = hash((dataflow.context, unit.start, _shape(this), *map(_shape, args)))
             unit.contexts.add(context)
             if len(unit.contexts) > _MAX_CONTEXTS:
                 unit.inlinable = False
                 return None
             outcome = unit.outcomes[key] = Outcome(context)
-        outcome.readers[self.reader] = None
+        outcome.readers[dataflow.reader] = None
         if outcome.stands:
             return outcome.result
         if outcome.context in unit.unsettled:
@@ -138,63 +149,81 @@ class Inlining(Definitions):
         return made
 
     def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
-        values = self.values
+        dataflow = self._dataflow
+        values = self._values
         registers: Iterable[int] = unit.variables
         if unit.executed:  # its other registers hold what the joined form made of them
             registers = (*registers, *(instruction[1] for instruction in unit.code))
         saved = [(register, values[register]) for register in registers]
-        outer, current, reader = self.context, self.unit, self.reader
-        growth, local, loaded, settled = self.growth, self.local, self.loaded, self.settled
-        self.local = local | unit.variables if local else unit.variables
-        self.context, self.reader = outcome.context, outcome
-        self._inlining += 1
-        self._inlined += 1
+        outer, current, reader = dataflow.context, dataflow.unit, dataflow.reader
+        growth, local, loaded, settled = (
+            dataflow.growth,
+            dataflow.local,
+            dataflow.loaded,
+            dataflow.settled,
+        )
+        dataflow.local = local | unit.variables if local else unit.variables
+        dataflow.context, dataflow.reader = outcome.context, outcome
+        self._nested += 1
+        self._runs += 1
         unit.runs += 1
         self.active.append(unit)
         try:
-            self.growth = {}
+            dataflow.growth = {}
             for register in unit.variables:
                 values[register] = BOTTOM
             for index, register in enumerate(unit.parameters):
                 values[register] = args[index] if index < len(args) else V_UNDEFINED
             if not unit.arrow:
-                values[unit.this] = this if unit.strict else self.sloppy_this(this)
+                values[unit.this] = (
+                    this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
+                )
             return self._settle(unit)
         finally:
-            self._inlining -= 1
+            self._nested -= 1
             self.active.pop()
-            self.context, self.unit, self.growth, self.local = outer, current, growth, local
-            self.reader = reader
-            self.loaded, self.settled = loaded, settled
+            dataflow.context, dataflow.unit, dataflow.growth, dataflow.local = (
+                outer,
+                current,
+                growth,
+                local,
+            )
+            dataflow.reader = reader
+            dataflow.loaded, dataflow.settled = loaded, settled
             for register, value in saved:
                 values[register] = value
 
     def _settle(self, unit: Unit) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
-        values, operations, variables = self.values, self.operations, unit.variables
+        dataflow = self._dataflow
+        values, operations, variables = self._values, self._machine.operations, unit.variables
         began: list[int] = []  # at which version each instruction was run
         for _ in range(_MAX_ROUNDS):
-            self.loaded, self.settled, version = set(unit.parameters), True, self.version
-            self.spend(len(unit.code))
+            dataflow.loaded, dataflow.settled, version = (
+                set(unit.parameters),
+                True,
+                dataflow.version,
+            )
+            dataflow.spend(len(unit.code))
             if began:
                 self._run_again(unit, began)
             else:
                 for instruction in unit.code:
                     operation = instruction[0]
                     if unit.stores:
-                        began.append(self.version)
+                        began.append(dataflow.version)
                     if operation is _LOAD and instruction[2].register in variables:
                         # As the operation does, without a call: two instructions in five are this one.
                         register = instruction[2].register
-                        self.loaded.add(register)
+                        dataflow.loaded.add(register)
                         values[instruction[1]] = values[register]
                     elif operation is _RETURN:
-                        self.write(unit.result, values[instruction[2]])
+                        dataflow.write(unit.result, values[instruction[2]])
                     else:
                         values[instruction[1]] = operations[operation](instruction)
             if not unit.inlinable:
                 return None  # it has called itself
-            if not unit.stores or (self.settled and version == self.version):
+            if not unit.stores or (dataflow.settled and version == dataflow.version):
                 return values[unit.result] or V_UNDEFINED
         return None
 
@@ -203,23 +232,24 @@ class Inlining(Definitions):
 
         One that was run at the present version has changed nothing, and would read what it read then.
         """
-        values, operations, listed = self.values, self.operations, self.lowered.listed
+        dataflow = self._dataflow
+        values, operations, listed = self._values, self._machine.operations, self._lowered.listed
         changed = bytearray(len(unit.code))
         for index, instruction in enumerate(unit.code):
             operation = instruction[0]
             if operation is _RETURN:
-                self.write(unit.result, values[instruction[2]])
+                dataflow.write(unit.result, values[instruction[2]])
             elif (
-                began[index] != self.version
+                began[index] != dataflow.version
                 or changed[index]
                 or operation in _MOVES
                 or instruction[3] in listed  # which reads a variable
             ):
-                began[index] = self.version
+                began[index] = dataflow.version
                 made = operations[operation](instruction)
                 if made != values[instruction[1]]:
                     values[instruction[1]] = made
-                    for user in self.users_in(unit).get(instruction[1], ()):
+                    for user in dataflow.users_in(unit).get(instruction[1], ()):
                         changed[user] = 1
 
 

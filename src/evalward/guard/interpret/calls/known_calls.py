@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins import objects, registry
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -15,11 +15,21 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.calls.calls import Calls, objects_of
-from evalward.guard.interpret.judgement import Flow
+from evalward.guard.interpret.atoms import objects_of
 
 if TYPE_CHECKING:
-    from evalward.guard.interpret.calls.calls import Call
+    from collections.abc import Mapping
+
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine, Transfer
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 # Their constructors read members of what they are given, all of them or those of their options.
@@ -79,8 +89,33 @@ def _may_convert(given: HeapObject) -> bool:
     )
 
 
-class KnownCalls(Calls):
+class KnownCalls:
     """Calls of built-in functions and those of the host that are catalogued."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        host_objects: HostObjects,
+        method_lookup: MethodLookup,
+        transfers: Mapping[str, Transfer],
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._methods = store.methods
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._held = held
+        self._host_objects = host_objects
+        self._method_lookup = method_lookup
+        self._transfers = transfers
+        self._machine = machine
 
     def use_conversions(self, value: Value, start: int, end: int) -> None:
         """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
@@ -90,43 +125,47 @@ class KnownCalls(Calls):
                 asked.extend(objects_of(given.properties.get(name, BOTTOM)))
         for given in asked:
             for name in _CONVERSIONS:
-                method = self.own_or_payload(given, name)
+                method = self._method_lookup.get_method(given, name)
                 if method:
-                    self.use(method, Flow.CALLBACK, start, end)
+                    self._judgement.use(method, Flow.CALLBACK, start, end)
 
     def _judge_known(self, path: str, call: Call) -> None:
         """Note what a call of a built-in function says of the payload's keys, objects and prototypes."""
         if path in _KEY_CHECKS:
-            self.key_checks[call.start, call.end] = len(call.args) - (path == "Object.hasOwn")
+            self._findings.key_checks[call.start, call.end] = len(call.args) - (path == "Object.hasOwn")
         if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
-            self.methods.readers[self.reader] = None
-            if self.methods.properties:
-                self.expect_receivers()
+            self._methods.readers[self._dataflow.reader] = None
+            if self._methods.properties:
+                self._store.expect_receivers()
         if path == "Reflect.deleteProperty":
-            self.expect_deletions()
+            self._store.expect_deletions()
         if path in _CHANGES_THIS or path in _CHANGES_FIRST:
             self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.start, call.end)
 
     def _judge_change(self, changed: Value, start: int, end: int) -> None:
         for atom in changed:
             if type(atom) is Known and atom.path.endswith(".prototype"):
-                self.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
+                self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
         path = atom.path
         if atom.label is not None:
-            self.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end)
+            self._judgement.use(
+                of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end
+            )
         if _SCRIPT_ELEMENT in call.this:  # `document.body.append.call(script, …)`
-            member = self.catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
+            member = self._catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
             if member is not None and member.label is not None and atom.label is None:
-                self.report(member.label, 0, call.start, call.end, atom, "a script is given content")
+                self._findings.report(
+                    member.label, 0, call.start, call.end, atom, "a script is given content"
+                )
         if path in _JUDGED:
             self._judge_known(path, call)
-        native = registry.TRANSFER.get(path)
+        native = self._transfers.get(path)
         wraps = call.constructing and path in _WRAPPERS
         if native is not None and not wraps:
-            reader = self.reader
+            reader = self._dataflow.reader
             for value in (call.this, *call.args, call.rest):
                 converts = False
                 for given in value:
@@ -138,35 +177,39 @@ class KnownCalls(Calls):
             if path in _READERS_OF_MEMBERS:
                 for value in (*call.args, call.rest):
                     held = frozenset(a for a in value if type(a) is Known and a.label is not None)
-                    self.use(held, Flow.ARGUMENT, call.start, call.end)
-            made = native(self, call)
+                    self._judgement.use(held, Flow.ARGUMENT, call.start, call.end)
+            made = native(self._machine, call)
             if call.constructing or path == "Error":
-                self.keep_in(made, (*call.args, call.rest))
+                self._held.keep_in(made, (*call.args, call.rest))
             if path in _MAKES_ANOTHER:
                 classes = frozenset(a for a in objects_of(call.this) if a.kind == "class")
-                return join(made, self.construct(classes, (), call.start, call.end)) if classes else made
+                return (
+                    join(made, self._machine.construct(classes, (), call.start, call.end))
+                    if classes
+                    else made
+                )
             if path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.
             return join(made, frozenset(a for a in objects_of(call.this) if a.kind == "object"))
-        entry = self.catalogue.get(path)
+        entry = self._catalogue.get(path)
         if not entry.inert:
             for value in (*call.args, call.rest):
-                self.leak(value, Flow.ARGUMENT, call.start, call.end)
-            self.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
+                self._judgement.leak(value, Flow.ARGUMENT, call.start, call.end)
+            self._judgement.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
         if call.constructing:
-            made = self.instance_of(entry.instance, call.start) if entry.instance else V_U1
-            self.keep_in(made, (*call.args, call.rest))
+            made = self._host_objects.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            self._held.keep_in(made, (*call.args, call.rest))
             if wraps:
                 for instance in made:
                     if isinstance(instance, HeapObject) and native is not None:
-                        objects.wrap(self, instance, native(self, call))
+                        self._host_objects.wrap(instance, native(self._machine, call))
             return made
-        made = self.materialize(entry.result, call.start)
+        made = self._host_objects.materialize(entry.result, call.start)
         if atom.path.startswith("console."):
             for value in (*call.args, call.rest):
                 self.use_conversions(value, call.start, call.end)
         if entry.inert or atom.path.startswith(_DRIVERS):
             return made
-        made = self.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))
-        return made | self.read(self.given) if entry.result == "text" else made
+        made = self._held.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))
+        return made | self._dataflow.read(self._held.given) if entry.result == "text" else made

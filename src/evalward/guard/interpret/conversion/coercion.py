@@ -1,30 +1,22 @@
-"""Coercions: what a value is as a string, a number or a property key (ECMA-262 §7.1)."""
+"""Coercions: ToPrimitive, ToString and ToNumber (ECMA-262 §7.1)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     CHARACTER,
     DATA,
     DECODED,
-    ELSEWHERE,
     HELD,
-    LETTER,
-    MAX_STRING_LENGTH,
     NULL,
-    PREFIXED,
     PRIMITIVE_UNKNOWNS,
-    SPELLING,
     STRING_UNKNOWNS,
     TEXT,
     UNDEFINED,
@@ -42,141 +34,110 @@ from evalward.guard.domain.values import (
     number,
     of,
 )
-from evalward.guard.interpret.held import HeldTexts
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from evalward.guard.domain.heap import Reader
+    from evalward.guard.interpret.conversion.concatenation import Concatenation
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
+    from evalward.guard.interpret.surroundings import Surroundings
 
-_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
-MAX_PRODUCT = 64
 _MAX_NESTING = 24
 
 
-@dataclass(slots=True)
-class Key:
-    """A property key: its names when they are known, and what else it may be."""
-
-    names: tuple[str, ...]
-    numeric: bool = False
-    unknown: bool = False
-    tainted: bool = False
-    decoded: bool = False  # may spell any name
-    hidden: bool = False  # the payload decodes it from its own text
-    elsewhere: bool = False  # begins as no name does that leads anywhere
-
-
-class Coercion(HeldTexts):
+class Coercion:
     """Folding of coercions."""
 
-    _nesting = 0
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        method_lookup: MethodLookup,
+        concatenation: Concatenation,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._patches = store.patches
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._held = held
+        self._method_lookup = method_lookup
+        self._concatenation = concatenation
+        self._machine = machine
+        self.nesting = 0
+        self._converted_objects: set[HeapObject] = set()
+        # What an object gave as a primitive to a reader, and the version at which it did: while the version stands, so
+        # does the result, and all that the conversion calls has been called.
+        self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
-    def key(self, value: Value, start: int, end: int) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call."""
-        if len(value) == 1:
-            (atom,) = value
-            if type(atom) is str:
-                return Key((atom,))
-            if type(atom) is Primitive:
-                return Key((atom.text,))
-            if atom is ANY_NUMBER:
-                return Key((), numeric=True)
-        names: list[str] = []
-        numeric = unknown = tainted = decoded = hidden = elsewhere = False
-        for atom in value:
-            if type(atom) is str:
-                names.append(atom)
-            elif type(atom) is Primitive:
-                names.append(atom.text)
-            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_SYMBOL:
-                numeric = True
-            elif atom is ANY_BOOLEAN:
-                names.extend(("false", "true"))
-            elif isinstance(atom, HeapObject):
-                inner = self.key(self.primitive(atom, start, end, hint="string"), start, end)
-                names.extend(inner.names)
-                elsewhere = elsewhere or inner.elsewhere
-                hidden = hidden or inner.hidden
-                numeric, unknown, tainted, decoded = (
-                    numeric or inner.numeric,
-                    unknown or inner.unknown,
-                    tainted or inner.tainted,
-                    decoded or inner.decoded,
-                )
-            elif atom is HELD:
-                unknown = True
-                names.extend(text for text in self.read(self.given) if type(text) is str)
-            elif atom is LETTER or (atom in _ELSEWHERE and not self.strict):
-                numeric = elsewhere = True
-            else:
-                unknown = True
-                tainted = tainted or atom is TEXT or atom is DATA
-                decoded = decoded or atom in SPELLING
-                hidden = hidden or atom is DECODED
-                if type(atom) is Known:
-                    names.extend(a for a in self._known_primitive(atom, start, end) if type(a) is str)
-        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)
-
-    def primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
-        """Return ToPrimitive of one atom."""
+    def to_primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
+        """Return ToPrimitive of one atom (ECMA-262 §7.1.1)."""
         if type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS:
             return of(atom)
         if isinstance(atom, HeapObject):
             return self._object_primitive(atom, start, end, hint)
         if type(atom) is Known:
-            return self._known_primitive(atom, start, end)
+            return self.known_primitive(atom, start, end)
         if atom is HELD:
-            return self.read(self.given) | V_STRING
+            return self._dataflow.read(self._held.given) | V_STRING
         if isinstance(atom, Unknown):
-            self.use(of(atom), Flow.COERCE, start, end)
+            self._judgement.use(of(atom), Flow.COERCE, start, end)
             return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
-    def _known_primitive(self, atom: Known, start: int, end: int) -> Value:
+    def known_primitive(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None:
-            self.use(of(atom), Flow.COERCE, start, end)
+            self._judgement.use(of(atom), Flow.COERCE, start, end)
         result = self._builtin_text(atom, start, end)
-        self.patches.readers[self.reader] = None
-        if f"{atom.path}.@@toStringTag" in self.patches.properties:
+        self._patches.readers[self._dataflow.reader] = None
+        if f"{atom.path}.@@toStringTag" in self._patches.properties:
             result = V_STRING
         for name in ("@@toPrimitive", "toString", "valueOf"):
-            method = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            made = self.call(method, of(atom), (), start, end) if method else BOTTOM
+            method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            made = self._machine.call(method, of(atom), (), start, end) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
         return result
 
     def _builtin_text(self, atom: Known, start: int, end: int) -> Value:
-        if self.catalogue.get(atom.path).callable and ".@@" not in atom.path:
+        if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path == "DOMTokenList":
-            return self.get(of(known("Element")), "className", start, end)
+            return self._machine.get(of(known("Element")), "className", start, end)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
         return V_STRING
 
     def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
-        if self._nesting >= _MAX_NESTING or (self._nesting and target in self._converted_objects):
+        dataflow = self._dataflow
+        if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
             return V_STRING  # in itself, or met before in this conversion
-        if not self._nesting:
+        if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
-        self.spend()
-        target.readers[self.reader] = None
-        asked = (self.reader, target, hint, self.context)
+        dataflow.spend()
+        target.readers[dataflow.reader] = None
+        asked = (dataflow.reader, target, hint, dataflow.context)
         version, result = self._conversions.get(asked, (-1, BOTTOM))
-        if version == self.version:
+        if version == dataflow.version:
             return result
-        version = self.version
-        self._nesting += 1
+        version = dataflow.version
+        self.nesting += 1
         try:
             made = self._converted(target, start, end, hint)
             # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
             result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
         finally:
-            self._nesting -= 1
-        if not self._nesting:  # inside another conversion, the result depends on which
+            self.nesting -= 1
+        if not self.nesting:  # inside another conversion, the result depends on which
             self._conversions[asked] = version, result
         return result
 
@@ -186,15 +147,15 @@ class Coercion(HeldTexts):
         )
         result: Value = BOTTOM
         for name in order:
-            method = self.own_or_payload(target, name)
+            method = self._method_lookup.get_method(target, name)
             if not method:
                 continue
             if W0 in method:
                 # Given no text but the hint, a function constructor builds nothing that does anything.
                 method -= {W0}
-                self.leak(of(target), Flow.ARGUMENT, start, end)
+                self._judgement.leak(of(target), Flow.ARGUMENT, start, end)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
-            made = self.call(method, of(target), (of(hint),), start, end)
+            made = self._machine.call(method, of(target), (of(hint),), start, end)
             primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
             result = join(result, primitives)
             if (
@@ -206,8 +167,10 @@ class Coercion(HeldTexts):
             ):
                 return result
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
-            method = self.own_or_payload(target, "valueOf")  # a `toString` that is no function is passed over
-            result = join(result, self.call(method, of(target), (), start, end))
+            method = self._method_lookup.get_method(
+                target, "valueOf"
+            )  # a `toString` that is no function is passed over
+            result = join(result, self._machine.call(method, of(target), (), start, end))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
         return join(result, self._builtin_primitive(target, start, end))
@@ -216,26 +179,6 @@ class Coercion(HeldTexts):
     def _is_uncertain(target: HeapObject, name: str) -> bool:
         """Whether the object itself may lack a property that it was seen with."""
         return name in target.uncertain or (name not in target.properties and target.extensible)
-
-    def own_or_payload(self, target: HeapObject, name: str) -> Value:
-        """Return a method that the payload itself defined on the object or a prototype of it."""
-        self.steps += 1
-        result: Value = BOTTOM
-        seen = 0
-        current: HeapObject | None = target
-        while current is not None and seen < _MAX_NESTING:
-            seen += 1
-            current.readers[self.reader] = None
-            result = join(result, current.properties.get(name, BOTTOM))
-            if name in current.getters:
-                result = join(
-                    result, self.call(current.getters[name], of(target), (), current.start, current.start)
-                )
-            if current.extensible:
-                result = join(result, current.elements)
-            parents = [atom for atom in current.prototype if isinstance(atom, HeapObject)]
-            current = parents[0] if parents else None
-        return result
 
     def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
         if "@@primitive" in target.properties:
@@ -250,13 +193,14 @@ class Coercion(HeldTexts):
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
-                own = self.own_or_payload(target, "join")
+                own = self._method_lookup.get_method(target, "join")
                 if own:
                     return join(
-                        self.call(own, of(target), (), start, end), self.joined(target, ",", start, end)
+                        self._machine.call(own, of(target), (), start, end),
+                        self.joined(target, ",", start, end),
                     )
                 return self.joined(target, ",", start, end)
-            case "object" if self.own_or_payload(target, "@@toStringTag"):
+            case "object" if self._method_lookup.get_method(target, "@@toStringTag"):
                 return V_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
@@ -276,18 +220,18 @@ class Coercion(HeldTexts):
             of("/"),
             target.properties.get("flags", V_STRING),
         )
-        return self.concatenated(pieces)
+        return self._concatenation.concatenated(pieces)
 
     def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
-        if not target.exact or target.escaped or self._nesting >= _MAX_NESTING:
-            self._nesting += 1
-            contents = self.strings(frozenset(a for a in target.contents() if a is not target), start, end)
-            self._nesting -= 1
+        if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
+            self.nesting += 1
+            contents = self.to_string(frozenset(a for a in target.contents() if a is not target), start, end)
+            self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
                 return of(DECODED)  # nobody lists words with a letter between them
             return unresolved_text((contents, contents)) if contents else V_STRING
-        self.spend(len(target.items))
+        self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
             if index:
@@ -295,11 +239,11 @@ class Coercion(HeldTexts):
             cleaned = frozenset(
                 "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
-            pieces.append(self.strings(cleaned, start, end))
-        return self.concatenated(pieces)
+            pieces.append(self.to_string(cleaned, start, end))
+        return self._concatenation.concatenated(pieces)
 
-    def strings(self, value: Value, start: int, end: int) -> Value:
-        """Return ToString: string constants, or the unknown string."""
+    def to_string(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
         result: set[Atom] = set()
         for atom in value:
             if type(atom) is str:
@@ -311,7 +255,7 @@ class Coercion(HeldTexts):
             elif atom in PRIMITIVE_UNKNOWNS:
                 result.add(ANY_STRING)
             else:
-                for piece in self.primitive(atom, start, end, hint="string"):
+                for piece in self.to_primitive(atom, start, end, hint="string"):
                     result.add(
                         piece
                         if type(piece) is str or piece in STRING_UNKNOWNS
@@ -329,30 +273,8 @@ class Coercion(HeldTexts):
         own = atom.text.startswith("@@ ")
         return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
 
-    def concatenated(self, pieces: Sequence[Value]) -> Value:
-        """Return the concatenation of string values, as constants while there are few and short ones."""
-        results = [""]
-        if all(len(piece) == 1 for piece in pieces):
-            texts = [text for (text,) in pieces if type(text) is str]
-            if len(texts) == len(pieces):
-                self.spend(len(texts))
-                text = "".join(texts)
-                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
-        for piece in pieces:
-            if not piece:
-                return BOTTOM
-            self.spend()
-            constants = [atom for atom in piece if type(atom) is str]
-            if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
-                return unresolved_text(pieces)
-            results = [left + right for left in results for right in constants]
-            self.spend(len(results))
-            if sum(map(len, results)) > MAX_STRING_LENGTH:
-                return unresolved_text(pieces)
-        return frozenset(literals.join_surrogates(text) for text in results)
-
-    def numbers(self, value: Value, start: int, end: int) -> Value:
-        """Return ToNumber: number constants, or the unknown number."""
+    def to_number(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         if len(value) == 1:
             (atom,) = value
             if atom is ANY_NUMBER or (type(atom) is Primitive and atom.type == "number"):
@@ -364,13 +286,13 @@ class Coercion(HeldTexts):
             elif type(atom) is str:
                 result |= number(literals.to_number(atom)).value
             elif isinstance(atom, HeapObject):
-                inner = self.primitive(atom, start, end, hint="number")
-                result |= self.numbers(
+                inner = self.to_primitive(atom, start, end, hint="number")
+                result |= self.to_number(
                     frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end
                 )
             else:
                 if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
-                    self.primitive(atom, start, end)
+                    self.to_primitive(atom, start, end)
                 result |= V_NUMBER
         return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_SYMBOL,
@@ -16,67 +17,104 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.inlining import Inlining
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.surroundings import Surroundings
 
 
 _MAX_NESTING = 24
 
 
-class Iteration(Inlining):
+class Iteration:
     """Protocols that the language calls by itself."""
 
-    def settle(self, target: HeapObject, value: Value, start: int, end: int) -> None:
-        """Resolve a promise: what a thenable gives counts too."""
-        target.readers[self.reader] = None
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        host_objects: HostObjects,
+        method_lookup: MethodLookup,
+        coercion: Coercion,
+        properties: Properties,
+        elements: Elements,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._patches = store.patches
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._host_objects = host_objects
+        self._method_lookup = method_lookup
+        self._coercion = coercion
+        self._properties = properties
+        self._elements = elements
+        self._machine = machine
+
+    def resolve_promise(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+        """Resolve a promise: what a thenable gives counts too (ECMA-262 §27.2.1.3)."""
+        target.readers[self._dataflow.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
-                self.put_element(container, self.awaited(value, start, end))
+                self._store.put_element(container, self.await_value(value, start, end))
 
-    def awaited(self, value: Value, start: int, end: int) -> Value:
-        """Return what ``await`` gives: a promise's value, what a thenable hands over, the value itself otherwise."""
+    def await_value(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         result: Value = BOTTOM
         for atom in value:
             if not isinstance(atom, HeapObject):
                 result = join(result, of(atom))
                 continue
-            atom.readers[self.reader] = None
+            atom.readers[self._dataflow.reader] = None
             if atom.kind == "promise":
                 result = join(result, atom.elements)
                 if "then" not in atom.properties:
                     continue
-            then = self.own_or_payload(atom, "then")
+            then = self._method_lookup.get_method(atom, "then")
             if (
                 "then" not in atom.properties
             ):  # a property of an unknown name: only what is certainly a function
                 then = frozenset(a for a in then if isinstance(a, (HeapObject, Known)))
             if then:
-                self.use(then, Flow.CALLBACK, start, end)
-                container = self.allocate("promise", atom.start, "then")
-                ways = (of(self.resolver(container)), of(self.resolver(container, rejects=True)))
-                self.call(then, of(atom), ways, start, end)
+                self._judgement.use(then, Flow.CALLBACK, start, end)
+                container = self._store.allocate("promise", atom.start, "then")
+                ways = (
+                    of(self.create_resolving_function(container)),
+                    of(self.create_resolving_function(container, rejects=True)),
+                )
+                self._machine.call(then, of(atom), ways, start, end)
                 result = join(result, container.elements)
-                container.readers[self.reader] = None
+                container.readers[self._dataflow.reader] = None
             result = join(result, of(atom))
         return result
 
-    def resume(self, target: HeapObject, value: Value) -> None:
-        """Send a value into a generator, or have it thrown there; any other object is left alone."""
+    def generator_resume(self, target: HeapObject, value: Value) -> None:
+        """Send a value into a generator, or throw it there; other objects are left alone (ECMA-262 §27.5.3.3)."""
+        dataflow = self._dataflow
         if target.kind == "generator" and target.unit is not None:
-            self.write(target.unit.sent, value)
-            self.write(self.thrown, value)
+            dataflow.write(target.unit.sent, value)
+            dataflow.write(dataflow.thrown, value)
 
-    def resolver(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return the function that puts its argument into a promise; what ``rejects`` it can be caught as well."""
-        made = self.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
-        self.put_element(made, of(container))
+    def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
+        made = self._store.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
+        self._store.put_element(made, of(container))
         return made
 
-    def iterated(self, value: Value, index: int | None, start: int, end: int) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all."""
+    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
             result = join(result, self._iterate_atom(atom, index, start, end))
@@ -84,74 +122,76 @@ class Iteration(Inlining):
 
     def _iterate_patched(self, atom: Known, start: int, end: int) -> Value:
         """Return what the iterators give that the payload put on an object of the host."""
-        self.patches.readers[self.reader] = None
+        self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for name in ("@@iterator", "@@asyncIterator"):
-            iterator = self.patches.properties.get(f"{atom.path}.{name}", BOTTOM)
+            iterator = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
             if iterator:
                 result = join(result, self._stepped(iterator, atom, start, end))
         return result
 
     def _stepped(self, iterator: Value, atom: Atom, start: int, end: int) -> Value:
         """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
-        self.use(iterator, Flow.CALLBACK, start, end)
-        made = self.call(iterator, of(atom), (), start, end)
-        step = self.call(self.get(made, "next", start, end), made, (), start, end)
+        self._judgement.use(iterator, Flow.CALLBACK, start, end)
+        made = self._machine.call(iterator, of(atom), (), start, end)
+        step = self._machine.call(self._properties.get(made, "next", start, end), made, (), start, end)
         for each in made:
             if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
-                self.call(self.own_or_payload(each, "return"), made, (V_U1,), start, end)
-        inner = self.get(self.awaited(step, start, end), "value", start, end)
-        if self._nesting >= _MAX_NESTING:
+                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_U1,), start, end)
+        inner = self._properties.get(self.await_value(step, start, end), "value", start, end)
+        if self._coercion.nesting >= _MAX_NESTING:
             return join(inner, V_U1)
-        self._nesting += 1
+        self._coercion.nesting += 1
         try:
-            return join(inner, self.iterated(frozenset(a for a in made if a is not atom), None, start, end))
+            return join(inner, self.iterate(frozenset(a for a in made if a is not atom), None, start, end))
         finally:
-            self._nesting -= 1
+            self._coercion.nesting -= 1
 
     def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
-        self.spend()
+        self._dataflow.spend()
         if type(atom) is str:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
             return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
         if type(atom) is Known:
-            return join(self.get_element(atom, start), self._iterate_patched(atom, start, end))
+            return join(self._elements.get_element(atom, start), self._iterate_patched(atom, start, end))
         if not isinstance(atom, HeapObject):
-            return self.get_element(atom, start)
-        atom.readers[self.reader] = None
+            return self._elements.get_element(atom, start)
+        atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
             inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
-            given = self.trapped(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
-            made = self.call(given, of(atom), (), start, end)
-            if self._nesting >= _MAX_NESTING:
+            given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
+            made = self._machine.call(given, of(atom), (), start, end)
+            if self._coercion.nesting >= _MAX_NESTING:
                 return V_U1
-            self._nesting += 1
+            self._coercion.nesting += 1
             try:
-                through = join(self.iterated(inner, None, start, end), self.iterated(made, None, start, end))
+                through = join(self.iterate(inner, None, start, end), self.iterate(made, None, start, end))
             finally:
-                self._nesting -= 1
+                self._coercion.nesting -= 1
             return join(join(through, atom.contents()), V_U1)
         for parent in atom.prototype if atom.kind == "object" else ():
             if type(parent) is Known and (
-                member := self.catalogue.get(parent.path).members.get("@@iterator")
+                member := self._catalogue.get(parent.path).members.get("@@iterator")
             ):
-                listed = self.materialize(self.catalogue.get(member.result[1:]).result, start)
-                return join(atom.contents(), self.iterated(listed, index, start, end))
-            if type(parent) is Known and self.catalogue.get(parent.path).element:
-                return join(atom.contents(), self.get_element(parent, start))
-        iterator = self.own_or_payload(atom, "@@iterator") or self.own_or_payload(atom, "@@asyncIterator")
+                listed = self._host_objects.materialize(self._catalogue.get(member.result[1:]).result, start)
+                return join(atom.contents(), self.iterate(listed, index, start, end))
+            if type(parent) is Known and self._catalogue.get(parent.path).element:
+                return join(atom.contents(), self._elements.get_element(parent, start))
+        iterator = self._method_lookup.get_method(atom, "@@iterator") or self._method_lookup.get_method(
+            atom, "@@asyncIterator"
+        )
         if iterator:
             stepped = self._stepped(iterator, atom, start, end)
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped
         if atom.kind == "map":
-            pair = self.allocate("array", atom.start, "pair")
-            self.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
-            self.put_item(pair, 1, atom.elements or V_UNDEFINED)
+            pair = self._store.allocate("array", atom.start, "pair")
+            self._store.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self._store.put_item(pair, 1, atom.elements or V_UNDEFINED)
             if atom.escaped:
-                self.put_element(pair, V_U1)
-                self.inexact(pair)
+                self._store.put_element(pair, V_U1)
+                self._store.inexact(pair)
             return of(pair)
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED

@@ -26,12 +26,14 @@ from evalward.guard.domain.values import (
     number,
     of,
 )
-from evalward.guard.interpret.conversion.coercion import Coercion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.concatenation import Concatenation
+    from evalward.guard.interpret.dataflow import Dataflow
 
 _COMPARISONS = frozenset({"==", "===", "!=", "!==", "<", ">", "<=", ">=", "in", "instanceof"})
 _NOTHING: Value = of(UNDEFINED, NULL)  # compared with which, nothing is converted
@@ -111,14 +113,19 @@ def truthiness(atom: Atom) -> bool | None:
     return None
 
 
-class Operators(Coercion):
+class Operators:
     """Folding of unary and binary operators."""
 
-    def binary(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
-        """Return the value of a binary expression."""
+    def __init__(self, dataflow: Dataflow, concatenation: Concatenation, coercion: Coercion) -> None:
+        self._dataflow = dataflow
+        self._concatenation = concatenation
+        self._coercion = coercion
+
+    def apply_binary_operator(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+        """Return the value of a binary expression (ECMA-262 §13.15.4)."""
         if not left or not right:
             return join(left, right) if operator in {"||", "&&", "??"} else BOTTOM
-        self.spend((len(left) + len(right)) >> 2)
+        self._dataflow.spend((len(left) + len(right)) >> 2)
         match operator:
             case "+":
                 return self._add(left, right, start, end)
@@ -170,30 +177,34 @@ class Operators(Coercion):
     def _primitives(self, value: Value, start: int, end: int) -> Value:
         if len(value) == 1:
             (atom,) = value
-            return value if type(atom) is str or type(atom) is Primitive else self.primitive(atom, start, end)
+            return (
+                value
+                if type(atom) is str or type(atom) is Primitive
+                else self._coercion.to_primitive(atom, start, end)
+            )
         found: set[Atom] = set()
         for atom in value:
             if type(atom) is str or type(atom) is Primitive:
                 found.add(atom)
             else:
-                found |= self.primitive(atom, start, end)
+                found |= self._coercion.to_primitive(atom, start, end)
         return value if len(found) == len(value) and found == value else join(BOTTOM, frozenset(found))
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
         if type(one) is str and type(other) is str:
-            return self.concatenated((of(one), of(other)))
+            return self._concatenation.concatenated((of(one), of(other)))
         if type(one) is str and type(other) is Primitive:
-            return self.concatenated((of(one), of(other.text)))
+            return self._concatenation.concatenated((of(one), of(other.text)))
         if type(one) is Primitive and type(other) is str:
-            return self.concatenated((of(one.text), of(other)))
+            return self._concatenation.concatenated((of(one.text), of(other)))
         if type(one) is Primitive and type(other) is Primitive:
             return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
-            return self.concatenated((of(one), of(other)))
+            return self._concatenation.concatenated((of(one), of(other)))
         return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
 
     def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
-        ones, others = self.numbers(left, start, end), self.numbers(right, start, end)
+        ones, others = self._coercion.to_number(left, start, end), self._coercion.to_number(right, start, end)
         function = _ARITHMETIC.get(operator)
         if ANY_BIGINT in left and ANY_BIGINT in right:
             return join(V_NUMBER, of(ANY_BIGINT))
@@ -212,7 +223,7 @@ class Operators(Coercion):
                     return V_NUMBER
         return join(BOTTOM, frozenset(found))
 
-    def unary(self, operator: str, value: Value, start: int, end: int) -> Value:
+    def apply_unary_operator(self, operator: str, value: Value, start: int, end: int) -> Value:
         """Return the value of a unary expression."""
         match operator:
             case "typeof":
@@ -227,10 +238,10 @@ class Operators(Coercion):
                     return of(FALSE if known.pop() else TRUE)
                 return V_BOOLEAN if value else BOTTOM
             case "+":
-                return self.numbers(value, start, end)
+                return self._coercion.to_number(value, start, end)
             case _:
                 result: Value = BOTTOM
-                for atom in self.numbers(value, start, end):
+                for atom in self._coercion.to_number(value, start, end):
                     if type(atom) is not Primitive:
                         return join(V_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
@@ -247,7 +258,7 @@ class Operators(Coercion):
             elif type(atom) is Primitive:
                 names.add(atom.type)
             elif isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
+                atom.readers[self._dataflow.reader] = None
                 if atom.escaped:
                     return V_STRING
                 names.add("function" if atom.callable else "object")
@@ -260,6 +271,6 @@ class Operators(Coercion):
         if not value:
             return BOTTOM
         if variable:
-            self.numbers(value, start, end)
+            self._coercion.to_number(value, start, end)
             return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
         return self._arithmetic("-", value, number(-step).value, start, end)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins import function_prototype as functions
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import part_of
 from evalward.guard.domain.values import (
@@ -20,16 +21,41 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.calls import Call
-from evalward.guard.interpret.handlers.variables import Names
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine, Transfer
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.surroundings import Surroundings
 
 
-class DecodedCalls(Names):
+class DecodedCalls:
     """Calls by decoded names."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        iteration: Iteration,
+        calls: Calls,
+        transfers: Mapping[str, Transfer],
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._iteration = iteration
+        self._calls = calls
+        self._transfers = transfers
+        self._machine = machine
 
     def call_decoded(self, owner: Value, args: Sequence[Value], start: int, end: int) -> Value:
         """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there.
@@ -39,31 +65,33 @@ class DecodedCalls(Names):
         inside = given = BOTTOM
         for atom in owner:
             if isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
+                atom.readers[self._dataflow.reader] = None
                 inside = join(inside, atom.contents())
-                self.resume(atom, args[0] if args else BOTTOM)
-            elif type(atom) is Known and self.catalogue.get(atom.path).callable:
+                self._iteration.generator_resume(atom, args[0] if args else BOTTOM)
+            elif type(atom) is Known and self._catalogue.get(atom.path).callable:
                 method = Call("Function.prototype.call", of(atom), args, BOTTOM, start, end)
-                functions.call(self, method)
-                functions.apply(self, method)
+                self._transfers["Function.prototype.call"](self._machine, method)
+                self._transfers["Function.prototype.apply"](self._machine, method)
         for value in args:
             given = join(given, value)
         callbacks: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
+                atom.readers[self._dataflow.reader] = None
                 held = of(atom) if atom.callable else atom.everything()
                 callbacks = join(
                     callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
                 )
-                self.use(frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, start, end)
+                self._judgement.use(
+                    frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, start, end
+                )
         passed = join(join(owner, inside), given - callbacks)
-        made = self.call(callbacks, of(U1, UNDEFINED), (passed, passed), start, end, V_U1)
+        made = self._calls.call(callbacks, of(U1, UNDEFINED), (passed, passed), start, end, V_U1)
         texts = frozenset(atom for atom in owner if type(atom) is str or atom in STRING_UNKNOWNS)
         if texts:
             made = join(made, part_of(texts))
-        array = self.allocate("array", start, "decoded")
-        self.inexact(array)
+        array = self._store.allocate("array", start, "decoded")
+        self._store.inexact(array)
         made = join(made, inside)
-        self.put_element(array, join(made, given - callbacks))
+        self._store.put_element(array, join(made, given - callbacks))
         return join(made, of(array)) if made or given else BOTTOM

@@ -16,58 +16,80 @@ from evalward.guard.domain.values import (
     Known,
     Value,
 )
-from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _DATA = PRIMITIVE_UNKNOWNS | {DATA, U2}  # has no methods of the payload's classes
 _DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
 
 
-class Instances(DecodedCalls):
+class LimitedReads:
     """Reads of what has been tested."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        method_lookup: MethodLookup,
+        properties: Properties,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._methods = store.methods
+        self._patches = store.patches
+        self._catalogue = surroundings.catalogue
+        self._strict = surroundings.strict
+        self._method_lookup = method_lookup
+        self._properties = properties
+        self.constructors: set[int] = set()  # registers of reads by the name `constructor`
 
     def get_constructor(self, owner: Value, classes: Value, start: int, end: int) -> Value:
         """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
 
         A function is an instance of none but by ``setPrototypeOf`` or ``__proto__``, which are judged themselves.
         """
-        self.patches.readers[self.reader] = None
-        doubts = self.patches.properties
+        self._patches.readers[self._dataflow.reader] = None
+        doubts = self._patches.properties
         doubtful = not _DOUBTS.isdisjoint(doubts)
         if doubtful or not all(map(self._makes_objects, classes)):
-            return self.get(owner, "constructor", start, end)
+            return self._properties.get(owner, "constructor", start, end)
         known = frozenset(
             atom
             for atom in owner
             if (isinstance(atom, HeapObject) and not (atom.kind == "function" and not atom.prototype))
             or type(atom) is Known
         )
-        made = self.get(known, "constructor", start, end)
+        made = self._properties.get(known, "constructor", start, end)
         return made if known == owner else made | V_U1
 
     def is_capability(self, atom: Atom) -> bool:
         """Whether a catalogued object's members are denied to a key that cannot be resolved."""
-        return type(atom) is Known and self.catalogue.get(atom.path).unresolved == "dynamic-key"
+        return type(atom) is Known and self._catalogue.get(atom.path).unresolved == "dynamic-key"
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
-        if self.strict or "@@receivers" in self.patches.properties:
+        if self._strict or "@@receivers" in self._patches.properties:
             return
-        self.methods.readers[self.reader] = None
-        names = self.methods.properties
+        self._methods.readers[self._dataflow.reader] = None
+        names = self._methods.properties
         if not names or all(isinstance(atom, HeapObject) or atom in _DATA for atom in owner):
             return
         if any(type(atom) is str and atom in names for atom in key) or not key.isdisjoint(
             STRING_UNKNOWNS | {U1, DATA}
         ):
-            self.expect_receivers()
+            self._store.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""
         if isinstance(atom, HeapObject):
-            if self.own_or_payload(atom, "@@hasInstance"):
+            if self._method_lookup.get_method(atom, "@@hasInstance"):
                 return False
             given = atom.properties.get("prototype", BOTTOM)
             return atom.kind == "class" or all(
@@ -75,5 +97,5 @@ class Instances(DecodedCalls):
             )
         if type(atom) is not Known or atom.label is not None or atom.path == "Object":
             return False
-        entry = self.catalogue.get(atom.path)
-        return bool(entry.instance) and f"{atom.path}.@@hasInstance" not in self.patches.properties
+        entry = self._catalogue.get(atom.path)
+        return bool(entry.instance) and f"{atom.path}.@@hasInstance" not in self._patches.properties

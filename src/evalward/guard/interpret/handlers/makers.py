@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -25,13 +26,24 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.handlers.members import Members
-from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction, Unit
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.surroundings import Surroundings
 
 
 _MAX_COPIED = 64
@@ -56,44 +68,77 @@ def _holds_method(value: Value) -> bool:
     return any(type(atom) is HeapObject and atom.unit is not None and atom.unit.method for atom in value)
 
 
-class Makers(Members):
+class Makers:
     """Instructions that make objects."""
 
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        property_keys: PropertyKeys,
+        denied_reads: DeniedReads,
+        properties: Properties,
+        elements: Elements,
+        unknown_keys: UnknownKeys,
+        iteration: Iteration,
+        ordinary_calls: OrdinaryCalls,
+        calls: Calls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._store = store
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._judgement = judgement
+        self._property_keys = property_keys
+        self._denied_reads = denied_reads
+        self._properties = properties
+        self._elements = elements
+        self._unknown_keys = unknown_keys
+        self._iteration = iteration
+        self._ordinary_calls = ordinary_calls
+        self._calls = calls
+
     def op_array(self, instruction: Instruction) -> Value:
-        array = self.allocate("array", instruction[5])
+        array = self._store.allocate("array", instruction[5])
         if instruction[3]:
-            self.inexact(array)  # a hole is skipped by some methods and undefined to others
+            self._store.inexact(array)  # a hole is skipped by some methods and undefined to others
         index = 0
         for register in instruction[2]:
             if register >= 0:
                 if array.exact:
-                    self.put_item(array, index, self.values[register])
+                    self._store.put_item(array, index, self._values[register])
                 else:
-                    self.put_element(array, self.values[register])
+                    self._store.put_element(array, self._values[register])
                 index += 1
                 continue
-            spread = self.values[~register]
-            items = self.iterated_items(spread)
+            spread = self._values[~register]
+            items = self._store.iterated_items(spread)
             if items is None or (array.items and len(array.items) < index):
-                self.inexact(array)
-                self.put_element(array, self.iterated(spread, None, instruction[5], instruction[6]))
+                self._store.inexact(array)
+                self._store.put_element(
+                    array, self._iteration.iterate(spread, None, instruction[5], instruction[6])
+                )
                 continue
             for item in list(items):
-                self.put_item(array, index, item)
+                self._store.put_item(array, index, item)
                 index += 1
         if array.exact and len(array.items) != index:
-            self.inexact(array)
+            self._store.inexact(array)
         return array.value
 
     def op_object(self, instruction: Instruction) -> Value:
-        target = self.allocate("object", instruction[5])
+        target = self._store.allocate("object", instruction[5])
         start, end = instruction[5], instruction[6]
         for kind, key, register in instruction[2]:
-            value = self.values[register]
+            value = self._values[register]
             if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
-                self.put(target, key, value)
+                self._store.put(target, key, value)
             elif kind == "spread":
-                self.copy_properties(target, value, start, end)
+                self.copy_data_properties(target, value, start, end)
             else:
                 self._define_member(target, kind, key, value, start, end)
         return target.value
@@ -103,41 +148,41 @@ class Makers(Members):
     ) -> None:
         for atom in value:
             if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.method:
-                self.settle_in(atom, target)
+                self._store.settle_in(atom, target)
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self.key(self.values[key], start, end)  # type: ignore[index]  # a register
+            resolved = self._property_keys.to_property_key(self._values[key], start, end)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
-                self.extend(target)
-                self.put_element(
-                    target, self.call(value, of(target), (), start, end) if kind == "get" else value
+                self._store.extend(target)
+                self._store.put_element(
+                    target, self._calls.call(value, of(target), (), start, end) if kind == "get" else value
                 )
             if len(names) + resolved.unknown + resolved.numeric > 1 and not target.uncertain.issuperset(
                 names
             ):
                 target.uncertain.update(names)  # it has one of them
-                self.changed(target)
+                self._dataflow.changed(target)
         if "@@species" in names:
-            self.use(value, Flow.CALLBACK, start, end)  # array methods construct it
+            self._judgement.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         for name in names:
             if kind == "init":
                 if name == "__proto__":
-                    self.report("__proto__", 0, start, end, None, "`__proto__` is written")
-                    self.put_prototype(target, value)
-                self.put(target, name, value)
+                    self._findings.report("__proto__", 0, start, end, None, "`__proto__` is written")
+                    self._store.put_prototype(target, value)
+                self._store.put(target, name, value)
             else:
-                self.put_accessor(target, name, value, setter=kind == "set")
+                self._store.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
-                    self.leak(value, Flow.CALLBACK, start, end)
+                    self._judgement.leak(value, Flow.CALLBACK, start, end)
 
-    def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
-        """Copy own enumerable properties, as a spread and ``Object.assign`` do."""
+    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+        """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         for atom in source:
             if isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
-                self.spend(len(atom.properties) >> 1)
+                atom.readers[self._dataflow.reader] = None
+                self._dataflow.spend(len(atom.properties) >> 1)
                 listed = target.kind in {"array", "arguments"}
                 for name, value in list(atom.properties.items()):
                     if listed and (name == "length" or is_index(name)):
@@ -145,91 +190,93 @@ class Makers(Members):
                     elif name[:2] != "@@" or name[:3] == "@@ " or name in _SYMBOLS:
                         if name not in target.properties:
                             target.uncertain.add(name)
-                        self.put(target, name, value)
+                        self._store.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
                     if name not in target.properties:
                         target.uncertain.add(name)
-                    self.put(target, name, self.call(getter, of(atom), (), start, end) or V_UNDEFINED)
+                    self._store.put(
+                        target, name, self._calls.call(getter, of(atom), (), start, end) or V_UNDEFINED
+                    )
                 for index, item in enumerate(atom.items):
                     self.put_or_add(target, str(index), item)
                 for parent in atom.prototype:
-                    if type(parent) is Known and self.catalogue.get(parent.path).element != "unknown":
-                        self.extend(target)
-                        self.put_element(target, self.get_element(atom, start))
+                    if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
+                        self._store.extend(target)
+                        self._store.put_element(target, self._elements.get_element(atom, start))
                 if atom.elements or atom.escaped:
-                    self.extend(target)
-                    self.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
+                    self._store.extend(target)
+                    self._store.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
             elif type(atom) is Known and atom.label is not None:
-                self.use(of(atom), Flow.ARGUMENT, start, end)
+                self._judgement.use(of(atom), Flow.ARGUMENT, start, end)
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self.put_or_add(target, str(index), of(character))
             elif type(atom) is not Primitive:
-                copied = self.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
-                self.extend(target)
-                self.put_element(target, copied)
+                copied = self._unknown_keys.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
+                self._store.extend(target)
+                self._store.put_element(target, copied)
 
     def put_or_add(self, target: HeapObject, name: str, value: Value) -> None:
         """Put a property that was copied; an array's elements lose their order."""
         if target.kind in {"array", "arguments"}:
-            self.inexact(target)
-            self.put_element(target, value if name != "length" else BOTTOM)
+            self._store.inexact(target)
+            self._store.put_element(target, value if name != "length" else BOTTOM)
         else:
-            self.put(target, name, value)
+            self._store.put(target, name, value)
 
     def op_regexp(self, instruction: Instruction) -> Value:
-        made = self.allocate("regexp", instruction[5])
-        self.put_element(made, of(instruction[2]))
-        self.put(made, "source", of(instruction[2]))
-        self.put(made, "flags", of(instruction[3]))
+        made = self._store.allocate("regexp", instruction[5])
+        self._store.put_element(made, of(instruction[2]))
+        self._store.put(made, "source", of(instruction[2]))
+        self._store.put(made, "flags", of(instruction[3]))
         return of(made)
 
     def op_function(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
         if unit.function is None:
-            unit.function = self.allocate("function", unit.start)
+            unit.function = self._store.allocate("function", unit.start)
             unit.function.unit = unit
         return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
         _, _, (name, parent, constructor, _), members, (instance, static), start, end = instruction
-        target = self.allocate("class", start)
-        prototype = self.allocate("object", start, "prototype")
-        self.put(target, "prototype", of(prototype))
-        self.put(target, "@@name", of(name) if name else V_STRING)
-        self.put(prototype, "constructor", of(target))
+        target = self._store.allocate("class", start)
+        prototype = self._store.allocate("object", start, "prototype")
+        self._store.put(target, "prototype", of(prototype))
+        self._store.put(target, "@@name", of(name) if name else V_STRING)
+        self._store.put(prototype, "constructor", of(target))
         if parent is not None:
-            above = self.values[parent]
-            self.use(above, Flow.CONSTRUCT, start, end)
-            self.put_prototype(target, above)
-            self.put_prototype(prototype, self.get(above, "prototype", start, end))
+            above = self._values[parent]
+            self._judgement.use(above, Flow.CONSTRUCT, start, end)
+            self._store.put_prototype(target, above)
+            self._store.put_prototype(prototype, self._properties.get(above, "prototype", start, end))
             for atom in above:
-                if type(atom) is Known and self.catalogue.get(atom.path).instance:
-                    self.put_prototype(prototype, of(known(self.catalogue.get(atom.path).instance)))
+                if type(atom) is Known and self._catalogue.get(atom.path).instance:
+                    self._store.put_prototype(prototype, of(known(self._catalogue.get(atom.path).instance)))
         if constructor is not None:
-            self.put(target, "@@constructor", self.values[constructor])
-            for atom in self.values[constructor]:
+            self._store.put(target, "@@constructor", self._values[constructor])
+            for atom in self._values[constructor]:
                 if isinstance(atom, HeapObject):
-                    self.settle_in(atom, prototype)
+                    self._store.settle_in(atom, prototype)
         for is_static, kind, key, register in members:
             self._define_member(
-                target if is_static else prototype, kind, key, self.values[register], start, end
+                target if is_static else prototype, kind, key, self._values[register], start, end
             )
         for unit, owner in ((instance, prototype), (static, target)):
             if not unit.code:
                 unit.ran = True
                 continue
             if unit.function is None:
-                unit.function = self.allocate("function", start, unit.name)
+                unit.function = self._store.allocate("function", start, unit.name)
                 unit.function.unit = unit
                 unit.function.home = owner
         if instance.code:
-            self.put(target, "@@fields", of(instance.function))
+            self._store.put(target, "@@fields", of(instance.function))
         for unit in (instance, static):
             if unit.executed:
-                self.enqueue(unit)  # computed keys are registers of this unit
+                self._dataflow.enqueue(unit)  # computed keys are registers of this unit
         if static.code:
-            self.enter(static.function, of(target), ())
+            self._ordinary_calls.ordinary_call(static.function, of(target), ())
         return target.value
 
     def enumerable_keys(self, atom: Atom) -> Value:
@@ -238,14 +285,16 @@ class Makers(Members):
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
-                self.use(of(atom), Flow.ARGUMENT, -1, -1)
+                self._judgement.use(of(atom), Flow.ARGUMENT, -1, -1)
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
                 return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
-        atom.readers[self.reader] = None
+        atom.readers[self._dataflow.reader] = None
         if atom.prototype:
-            self.ask_names(of(atom), V_STRING, atom.start, atom.start)  # `for … in` gives inherited ones too
-        self.spend(len(atom.properties) >> 3)
+            self._denied_reads.ask_names(
+                of(atom), V_STRING, atom.start, atom.start
+            )  # `for … in` gives inherited ones too
+        self._dataflow.spend(len(atom.properties) >> 3)
         names = frozenset(
             name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
         )

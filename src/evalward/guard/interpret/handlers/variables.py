@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject, Readers
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import (
@@ -21,12 +22,20 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.calls.constructions import Constructions
-from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction, Unit
     from evalward.guard.domain.scope import Reference
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.prototypes import Prototypes
+    from evalward.guard.interpret.objects.writes import Writes
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _SEARCHES = frozenset({"has", "includes", "indexOf"})
 
@@ -34,34 +43,64 @@ _SEARCHES = frozenset({"has", "includes", "indexOf"})
 _ELSE = frozenset({"||", "??"})
 
 
-class Names(Constructions):
+class Variables:
     """Instructions that read and write names."""
 
-    _stored: set[int] | None = None
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        host_objects: HostObjects,
+        prototypes: Prototypes,
+        catalogued: Catalogued,
+        writes: Writes,
+        ordinary_calls: OrdinaryCalls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._store = store
+        self._findings = findings
+        self._arguments_given = surroundings.arguments_given
+        self._bindings = surroundings.bindings
+        self._catalogue = surroundings.catalogue
+        self._lowered = surroundings.lowered
+        self._modules = surroundings.modules
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._host_objects = host_objects
+        self._prototypes = prototypes
+        self._catalogued = catalogued
+        self._writes = writes
+        self._ordinary_calls = ordinary_calls
+        self._stored: set[int] | None = None
 
     def op_load(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
         reference: Reference = instruction[2]
         register = reference.register
         if not reference.is_global:
             if (
-                register in self.local
+                register in dataflow.local
             ):  # as `read` does, without a call: two instructions in five are this one
-                self.loaded.add(register)
+                dataflow.loaded.add(register)
             else:
-                readers = self.readers.get(register)
+                readers = dataflow.readers.get(register)
                 if readers is None:
-                    readers = self.readers[register] = Readers()
-                readers[self.reader] = None
-            return self.values[register]
+                    readers = dataflow.readers[register] = Readers()
+                readers[dataflow.reader] = None
+            return self._values[register]
         if register < 0:
             return self.load_global(reference, instruction[5], instruction[6])
-        result = self.read(register)
+        result = dataflow.read(register)
         name = reference.name
         if (
             name != "arguments"
-            and name not in self.catalogue.globals
-            and name not in self.bindings
-            and not (reference.is_global and name in self.modules and not self._is_stored(reference))
+            and name not in self._catalogue.globals
+            and name not in self._bindings
+            and not (reference.is_global and name in self._modules and not self._is_stored(reference))
         ):
             return result if not reference.implicit else join(result, of(host(name)))
         return join(result, self.load_global(reference, instruction[5], instruction[6]))
@@ -71,11 +110,11 @@ class Names(Constructions):
         loaded = self.op_load(instruction)
         listed: Reference | int = instruction[3]
         if isinstance(listed, int):
-            names = self.values[listed]
+            names = self._values[listed]
         elif listed.is_global or listed.register < 0:
             return loaded
         else:
-            names = self._listed_in(self.read(listed.register))
+            names = self._listed_in(self._dataflow.read(listed.register))
         return names if names and loaded else loaded
 
     def _listed_in(self, lists: Value) -> Value:
@@ -87,7 +126,7 @@ class Names(Constructions):
         for atom in lists:
             if not isinstance(atom, HeapObject):
                 return BOTTOM
-            atom.readers[self.reader] = None
+            atom.readers[self._dataflow.reader] = None
             if atom.kind not in {"array", "set"} or atom.escaped or atom.extensible or atom.prototype:
                 return BOTTOM
             if not _SEARCHES.isdisjoint(atom.properties):
@@ -98,7 +137,7 @@ class Names(Constructions):
     def _is_stored(self, reference: Reference) -> bool:
         """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
         if self._stored is None:
-            code = [instruction for unit in self.lowered.units for instruction in unit.code]
+            code = [instruction for unit in self._lowered.units for instruction in unit.code]
             own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
             reads = dict(own)
             own |= {
@@ -108,7 +147,7 @@ class Names(Constructions):
                 i[2].register
                 for i in code
                 if i[0] is Op.STORE
-                and self.lowered.constants.get(i[3]) != V_UNDEFINED
+                and self._lowered.constants.get(i[3]) != V_UNDEFINED
                 and (i[3], i[2].register) not in own  # `var fs = fs || {}`
             }
         return reference.register in self._stored
@@ -121,32 +160,25 @@ class Names(Constructions):
             if unit is not None:
                 return of(self._arguments(unit))
             return self._sink_arguments()
-        bound = self.bindings.get(name)
+        bound = self._bindings.get(name)
         if bound is not None:
             return bound
-        member = self.catalogue.globals.get(name)
-        stored = self.global_value(name)
-        if stored and member is None and not (stored == V_UNDEFINED and name in self.modules):
+        member = self._catalogue.globals.get(name)
+        stored = self._catalogued.global_value(name)
+        if stored and member is None and not (stored == V_UNDEFINED and name in self._modules):
             return join(stored, of(host(name)))
-        if member is None and name in self.modules and not stored - V_UNDEFINED:
-            return self.module_named(name, start, end)
+        if member is None and name in self._modules and not stored - V_UNDEFINED:
+            return self._catalogued.module_named(name, start, end)
         if member is None:
-            inherited = self.get_builtin("Object.prototype", name, start, end)
+            inherited = self._catalogued.get_builtin("Object.prototype", name, start, end)
             return inherited or of(host(name))
-        made = self.constant(member.result, member.label)
+        made = self._host_objects.constant(member.result, member.label)
         if made is None:
-            made = self.materialize(member.result, start, member.label, name)
+            made = self._host_objects.materialize(member.result, start, member.label, name)
         for atom in made:
             if type(atom) is Known and atom.label is not None:
-                self.origin(atom, None, f"`{atom.path}` is read here", start, end)
+                self._findings.origin(atom, None, f"`{atom.path}` is read here", start, end)
         return join(made, stored) if stored else made
-
-    def global_value(self, name: str) -> Value:
-        """Return what the payload itself put on the global object under a name."""
-        self.global_object.readers[self.reader] = None
-        result = self.global_object.properties.get(name, BOTTOM)
-        register = self.lowered.global_registers.get(name)
-        return join(result, self.read(register)) if register is not None else result
 
     @staticmethod
     def _arguments_unit(unit: Unit) -> Unit | None:
@@ -162,39 +194,40 @@ class Names(Constructions):
         """
         bound: Value = frozenset(
             atom
-            for value in self.bindings.values()
+            for value in self._bindings.values()
             for atom in value
             if type(atom) is Known and atom.label is None
         )
-        bound = join(bound, self.arguments_given)
+        bound = join(bound, self._arguments_given)
         if not bound:
             return of(host("arguments"))
-        holder = self.allocate("arguments", -1, "sink")
-        self.put_element(holder, bound)
-        holder.readers[self.reader] = None
+        holder = self._store.allocate("arguments", -1, "sink")
+        self._store.put_element(holder, bound)
+        holder.readers[self._dataflow.reader] = None
         return of(holder, host("arguments"))
 
     def _arguments(self, unit: Unit) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
-        holder = self.arguments_of(unit)
-        holder.readers[self.reader] = None
+        dataflow = self._dataflow
+        holder = self._ordinary_calls.arguments_object(unit)
+        holder.readers[dataflow.reader] = None
         if not unit.strict:
             written, items = holder.elements, holder.items
             for index, register in enumerate(unit.parameters):
-                self.write(register, join(written, items[index]) if index < len(items) else written)
-                self.put_item(holder, index, self.read(register))
+                dataflow.write(register, join(written, items[index]) if index < len(items) else written)
+                self._store.put_item(holder, index, dataflow.read(register))
         return holder
 
     def op_store(self, instruction: Instruction) -> Value:
         reference: Reference = instruction[2]
-        value = self.values[instruction[3]]
+        value = self._values[instruction[3]]
         if reference.register >= 0:
             # A number that `++` will make any number is so from the start: what reads it need not run twice.
-            if reference.register in self.lowered.counters and any(
+            if reference.register in self._lowered.counters and any(
                 type(atom) is Primitive and atom.type == "number" for atom in value
             ):
                 value = join(value, V_NUMBER)
-            self.write(reference.register, value)
+            self._dataflow.write(reference.register, value)
         if reference.is_global:
             start, end = instruction[5], instruction[6]
             if reference.register < 0 or reference.implicit:
@@ -208,8 +241,8 @@ class Names(Constructions):
 
         What may be a function constructor among data is handed on as by `const`: `var cell = table[row][column]`.
         """
-        among_data = SELECTED_PROTOTYPE not in value and not self.strict
-        self.use(
+        among_data = SELECTED_PROTOTYPE not in value and not self._strict
+        self._judgement.use(
             frozenset(
                 a
                 for a in value
@@ -222,26 +255,30 @@ class Names(Constructions):
         )
 
     def _store_global(self, name: str, value: Value, start: int, end: int) -> None:
-        if name in self.bindings:
-            self.leak(value, Flow.PROPERTY, start, end)
+        if name in self._bindings:
+            self._judgement.leak(value, Flow.PROPERTY, start, end)
             return
-        self.set(V_GLOBAL, name, value, start, end)
+        self._writes.set(V_GLOBAL, name, value, start, end)
 
     def op_this(self, instruction: Instruction) -> Value:
-        value = self.read(instruction[2].this)
+        value = self._dataflow.read(instruction[2].this)
         for atom in value:
             if type(atom) is Known and atom.label is not None:
-                self.origin(atom, None, "`this` is the global object here", instruction[5], instruction[6])
+                self._findings.origin(
+                    atom, None, "`this` is the global object here", instruction[5], instruction[6]
+                )
         return value
 
     def op_super(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
         if unit.function is None:
             return V_U1
-        unit.function.readers[self.reader] = None
+        unit.function.readers[self._dataflow.reader] = None
         home = unit.function.home
-        return self.prototype_of(home) if home is not None else V_U1
+        return self._prototypes.get_prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
         unit: Unit = instruction[2]
-        return join(self.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
+        return (
+            join(self._dataflow.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
+        )

@@ -5,20 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue.denied_data import INSIDE
-from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
-    ANY_BIGINT,
-    ANY_BOOLEAN,
-    ANY_NUMBER,
     ANY_STRING,
-    ANY_SYMBOL,
     BOTTOM,
     DATA,
-    NULL,
-    STRING_UNKNOWNS,
-    U1,
     Known,
-    Primitive,
     Value,
     host,
     join,
@@ -26,42 +17,18 @@ from evalward.guard.domain.values import (
     of,
     symbol,
 )
-from evalward.guard.interpret.conversion.operators import Operators
+from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.surroundings import Surroundings
 
-PROTOTYPES = {
-    "object": "Object.prototype",
-    "array": "Array.prototype",
-    "arguments": "Object.prototype",
-    "function": "Function.prototype",
-    "class": "Function.prototype",
-    "native": "Function.prototype",
-    "resolver": "Function.prototype",
-    "rejecter": "Function.prototype",
-    "regexp": "RegExp.prototype",
-    "promise": "Promise.prototype",
-    "map": "Map.prototype",
-    "set": "Set.prototype",
-    "weakmap": "WeakMap.prototype",
-    "weakset": "WeakSet.prototype",
-    "weakref": "WeakRef.prototype",
-    "generator": "Iterator.prototype",
-    "iterator": "Iterator.prototype",
-}
-PRIMITIVE_PROTOTYPES = {
-    "number": "Number.prototype",
-    "boolean": "Boolean.prototype",
-    "symbol": "Symbol.prototype",
-}
-UNKNOWN_PRIMITIVE_PROTOTYPES = {
-    ANY_NUMBER: "Number.prototype",
-    ANY_BOOLEAN: "Boolean.prototype",
-    ANY_BIGINT: "BigInt.prototype",
-    ANY_SYMBOL: "Symbol.prototype",
-}
 MAX_CHAIN = 32
 INHERITED = frozenset(
     {"toString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"}
@@ -84,48 +51,38 @@ _COMPILER_HELPERS = frozenset(
 
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
-ELEMENT_PROTOTYPE = known("Element", by_constructor=True)
 _NAMED: Value = of(DATA, known("Element"))
 
 
-class Catalogued(Operators):
+class Catalogued:
     """Reads of catalogued objects."""
 
-    def allowed_read(self, path: str, name: str) -> bool:
-        """Whether policy allows a read that the catalogue denies."""
-        if path == "process.env":
-            return name in self.env_names or name.startswith("ELECTRON_")
-        return path == "process" and name in self.process_reads
-
-    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
-        """Report a read of denied data: whatever is done with the value tells something of it."""
-        if atom.label is not None and self.catalogue.denied_data.is_data(atom.path):
-            self.report(atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value")
-
-    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
-        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
-        pending, seen = [*owner], set(owner)
-        while pending:
-            atom = pending.pop()
-            if isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
-                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
-                seen |= above
-                pending.extend(above)
-            elif type(atom) is Known and self.catalogue.denied_data.has_secret_names(atom.path):
-                listed = self.catalogue.get(atom.path).members
-                if not all(
-                    type(each) is str and (each in listed or self.allowed_read(atom.path, each))
-                    for each in key
-                ):
-                    label = atom.label or atom.path
-                    self.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        held: HeldTexts,
+        host_objects: HostObjects,
+        denied_reads: DeniedReads,
+    ) -> None:
+        self._dataflow = dataflow
+        self._global_object = store.global_object
+        self._patches = store.patches
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._lowered = surroundings.lowered
+        self._modules = surroundings.modules
+        self._held = held
+        self._host_objects = host_objects
+        self._denied_reads = denied_reads
 
     def module_named(self, name: str, start: int, end: int) -> Value:
         """Return the module that a name stands for where the payload runs."""
-        made = self.modules[name]
+        made = self._modules[name]
         for atom in made:
-            self.origin(atom, None, f"`{name}` is read here", start, end)
+            self._findings.origin(atom, None, f"`{name}` is read here", start, end)
         return made
 
     def get_builtin(self, path: str, name: str, start: int, end: int) -> Value:
@@ -133,20 +90,20 @@ class Catalogued(Operators):
         for _ in range(MAX_CHAIN):
             if not path:
                 break
-            entry = self.catalogue.get(path)
+            entry = self._catalogue.get(path)
             member = entry.members.get(name)
             if member is not None:
                 if name == "constructor":
                     return self._constructor(member.result[1:], start, end)
-                constant = self.constant(member.result, member.label)
+                constant = self._host_objects.constant(member.result, member.label)
                 if constant is not None and member.label is None:
                     return constant
-                made = self.materialize(member.result, start, member.label, f"{path}.{name}")
+                made = self._host_objects.materialize(member.result, start, member.label, f"{path}.{name}")
                 if member.label is not None:
                     for atom in made:
-                        self.origin(atom, None, f"`{name}` is read here", start, end)
+                        self._findings.origin(atom, None, f"`{name}` is read here", start, end)
                         if type(atom) is Known:
-                            self.read_denied_data(atom, start, end)
+                            self._denied_reads.read_denied_data(atom, start, end)
                 return made
             path = entry.prototype
         return (
@@ -158,14 +115,14 @@ class Catalogued(Operators):
     def _constructor(self, path: str, start: int, end: int) -> Value:
         if path == "Function":
             made = known("Function", "function-constructor")
-            self.origin(made, None, "`constructor` of a function is `Function`", start, end)
+            self._findings.origin(made, None, "`constructor` of a function is `Function`", start, end)
             return of(made)
         made = known(path, by_constructor=True)
-        self.origin(made, None, f"`constructor` is `{path}`", start, end)
+        self._findings.origin(made, None, f"`constructor` is `{path}`", start, end)
         return of(made)
 
-    def _get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
-        member = self.catalogue.get(atom.path).members.get(name)
+    def get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
+        member = self._catalogue.get(atom.path).members.get(name)
         if member is None:
             return self._unlisted(atom, name, start, end)
         if name == "constructor":
@@ -176,15 +133,15 @@ class Catalogued(Operators):
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
             return of(symbol(name))
-        patches = self.patches
-        patches.readers[self.reader] = None
-        made = self.constant(member.result, member.label)
+        patches = self._patches
+        patches.readers[self._dataflow.reader] = None
+        made = self._host_objects.constant(member.result, member.label)
         if made is None:
-            made = self.materialize(member.result, start, member.label, f"{atom.path}.{name}")
+            made = self._host_objects.materialize(member.result, start, member.label, f"{atom.path}.{name}")
         if patches.properties:
             made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         if member.result == "text":
-            made |= self.read(self.given)
+            made |= self._dataflow.read(self._held.given)
         for child in made:
             if type(child) is Known and child.label is not None:
                 note = (
@@ -192,40 +149,40 @@ class Catalogued(Operators):
                     if atom.path != "globalThis"
                     else f"`{child.path}` is read here"
                 )
-                self.origin(child, atom, note, start, end)
-                self.read_denied_data(child, start, end)
+                self._findings.origin(child, atom, note, start, end)
+                self._denied_reads.read_denied_data(child, start, end)
         return made
 
     def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
         """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
-        patches = self.patches
-        patches.readers[self.reader] = None
+        patches = self._patches
+        patches.readers[self._dataflow.reader] = None
         made = self._unlisted_builtin(atom, name, start, end)
         return (
             join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
         )
 
     def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
-        entry = self.catalogue.get(atom.path)
+        entry = self._catalogue.get(atom.path)
         if is_index(name):
             return self.element_of(atom, start)
         if name == "constructor" and entry.callable:
             label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
             made = known("Function", label)
-            self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             # What is denied need not be a function: `process.mainModule.constructor` loads modules.
-            return of(made, atom) if self._is_denied(atom) else of(made)
+            return of(made, atom) if self._denied_reads.is_denied(atom) else of(made)
         if atom.path == "NamedNodeMap" and name.startswith("on"):
             return of(known("HandlerAttr"))
-        if self._is_denied(atom):
+        if self._denied_reads.is_denied(atom):
             return of(self._inside(atom, start, end))
         if atom.path == "globalThis":
             stored = self.global_value(name)
             if stored:
                 return stored
-            if name in self.modules:
+            if name in self._modules:
                 return self.module_named(name, start, end)
-            if name in _COMPILER_HELPERS and name in self.lowered.global_registers:
+            if name in _COMPILER_HELPERS and name in self._lowered.global_registers:
                 return BOTTOM
         if name == "prototype" and entry.instance:
             return of(known(entry.instance))
@@ -243,17 +200,17 @@ class Catalogued(Operators):
             return inherited
         if atom.path.startswith("playwright.") and name[:1] == "_":
             made = known(f"{atom.path}.{name}", "nested-evaluation")
-            self.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
+            self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
             return of(made)
         match entry.others:
-            case "deny" if self.allowed_read(atom.path, name):
+            case "deny" if self._denied_reads.allowed_read(atom.path, name):
                 return of(ANY_STRING)
             case "deny":
                 made = known(
                     f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
                 )
-                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self.read_denied_data(made, start, end)
+                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self._denied_reads.read_denied_data(made, start, end)
                 return of(made)
             case "named":  # an element or a window by its name, where the host has nothing of its own
                 return _NAMED
@@ -263,11 +220,11 @@ class Catalogued(Operators):
                 return BOTTOM
             case others if others.startswith("deny:"):
                 made = known(f"{atom.path}.{name}", others[5:])
-                self.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self.read_denied_data(made, start, end)
+                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
+                self._denied_reads.read_denied_data(made, start, end)
                 return of(made)
             case others:
-                return self.materialize(others, start)
+                return self._host_objects.materialize(others, start)
 
     def _inside(self, atom: Known, start: int, end: int) -> Known:
         """Return what is read from a capability of which no more is known.
@@ -275,26 +232,22 @@ class Catalogued(Operators):
         A path per member would make as many values as there are paths in a loop.
         """
         path = f"{atom.path}.{INSIDE}"
-        if not self.catalogue.denied_data.is_data(path):
+        if not self._catalogue.denied_data.is_data(path):
             return atom
         made = known(path, atom.label)
-        self.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
-        self.read_denied_data(made, start, end)
+        self._findings.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
+        self._denied_reads.read_denied_data(made, start, end)
         return made
 
     def element_of(self, atom: Known, start: int) -> Value:
         """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
-        if atom.label is not None and self.catalogue.denied_data.has_secret_names(atom.path):
-            self.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
+        if atom.label is not None and self._catalogue.denied_data.has_secret_names(atom.path):
+            self._findings.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
         return (
             of(atom)
-            if self._is_denied(atom)
-            else self.materialize(self.catalogue.get(atom.path).element, start)
+            if self._denied_reads.is_denied(atom)
+            else self._host_objects.materialize(self._catalogue.get(atom.path).element, start)
         )
-
-    def _is_denied(self, atom: Known) -> bool:
-        """Whether an object is a capability of which no more is known."""
-        return atom.label is not None and atom.path not in self.catalogue.entries
 
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of the road that read ``constructor`` twice."""
@@ -303,37 +256,13 @@ class Catalogued(Operators):
         made = known("Function", ".constructor.constructor")
         for atom in value:
             if type(atom) is Known and atom.label == "function-constructor":
-                self.origins.setdefault(made, self.origins.get(atom, ()))
+                self._findings.origins.setdefault(made, self._findings.origins.get(atom, ()))
         kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
         return kept | of(made)
 
-    def prototype_object(self, function: HeapObject) -> HeapObject:
-        """Return the ``prototype`` object of a payload function."""
-        made = self.allocate("object", function.start, "prototype")
-        made.owners |= {function}
-        if function.unit is not None and function.unit.generator:
-            made.prototype = of(known("Iterator.prototype"))
-        elif "constructor" not in made.properties:
-            made.properties["constructor"] = of(function)
-            made.holds(BOTTOM, of(function), named=True)
-        return made
-
-    def prototype_of(self, atom: Atom) -> Value:
-        """Return ``Object.getPrototypeOf`` of an atom."""
-        if isinstance(atom, HeapObject):
-            atom.readers[self.reader] = None
-            return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
-        if type(atom) is Known:
-            if atom.path.startswith(("playwright.", "electron")) or self._is_denied(atom):
-                return of(atom)  # its methods stand there
-            if atom.path in {"Element", "document"}:
-                return of(ELEMENT_PROTOTYPE)
-            if atom.path == "Function":  # the constructors of other kinds of functions inherit from it
-                return of(atom, known("Function.prototype"))
-            entry = self.catalogue.get(atom.path)
-            return of(known(entry.prototype)) if entry.prototype else of(NULL)
-        if type(atom) is str or atom in STRING_UNKNOWNS:
-            return of(known("String.prototype"))
-        if type(atom) is Primitive:
-            return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
-        return of(U1)
+    def global_value(self, name: str) -> Value:
+        """Return what the payload itself put on the global object under a name."""
+        self._global_object.readers[self._dataflow.reader] = None
+        result = self._global_object.properties.get(name, BOTTOM)
+        register = self._lowered.global_registers.get(name)
+        return join(result, self._dataflow.read(register)) if register is not None else result

@@ -11,8 +11,10 @@ from evalward.guard.domain.values import (
     ANY_STRING,
     ANY_SYMBOL,
     DATA,
+    STRING_UNKNOWNS,
     TEXT,
     U2,
+    V_STRING,
     V_U1,
     V_UNDEFINED,
     Value,
@@ -20,10 +22,12 @@ from evalward.guard.domain.values import (
     of,
     pinned,
 )
-from evalward.guard.interpret.conversion.iteration import Iteration
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
@@ -42,20 +46,28 @@ _RESULTS: dict[str, Value] = {
 }
 
 
-class HostObjects(Iteration):
+_MAX_WRAPPED = 64
+
+
+class HostObjects:
     """What a catalogue result stands for."""
+
+    def __init__(self, dataflow: Dataflow, store: ObjectStore, surroundings: Surroundings) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._catalogue = surroundings.catalogue
 
     def constant(self, result: str, label: str | None) -> Value | None:
         """Return the value of a result that is the same wherever it is read, None for one that makes an object."""
-        value: Value | None = self.catalogue.constants.get((result, label))
+        value: Value | None = self._catalogue.constants.get((result, label))
         if value is not None:
             return value
         value = _RESULTS.get(result)
         if value is None and result.startswith("@"):
             path = result[1:]
-            value = of(pinned(path, label if label is not None else self.catalogue.get(path).label))
+            value = of(pinned(path, label if label is not None else self._catalogue.get(path).label))
         if value is not None:
-            self.catalogue.constants[result, label] = value
+            self._catalogue.constants[result, label] = value
         return value
 
     def materialize(self, result: str, start: int, label: str | None = None, of_member: str = "") -> Value:
@@ -72,18 +84,19 @@ class HostObjects(Iteration):
         made = self._made_by_host("array" if kind == "collection" else kind, start, inner, of_member)
         made.exact = False
         if kind == "collection":
-            self.extend(made)  # its elements stand under their names, too
+            self._store.extend(made)  # its elements stand under their names, too
             for name in ("item", "namedItem"):
-                self.put(made, name, of(known(f"{inner[1:]}.{name}")))
-        self.put_element(made, self.materialize(inner, start))
+                self._store.put(made, name, of(known(f"{inner[1:]}.{name}")))
+        self._store.put_element(made, self.materialize(inner, start))
         return made.value
 
     def _made_by_host(self, kind: str, start: int, tag: str, member: str) -> HeapObject:
+        dataflow = self._dataflow
         if not member:
-            return self.allocate(kind, start, tag)
-        outer, self.context = self.context, 0
-        made = self.allocate(kind, 0, f"{tag} of {member}")
-        self.context = outer
+            return self._store.allocate(kind, start, tag)
+        outer, dataflow.context = dataflow.context, 0
+        made = self._store.allocate(kind, 0, f"{tag} of {member}")
+        dataflow.context = outer
         return made
 
     def instance(self, path: str, start: int, of_member: str = "") -> Value:
@@ -91,3 +104,20 @@ class HostObjects(Iteration):
         made = self._made_by_host("object", start, path, of_member)
         made.prototype = of(known(path))
         return made.value
+
+    def instance_of(self, path: str, start: int) -> Value:
+        """Return what constructing a catalogued function gives: an heir of a prototype, or an object by its path."""
+        return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
+
+    def wrap(self, made: HeapObject, primitive: Value) -> None:
+        """Give a wrapper object what it stands for: its primitive, and a string's characters."""
+        self._store.put(made, "@@primitive", primitive)
+        for atom in primitive:
+            if type(atom) is str:
+                for index, character in enumerate(atom[:_MAX_WRAPPED]):
+                    if len(primitive) > 1:
+                        made.uncertain.add(str(index))
+                    self._store.put(made, str(index), of(character))
+            if atom in STRING_UNKNOWNS or (type(atom) is str and len(atom) > _MAX_WRAPPED):
+                self._store.extend(made)
+                self._store.put_element(made, of(atom) if atom in STRING_UNKNOWNS else V_STRING)

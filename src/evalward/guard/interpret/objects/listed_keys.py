@@ -15,65 +15,92 @@ from evalward.guard.domain.values import (
     join,
     of,
 )
-from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
 from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
 _UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
 
 
-class ListedKeys(UnknownKeys):
+class ListedKeys:
     """Reads by listed keys."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        unknown_owners: UnknownOwners,
+        unknown_keys: UnknownKeys,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._global_object = store.global_object
+        self._patches = store.patches
+        self._bindings = surroundings.bindings
+        self._catalogue = surroundings.catalogue
+        self._lowered = surroundings.lowered
+        self._unknown_owners = unknown_owners
+        self._unknown_keys = unknown_keys
 
     def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
         """Return a read by the key in a register."""
-        if key in self.lowered.listed and self._is_listed(key):
+        if key in self._lowered.listed and self._is_listed(key):
             return self._get_listed(owner, key, start, end)
-        return self.get_computed(owner, self.values[key], start, end, closed=key in self.lowered.closed)
+        return self._unknown_keys.get_computed(
+            owner, self._values[key], start, end, closed=key in self._lowered.closed
+        )
 
     def _is_listed(self, key: int) -> bool:
         """Whether a key certainly comes from a list of what is read by it.
 
         It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
         """
-        self.patches.readers[self.reader] = None
-        doubts = self.patches.properties
+        self._patches.readers[self._dataflow.reader] = None
+        doubts = self._patches.properties
         if "@@proxies" in doubts or "@@deleted" in doubts:
             return False
-        rests_on = self.lowered.listed[key]
+        rests_on = self._lowered.listed[key]
         if rests_on == BY_OBJECT_KEYS:
-            self.global_object.readers[self.reader] = None
-            replaced = "Object" in self.bindings or "Object" in self.global_object.properties
+            self._global_object.readers[self._dataflow.reader] = None
+            replaced = "Object" in self._bindings or "Object" in self._global_object.properties
             return not replaced and "Object.keys" not in doubts
         return rests_on == BY_LOOP or self._listers(rests_on) <= _OWN_KEYS
 
     def _listers(self, register: int) -> frozenset[str]:
         """Return the paths of what a variable holds, an empty one for what is not of the language."""
-        found = self.read(register)
+        found = self._dataflow.read(register)
         return frozenset(atom.path if type(atom) is Known else "" for atom in found)
 
     def _get_listed(self, owner: Value, key: int, start: int, end: int) -> Value:
         """Return a read by a key that names a property of the very object, and none that the language gave it."""
         result: Value = BOTTOM
         others: set[Atom] = set()
-        rests_on = self.lowered.listed[key]
+        rests_on = self._lowered.listed[key]
         # All own names are those of an unknown object too, which may be `Function.prototype`.
         enumerable = rests_on < 0 or self._listers(rests_on) == {"Object.keys"}
         for atom in owner:
             if isinstance(atom, HeapObject):
-                result = join(result, self._get_elsewhere(atom, start, end, listed=True))
+                result = join(result, self._unknown_keys.get_elsewhere(atom, start, end, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= self.data_inside() if atom is DATA else of(U1)
+                result |= self._unknown_owners.data_inside() if atom is DATA else of(U1)
             elif type(atom) is Known and self._is_function(atom):
                 result |= of(U1)  # `length` and `name`, and what the payload put there
             else:
                 others.add(atom)
         if others:
             result = join(
-                result, self.get_computed(frozenset(others), self.values[key], start, end, closed=True)
+                result,
+                self._unknown_keys.get_computed(
+                    frozenset(others), self._values[key], start, end, closed=True
+                ),
             )
         return result
 
@@ -81,6 +108,6 @@ class ListedKeys(UnknownKeys):
         """Whether an atom is a harmless function of others: it has no ``constructor`` of its own."""
         return (
             atom.label is None
-            and self.catalogue.get(atom.path).callable
+            and self._catalogue.get(atom.path).callable
             and not atom.path.endswith(("prototype", "Reflect", "Object"))
         )

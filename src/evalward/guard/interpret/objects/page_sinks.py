@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import urllib.parse
+from typing import TYPE_CHECKING
 
+from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -25,8 +27,17 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
-from evalward.guard.interpret.objects.listed_keys import ListedKeys
+
+if TYPE_CHECKING:
+    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.surroundings import Surroundings
 
 SCRIPT_URL = re.compile(
     r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
@@ -62,8 +73,30 @@ def holds_active_document(url: str) -> bool:
     return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
 
 
-class Sinks(ListedKeys):
+class PageSinks:
     """Judgement of what is written into a sink."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        host_objects: HostObjects,
+        coercion: Coercion,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._findings = findings
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._held = held
+        self._host_objects = host_objects
+        self._coercion = coercion
+        self._machine = machine
 
     def sink(
         self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
@@ -75,9 +108,9 @@ class Sinks(ListedKeys):
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind not in {"handler", "setting"}:
-            value = self.strings(value, start, end)
+            value = self._coercion.to_string(value, start, end)
             if certain:
-                value = self.perhaps_given_back(value)
+                value = self._held.perhaps_given_back(value)
         constants = [atom for atom in value if type(atom) is str]
         resolved = len(constants) == len(value)
         match kind:
@@ -86,44 +119,52 @@ class Sinks(ListedKeys):
                     any(is_active(text) or (kind == "script" and text) for text in constants)
                     or ACTIVE in value
                 ):
-                    self.report(INJECTION, 0, start, end, None, "the markup holds script")
+                    self._findings.report(INJECTION, 0, start, end, None, "the markup holds script")
                 elif DECODED in value or (certain and COMPOSED in value):
-                    self.report(INJECTION, 1, start, end, None, "the payload decodes the markup itself")
-                elif not resolved and certain and (self.strict or kind == "script"):
-                    self.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+                    self._findings.report(
+                        INJECTION, 1, start, end, None, "the payload decodes the markup itself"
+                    )
+                elif not resolved and certain and (self._strict or kind == "script"):
+                    self._findings.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
             case "attribute":
                 if any(is_active(text) for text in constants):
-                    self.report(INJECTION, 0, start, end, None, "the attribute holds markup with script")
+                    self._findings.report(
+                        INJECTION, 0, start, end, None, "the attribute holds markup with script"
+                    )
             case "attribute-node":
                 self.sink("url", value, start, end, certain=False)
                 if any(_CODE.search(text) for text in constants):
                     note = "an attribute that may be a handler is set to code"
-                    self.report(INJECTION, 1, start, end, None, note)
+                    self._findings.report(INJECTION, 1, start, end, None, note)
             case "setting":
                 if TRUE in value:
-                    self.report(
+                    self._findings.report(
                         "electron", 0, start, end, None, "a page is given what only the host may have"
                     )
             case "scheme":
                 if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
-                    self.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+                    self._findings.report(INJECTION, 0, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
-                    self.report("navigation", 4, start, end, None, "the page is left")
+                    self._findings.report("navigation", 4, start, end, None, "the page is left")
                 if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
-                    self.report(INJECTION, 0, start, end, None, "the URL is a script")
+                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a script")
                 elif any(holds_active_document(text) for text in constants):
-                    self.report(INJECTION, 0, start, end, None, "the URL is a document with script")
+                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a document with script")
                 elif certain and value & SPELLING:
-                    self.report(INJECTION, 1, start, end, None, "the payload decodes the URL itself")
+                    self._findings.report(
+                        INJECTION, 1, start, end, None, "the payload decodes the URL itself"
+                    )
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
-                    self.report(INJECTION, 0, start, end, None, "the event handler is text")
+                    self._findings.report(INJECTION, 0, start, end, None, "the event handler is text")
                 if certain:
-                    self.use(value, Flow.CALLBACK, start, end)
-                    self.use(value & _TIMERS, Flow.ARGUMENT, start, end)  # an error's text comes first
+                    self._judgement.use(value, Flow.CALLBACK, start, end)
+                    self._judgement.use(
+                        value & _TIMERS, Flow.ARGUMENT, start, end
+                    )  # an error's text comes first
                     self.call_handler(value, start, this)
 
     def _may_be_code(self, value: Value, start: int, end: int) -> bool:
@@ -144,7 +185,7 @@ class Sinks(ListedKeys):
                 not _WORDS.fullmatch(text)
                 if type(text) is str
                 else text in STRING_UNKNOWNS or type(text) is not Primitive
-                for text in self.strings(of(atom), start, end)
+                for text in self._coercion.to_string(of(atom), start, end)
             ):
                 return True
         return False
@@ -154,24 +195,24 @@ class Sinks(ListedKeys):
         functions = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.callable)
         if not functions:
             return
-        event = self.materialize("new:Event.prototype", start)
+        event = self._host_objects.materialize("new:Event.prototype", start)
         thrown = self.tell_thrown(event)
         # `onerror` of the window is told apart: what happened, where, and what was thrown.
-        self.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), start, start)
+        self._machine.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), start, start)
 
     def tell_thrown(self, event: Value) -> Value:
         """Let an event tell what the payload threw, as one of an error or a rejection does."""
-        thrown = self.read(self.thrown)
+        thrown = self._dataflow.read(self._dataflow.thrown)
         if thrown:
             for atom in event:
                 if isinstance(atom, HeapObject):
-                    self.put(atom, "error", thrown)
-                    self.put(atom, "reason", thrown)
+                    self._store.put(atom, "error", thrown)
+                    self._store.put(atom, "reason", thrown)
         return thrown | V_DATA
 
     def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
-        name = self.strings(name, start, end)
+        name = self._coercion.to_string(name, start, end)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
         self.sink("url", value, start, end, certain=telling)
         self.sink("attribute", value, start, end)
@@ -180,13 +221,13 @@ class Sinks(ListedKeys):
             if type(atom) is str:
                 lowered = atom.lower()
                 if lowered.startswith("on"):
-                    if len(name) > 1 and not self.strict and not self._may_be_code(value, start, end):
+                    if len(name) > 1 and not self._strict and not self._may_be_code(value, start, end):
                         continue
-                    self.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                    self._findings.report(INJECTION, 0, start, end, None, "an event handler is set from text")
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or atom in SPELLING or (self.strict and atom is ANY_STRING):
-                self.report(
+            elif atom is TEXT or atom is DATA or atom in SPELLING or (self._strict and atom is ANY_STRING):
+                self._findings.report(
                     "dynamic-key",
                     1,
                     start,
@@ -195,6 +236,6 @@ class Sinks(ListedKeys):
                     "an attribute is set by a name that cannot be resolved",
                 )
             elif scripted:
-                self.report(
+                self._findings.report(
                     INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
                 )

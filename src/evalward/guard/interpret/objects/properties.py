@@ -6,21 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
-    ANY_STRING,
     ANY_SYMBOL,
     BOTTOM,
-    CHARACTER,
-    CONSTRUCTOR0,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
     NULL,
-    SELECTED,
-    SELECTED_PROTOTYPE,
-    STRING_UNKNOWNS,
     U1,
-    U2,
     UNDEFINED,
     V_NUMBER,
     V_STRING,
@@ -29,71 +18,72 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    host,
     join,
-    known,
     number,
     of,
 )
-from evalward.guard.interpret.objects.catalogued import (
-    INHERITED,
-    INHERITED_ACCESSORS,
-    PRIMITIVE_PROTOTYPES,
-    PROTOTYPES,
-    UNKNOWN_PRIMITIVE_PROTOTYPES,
-    Catalogued,
-)
+from evalward.guard.interpret.objects.catalogued import Catalogued
+from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.prototypes import Prototypes
+    from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
+    from evalward.guard.interpret.surroundings import Surroundings
 
 _MAX_TRAPS = 6
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
-_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
 _CALLS = frozenset({"call", "apply", "bind"})
-_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
 # What makes an object one of a class, and stays what it is in the hands of others.
 _OF_CLASSES = {"constructor": {"object"}, "prototype": {"function", "class"}}
-_NEVER_HELD = frozenset({"constructor", "length"})
-
-# Methods that nothing else than a text has: data that is asked for one is a text.
-_OF_TEXTS = frozenset(
-    {
-        "charAt",
-        "endsWith",
-        "padEnd",
-        "padStart",
-        "split",
-        "startsWith",
-        "substring",
-        "toLowerCase",
-        "toUpperCase",
-        "trim",
-        "trimEnd",
-        "trimStart",
-    }
-)
 
 
-class Properties(Catalogued):
+class Properties:
     """Reads of properties."""
 
-    _traps = 0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        prototypes: Prototypes,
+        catalogued: Catalogued,
+        unknown_owners: UnknownOwners,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._patches = store.patches
+        self._findings = findings
+        self._strict = surroundings.strict
+        self._prototypes = prototypes
+        self._catalogued = catalogued
+        self._unknown_owners = unknown_owners
+        self._machine = machine
+        self._traps = (
+            0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
+        )
 
     def get(self, owner: Value, name: str, start: int, end: int) -> Value:
-        """Return a read by a known name."""
+        """Return a read by a known name (ECMA-262 §7.3.2)."""
+        dataflow = self._dataflow
         count = len(owner)
-        self.steps += count
-        if self.steps > self.budget:
-            self.spend(0)
+        dataflow.steps += count
+        if dataflow.steps > dataflow.budget:
+            dataflow.spend(0)
         if count == 1:
             (atom,) = owner
             if name != "__proto__":
                 if type(atom) is HeapObject:
                     return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
                 if type(atom) is Known and name[:3] != "@@#":
-                    return self._get_from_known(atom, name, start, end) or V_UNDEFINED
+                    return self._catalogued.get_from_known(atom, name, start, end) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
@@ -107,10 +97,10 @@ class Properties(Catalogued):
     def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
         if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
-            return self._get_from_known(atom, name, start, end)
+            return self._catalogued.get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
-            self.report("__proto__", 0, start, end, atom, "`__proto__` is read")
-            return self.prototype_of(atom)
+            self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is read")
+            return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, start, end)
         if name.startswith("@@#"):
@@ -120,8 +110,8 @@ class Properties(Catalogued):
         if type(atom) is Primitive:
             if atom.type == "symbol" and name == "description":
                 return self._description(atom.text)
-            return self.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
-        return self._get_from_unknown(atom, name, start, end)
+            return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
+        return self._unknown_owners.get_from_unknown(atom, name, start, end)
 
     @staticmethod
     def _description(text: str) -> Value:
@@ -138,117 +128,42 @@ class Properties(Catalogued):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
-        return self.get_builtin("String.prototype", name, start, end)
-
-    def _get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
-        if atom in STRING_UNKNOWNS:
-            if name == "length" or not is_index(name):
-                return (
-                    V_NUMBER if name == "length" else self.get_builtin("String.prototype", name, start, end)
-                )
-            return of(
-                CHARACTER if atom is ANY_STRING else atom
-            )  # the letter at a place that the payload knows
-        if isinstance(atom, Host):
-            return self._get_from_host(atom, name, start, end)
-        if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
-            return self.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
-        if atom is HELD:
-            return BOTTOM if name in _CALLS or name in _NEVER_HELD else self.given_back()
-        if atom is HIDDEN:
-            return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
-        if name == "constructor":
-            return self._constructor_of_unknown(atom, start, end)
-        if name in INHERITED or name in INHERITED_ACCESSORS:
-            found = self.get_builtin("Object.prototype", name, start, end)
-            return found if atom is U2 else found | of(U1)
-        if atom is DATA:
-            if name in _OF_TEXTS and "@@stored" not in self.patches.properties:
-                return of(known(f"String.prototype.{name}")) | self._put_there(name)
-            return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
-        if atom is SELECTED:
-            return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
-        if atom is SELECTED_PROTOTYPE:
-            return of(atom) if name == "prototype" else BOTTOM
-        if name in _CALLS:
-            return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(U1)
-
-    def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
-        if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
-            made = known("Function", ".constructor.constructor")
-            self.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
-            return of(made)
-        if atom in {U2, DATA}:
-            return of(CONSTRUCTOR1)
-        self.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", start, end)
-        return of(CONSTRUCTOR0)
-
-    def _get_from_host(self, atom: Host, name: str, start: int, end: int) -> Value:
-        if name == "constructor":
-            return of(CONSTRUCTOR1)
-        if name in INHERITED or name in INHERITED_ACCESSORS:
-            return self.get_builtin("Object.prototype", name, start, end)
-        if name in _CALLS:
-            return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
-
-    def data_inside(self) -> Value:
-        """Return what data holds: more data, and functions once the payload has put one into some."""
-        self.patches.readers[self.reader] = None
-        return of(DATA, U1) if "@@stored" in self.patches.properties else of(DATA)
-
-    def _put_there(self, name: str) -> Value:
-        """Return the texts that the payload wrote into objects of the host under a name."""
-        self.patches.readers[self.reader] = None
-        return self.patches.properties.get(f"unknown.{name}", BOTTOM)
-
-    def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges what it is given: any unknown object may be a window."""
-        if name in _COMPILERS:
-            return of(known(name, _COMPILERS[name]))
-        if name == "webContents" and "BrowserWindow" in self.modules:
-            return self.materialize("new:electron.webContents.prototype", 0, None, "unknown.webContents")
-        if name in self.catalogue.evaluating:
-            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
-        if name.endswith("Worklet") and name != "Worklet":
-            return of(known(f"host.{name}", "worker"))
-        if name in _OF_NODES:
-            return of(_OF_NODES[name])
-        path = self.catalogue.judging.get(name)
-        return of(known(path)) if path is not None else BOTTOM
+        return self._catalogued.get_builtin("String.prototype", name, start, end)
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
+        dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
             own = target.properties.get(name)
             if own is not None:
                 if name != "name" and name not in target.uncertain:
-                    self.steps += 1
-                    target.readers[self.reader] = None
+                    dataflow.steps += 1
+                    target.readers[dataflow.reader] = None
                     return own
             elif not target.prototype and name != "name" and (kind := target.kind) in _PLAIN:
-                self.steps += 1
-                target.readers[self.reader] = None
+                dataflow.steps += 1
+                target.readers[dataflow.reader] = None
                 if kind == "array" and (name == "length" or is_index(name)):
                     return self._own(target, name, this, start, end)[0]
-                return self.get_builtin(PROTOTYPES[kind], name, start, end)
+                return self._catalogued.get_builtin(PROTOTYPES[kind], name, start, end)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
-            self.steps += 1
-            current.readers[self.reader] = None
+            dataflow.steps += 1
+            current.readers[dataflow.reader] = None
             if current.escaped and not self._is_intact(current, name, start, end):
                 result = join(result, of(U1))
             elif current.escaped and name == "constructor":
-                result = join(result, self.patches.properties.get("@@constructor", BOTTOM))
+                result = join(result, self._patches.properties.get("@@constructor", BOTTOM))
             found, certain = self._own(current, name, this, start, end)
             result = join(result, found)
             if certain:
                 continue
             if not current.prototype:
-                builtin = self.get_builtin(PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end)
+                builtin = self._catalogued.get_builtin(
+                    PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end
+                )
                 result = join(result, builtin)
                 absent = absent or not builtin
             for parent in current.prototype:
@@ -260,11 +175,11 @@ class Properties(Catalogued):
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
-    def trapped(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
-        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none."""
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
             return of(U1)
-        proxy.readers[self.reader] = None
+        proxy.readers[self._dataflow.reader] = None
         inner = proxy.properties.get("@@target", BOTTOM)
         result: Value = BOTTOM
         self._traps += 1
@@ -272,7 +187,7 @@ class Properties(Catalogued):
             for atom in proxy.properties.get("@@handler", BOTTOM):
                 if isinstance(atom, HeapObject):
                     function = self.get(of(atom), trap, start, end)
-                    result = join(result, self.call(function, of(atom), (inner, *args), start, end))
+                    result = join(result, self._machine.call(function, of(atom), (inner, *args), start, end))
         finally:
             self._traps -= 1
         return result
@@ -282,14 +197,16 @@ class Properties(Catalogued):
         if name.startswith("@@#"):
             return True
         kinds = _OF_CLASSES.get(name)
-        if kinds is not None and target.kind in kinds and not self.strict:
-            self.patches.readers[self.reader] = None
-            return "@@constructors" not in self.patches.properties
+        if kinds is not None and target.kind in kinds and not self._strict:
+            self._patches.readers[self._dataflow.reader] = None
+            return "@@constructors" not in self._patches.properties
         if name in _CALLS and target.callable:
-            self.patches.readers[self.reader] = None
-            return "@@calls" not in self.patches.properties
+            self._patches.readers[self._dataflow.reader] = None
+            return "@@calls" not in self._patches.properties
         contained = target.kind not in {"object", "function", "class", "proxy"}
-        return contained and bool(self.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end))
+        return contained and bool(
+            self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end)
+        )
 
     def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""
@@ -298,9 +215,9 @@ class Properties(Catalogued):
         if target.kind == "proxy" and "@@target" in target.properties:
             result = join(result, self.get(target.properties["@@target"], name, start, end))
             key = of(name) if not name.startswith("@@") else of(ANY_SYMBOL)
-            return join(result, self.trapped(target, "get", (key, this), start, end)), False
+            return join(result, self.call_trap(target, "get", (key, this), start, end)), False
         if name in target.getters:
-            result = join(result, self.call(target.getters[name], this, (), start, end))
+            result = join(result, self._machine.call(target.getters[name], this, (), start, end))
             certain = name not in target.uncertain
         if name in target.properties:
             result = join(result, target.properties[name])
@@ -309,7 +226,7 @@ class Properties(Catalogued):
                 result, certain = join(result, target.properties["@@name"]), True
         elif name == "prototype" and target.kind == "function":
             named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
-            return named | of(self.prototype_object(target)), True
+            return named | of(self._prototypes.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
                 return (number(len(target.items)).value if target.exact else V_NUMBER), True

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.texts import character_of
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_NUMBER,
     ANY_STRING,
@@ -29,34 +28,61 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    host,
     join,
     of,
 )
-from evalward.guard.interpret.judgement import Flow
-from evalward.guard.interpret.objects.catalogued import (
+from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
-from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.surroundings import Surroundings
 
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
 _WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
-_SYMBOLS = (
-    "asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace "
-    "search species split toPrimitive toStringTag unscopables"
-)
-_WELL_KNOWN = frozenset(f"@@{name}" for name in _SYMBOLS.split())
-_NUMERIC_START = frozenset("0123456789-NI")  # of what ToString gives for a number
 
 
-class UnknownKeys(Properties):
+class UnknownKeys:
     """Reads by keys that are not written down."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        held: HeldTexts,
+        host_objects: HostObjects,
+        property_keys: PropertyKeys,
+        properties: Properties,
+        elements: Elements,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._cleared = surroundings.cleared
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._held = held
+        self._host_objects = host_objects
+        self._property_keys = property_keys
+        self._properties = properties
+        self._elements = elements
+        self._machine = machine
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -64,18 +90,18 @@ class UnknownKeys(Properties):
         if len(key) == 1:
             (only,) = key
             if type(only) is str and (closed or is_index(only)):
-                return self.get(owner, only, start, end)
+                return self._properties.get(owner, only, start, end)
             if only is ANY_NUMBER:
                 result = BOTTOM
                 for atom in owner:
-                    result = join(result, self.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, start))
                 return result
-        resolved = self.key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, start, end)
         result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
-            checked = (start, end) in self.cleared
+            checked = (start, end) in self._cleared
             if resolved.decoded or resolved.tainted:
-                self.selecting.add((start, end))
+                self._findings.selecting.add((start, end))
             if resolved.decoded:
                 # The payload hides the key: any write through it is meant.
                 result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
@@ -84,7 +110,7 @@ class UnknownKeys(Properties):
             elif resolved.tainted and not checked:
                 result = of(SELECTED)
             if any(
-                type(atom) is Known and f"{atom.path}.prototype" in self.catalogue.entries for atom in owner
+                type(atom) is Known and f"{atom.path}.prototype" in self._catalogue.entries for atom in owner
             ):
                 # A built-in constructor: its prototype is all there is to write to.
                 result |= of(SELECTED_PROTOTYPE)
@@ -92,7 +118,7 @@ class UnknownKeys(Properties):
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
                 asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
-            result = join(result, self.get(asked, name, start, end))
+            result = join(result, self._properties.get(asked, name, start, end))
         if (
             not closed
             and resolved.names
@@ -101,23 +127,23 @@ class UnknownKeys(Properties):
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.
-            self.origin(U0, None, "read from a function by a computed key", start, end)
+            self._findings.origin(U0, None, "read from a function by a computed key", start, end)
             result = join(result, of(U0))
         if resolved.numeric:
             for atom in owner:
                 if resolved.elsewhere:
-                    result = join(result, self._get_elsewhere(atom, start, end))
+                    result = join(result, self.get_elsewhere(atom, start, end))
                 else:
-                    result = join(result, self.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, start))
         if resolved.unknown:
-            self.spend(len(owner))
+            self._dataflow.spend(len(owner))
             for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
                 result = join(result, self.get_unknown(atom, start, end))
                 if resolved.decoded and type(atom) is Known:
                     result = join(result, self._get_decoded(atom, start, end))
         return result
 
-    def _get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
+    def get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
             return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
@@ -125,10 +151,10 @@ class UnknownKeys(Properties):
         pending, seen = [atom], {atom}
         while pending:
             current = pending.pop()
-            current.readers[self.reader] = None
+            current.readers[self._dataflow.reader] = None
             result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
             for getter in current.getters.values():
-                result = join(result, self.call(getter, of(atom), (), start, end))
+                result = join(result, self._machine.call(getter, of(atom), (), start, end))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if not (listed and type(parent) is Known and parent.path in _WITHOUT_NAMES):
@@ -140,21 +166,23 @@ class UnknownKeys(Properties):
 
     def _get_decoded(self, atom: Known, start: int, end: int) -> Value:
         """Return every member: the payload put the key together itself, and may mean any of them."""
-        entry = self.catalogue.get(atom.path)
+        entry = self._catalogue.get(atom.path)
         if entry.unresolved in {"dynamic-key", "harmless"} or not entry.members:
             return BOTTOM
         result: Value = BOTTOM
         for name, member in entry.members.items():
             if member.label is not None:
-                self.report("dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`")
+                self._findings.report(
+                    "dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`"
+                )
             elif member.result.startswith(("@", "array:@", "collection:@", "new:")) and name != "constructor":
-                result = join(result, self.materialize(member.result, start))
+                result = join(result, self._host_objects.materialize(member.result, start))
         return result
 
     def may_judge(self, atom: Atom) -> bool:
         """Whether a method of the object may run the text that it is given."""
         if type(atom) is Known:
-            entry = self.catalogue.get(atom.path)
+            entry = self._catalogue.get(atom.path)
             return bool(entry.sinks) or entry.unresolved == "playwright"
         return isinstance(atom, Host) or atom is U1 or atom is W0
 
@@ -163,42 +191,13 @@ class UnknownKeys(Properties):
         """Whether every object has no prototype, so that no key leads to a shared one."""
         return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
 
-    def get_element(self, atom: Atom, start: int) -> Value:
-        """Return a read by a numeric key: the join of the elements."""
-        if isinstance(atom, HeapObject):
-            atom.readers[self.reader] = None
-            self.spend(len(atom.properties) >> 3)
-            result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
-            for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START or name.startswith("@@ ") or name in _WELL_KNOWN:
-                    result = join(result, value)
-            for parent in atom.prototype:
-                if type(parent) is Known:
-                    result = join(result, self.get_element(parent, start))
-            return result
-        if type(atom) is Known:
-            return self.element_of(atom, start)
-        if type(atom) is str or atom in STRING_UNKNOWNS:
-            return character_of(of(atom))
-        if isinstance(atom, Host):
-            return of(host(f"{atom.path}.0"))
-        if atom in MARKS:
-            return BOTTOM
-        if atom is HELD:
-            return self.given_back()
-        if atom is DATA:
-            return self.data_inside()
-        if atom is U0 or atom is W0:
-            return of(atom)
-        return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
-
     def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
         if atom in MARKS:
             return BOTTOM
         if atom is HELD:
-            return self.given_back()
-        self.unresolved(atom, start, end)
+            return self._held.given_back()
+        self._judgement.unresolved(atom, start, end)
         if isinstance(atom, HeapObject):
             return self._get_unknown_from_object(atom, start, end)
         if type(atom) is Known:
@@ -217,7 +216,7 @@ class UnknownKeys(Properties):
         ):
             return of(U1)
         made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
-        self.origin(made, atom, "read by a key that cannot be resolved", start, end)
+        self._findings.origin(made, atom, "read by a key that cannot be resolved", start, end)
         return of(made)
 
     def _get_unknown_from_object(self, target: HeapObject, start: int, end: int) -> Value:
@@ -225,16 +224,18 @@ class UnknownKeys(Properties):
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
-            self.spend(1 + (len(result) >> 3))
-            current.readers[self.reader] = None
+            self._dataflow.spend(1 + (len(result) >> 3))
+            current.readers[self._dataflow.reader] = None
             for inner in current.properties.get("@@target", BOTTOM):  # a proxy
                 if inner not in seen:
                     result = join(result, self.get_unknown(inner, start, end))
             result = join(result, current.everything())
             for getter in current.getters.values():
-                result = join(result, self.call(getter, of(target), (), start, end))
+                result = join(result, self._machine.call(getter, of(target), (), start, end))
             if current.callable or current.kind == "prototype":
-                self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+                self._findings.origin(
+                    U0, None, "read from a function by a key that cannot be resolved", start, end
+                )
                 result = join(result, of(U0))
             elif not current.prototype or current.escaped:
                 result = join(result, of(U1))
@@ -247,18 +248,18 @@ class UnknownKeys(Properties):
         return result
 
     def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
-        if atom.label is not None and atom.path not in self.catalogue.entries:
-            self.report(
+        if atom.label is not None and atom.path not in self._catalogue.entries:
+            self._findings.report(
                 atom.label, 1, start, end, atom, f"`{atom.path}` is read by a key that cannot be resolved"
             )
-        entry = self.catalogue.get(atom.path)
+        entry = self._catalogue.get(atom.path)
         match entry.unresolved:
             case "harmless":
-                return self.materialize(entry.others if entry.others != "undefined" else "text", start) | of(
-                    U1
-                )
+                return self._host_objects.materialize(
+                    entry.others if entry.others != "undefined" else "text", start
+                ) | of(U1)
             case "dynamic-key":
-                self.report(
+                self._findings.report(
                     "dynamic-key",
                     1,
                     start,
@@ -270,8 +271,8 @@ class UnknownKeys(Properties):
             case "function":
                 pass
             case _ if not entry.callable and atom.path != "Function.prototype":
-                if self.strict and any(member.label for member in entry.members.values()):
-                    self.report(
+                if self._strict and any(member.label for member in entry.members.values()):
+                    self._findings.report(
                         "dynamic-key",
                         1,
                         start,
@@ -280,45 +281,5 @@ class UnknownKeys(Properties):
                         f"`{atom.path}` is read by a key that cannot be resolved",
                     )
                 return of(U1)
-        self.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+        self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
         return of(U0)
-
-    def items_of(self, value: Value) -> list[Value] | None:
-        """Return the items of an exact array if that is all the value holds."""
-        if len(value) != 1:
-            return None
-        (atom,) = value
-        if (
-            isinstance(atom, HeapObject)
-            and atom.kind == "array"
-            and not atom.escaped
-            and "@@iterator" not in atom.properties
-        ):
-            atom.readers[self.reader] = None
-            if atom.exact and len(atom.items) <= MAX_ITEMS:
-                return atom.items
-        return None
-
-    def iterated_items(self, value: Value) -> list[Value] | None:
-        """Return what iterating gives, item by item: of an exact array or of a string constant."""
-        if len(value) == 1:
-            (atom,) = value
-            if type(atom) is str and len(atom) <= MAX_ITEMS:
-                return [of(character) for character in atom]
-        return self.items_of(value)
-
-    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
-        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
-        self.use(value, flow, start, end)
-        objects = [
-            atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)
-        ]
-        if len(objects) > 1:
-            objects.sort(key=lambda target: target.serial)
-        for target in objects:
-            self.escape_object(target)
-        if flow is not Flow.RETURN:
-            for atom in value:
-                if isinstance(atom, HeapObject) and atom.owners and not atom.handed:
-                    atom.handed = True
-                    self.changed(atom)

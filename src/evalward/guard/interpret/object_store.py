@@ -1,91 +1,47 @@
-"""Changes of registers and objects: joins within bounds, and who runs again for them."""
+"""The objects of a run: one per allocation site, and what is put on them (guard.md §2, carriers)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
-    ACTIVE,
     BOTTOM,
-    MAX_HOSTS,
-    MAX_OBJECTS,
-    U1,
     V_UNDEFINED,
     Known,
-    Unknown,
     Value,
     counted,
     join,
     of,
-    widened,
 )
-from evalward.guard.interpret.state import State
+from evalward.guard.interpret.dataflow import MAX_COUNTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
 
-_COSTLY = 4  # atoms, from which on their number counts as steps
-MAX_GROWTH = 6
 MAX_OBJECT_GROWTH = 24
-MAX_COUNTING = 3  # what goes on growing by numbers alone is a count or a sum, and will be any number
 
 
-class Changes(State):
-    """What is written, and what that wakes."""
+class ObjectStore:
+    """The heap objects of a run. Each operation joins, and wakes the readers of an object that it changes.
 
-    def write(self, register: int, value: Value) -> None:
-        """Join a value into a variable."""
-        old = self.values[register]
-        if value <= old:
-            return
-        if len(value) >= _COSTLY:
-            self.spend(len(value) >> 2)
-        if old:
-            count = self.growth.get(register, 0) + 1
-            self.growth[register] = count
-            new = self.bounded(join(old, value), force=count > MAX_GROWTH)
-            if count > MAX_COUNTING:
-                new = counted(old, new)
-            if new == old:
-                return
-        else:
-            new = value
-        self.values[register] = new
-        if register in self.local:
-            if register in self.loaded:
-                self.settled = False
-            return
-        self.version += 1
-        readers = self.readers.get(register)
-        if readers:
-            self.wake(readers)
-        unit = self.fed.get(register)
-        if unit is not None:
-            self.feed(unit, register)
+    ``patches`` holds what the payload put in place of standard functions, and the doubts about the standard library
+    that its code raises (``expect_…``). ``methods`` holds the names of the functions that escape by their prototypes.
+    """
 
-    def bounded(self, value: Value, *, force: bool = False) -> Value:
-        """Return a join within the bounds on constants and objects; what is dropped becomes unknown."""
-        # A join is within all bounds but these.
-        if force or len(value) > MAX_HOSTS or ACTIVE in value:
-            value = widened(value, force=force)
-        if len(value) <= MAX_OBJECTS:
-            return value
-        kept: set[Atom] = {U1}
-        for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
-            self.escape_object(target)
-        for atom in value:
-            if isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
-                kept.add(atom)
-        return frozenset(kept)
+    def __init__(self, dataflow: Dataflow) -> None:
+        self._dataflow = dataflow
+        self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
+        self.patches = HeapObject("object", -2)
+        self.methods = HeapObject("object", -3)
+        self.global_object = HeapObject("object", -1)
 
-    def escape_object(self, target: HeapObject) -> None:
-        """Note that unmodelled code may read, write and call the object."""
-        if not target.escaped or target.holders:
-            target.escaped, target.holders = True, BOTTOM
-            self.changed(target)
+    def release(self) -> None:
+        """Take the objects apart, which hold one another, so that they are freed at once."""
+        for target in (*self.objects.values(), self.patches, self.global_object):
+            target.release()
 
     def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:
         """Note that unmodelled code may call a function as a method of what inherits from a prototype."""
@@ -102,26 +58,18 @@ class Changes(State):
         self.put_prototype(receiver, of(prototype, *(instance for instance in made if instance is not None)))
         if not function.escaped or (function.holders and receiver not in function.holders):
             function.escaped, function.holders = True, function.holders | {receiver}
-            self.changed(function)
-
-    def changed(self, target: HeapObject) -> None:
-        """Run again what has read the object."""
-        self.version += 1
-        if target.escaped and target not in self.pending_escapes[-1:]:
-            self.pending_escapes.append(target)
-        if target.readers:
-            self.wake(target.readers)
+            self._dataflow.changed(function)
 
     def extend(self, target: HeapObject) -> None:
         """Note that an object has properties whose names are not known."""
         if not target.extensible:
             target.extensible = True
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
         """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
         # Only arrays are told apart by their call: objects, too, cost six times as much and blocked no less.
-        key = (start, kind, tag, self.context if kind == "array" else 0)
+        key = (start, kind, tag, self._dataflow.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
             target = self.objects[key] = HeapObject(kind, start)
@@ -143,7 +91,7 @@ class Changes(State):
                         atom.owners |= {target}
             elif name == "constructor" and target.kind == "object" and not target.owners:
                 self.put(self.patches, "@@constructor", value)
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an unknown key, an index or an iteration finds."""
@@ -153,14 +101,14 @@ class Changes(State):
         if new != target.elements:
             target.holds(target.elements, new)
             target.elements = new
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def _grown(self, target: HeapObject, old: Value, value: Value) -> Value:
         """Return a join within bounds; an object that keeps growing has its constants widened."""
         new = join(old, value)
         if old and new != old:
             target.growth += 1
-            new = self.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
+            new = self._dataflow.bounded(new, force=target.growth > MAX_OBJECT_GROWTH)
             if target.growth > MAX_COUNTING:
                 new = counted(old, new)
         return new
@@ -175,20 +123,20 @@ class Changes(State):
         if new != target.items[index]:
             target.holds(target.items[index], new)
             target.items[index] = new
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
         """Note that an object may lack properties of these names."""
         before = len(target.uncertain)
         target.uncertain.update(names)
         if len(target.uncertain) != before:
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def settle_in(self, function: HeapObject, home: HeapObject) -> None:
         """Note the object whose prototype is ``super`` in a method."""
         if function.home is not home:
             function.home = home
-            self.changed(function)
+            self._dataflow.changed(function)
 
     def put_accessor(self, target: HeapObject, name: str, value: Value, *, setter: bool = False) -> None:
         """Join a function into a property's getter or setter."""
@@ -196,20 +144,20 @@ class Changes(State):
         new = join(table.get(name, BOTTOM), value)
         if new != table.get(name, BOTTOM):
             table[name] = new
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def put_prototype(self, target: HeapObject, value: Value) -> None:
         """Join a value into what an object inherits from."""
         new = join(target.prototype, value)
         if new != target.prototype:
             target.prototype = new
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def inexact(self, target: HeapObject) -> None:
         """Give up on the order and number of an array's elements."""
         if target.exact:
             target.exact = False
-            self.changed(target)
+            self._dataflow.changed(target)
 
     def expect_proxies(self) -> None:
         """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
@@ -239,3 +187,27 @@ class Changes(State):
         """Note that data may hold functions when the payload puts one there."""
         if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
             self.put(self.patches, "@@stored", V_UNDEFINED)
+
+    def items_of(self, value: Value) -> list[Value] | None:
+        """Return the items of an exact array if that is all the value holds."""
+        if len(value) != 1:
+            return None
+        (atom,) = value
+        if (
+            isinstance(atom, HeapObject)
+            and atom.kind == "array"
+            and not atom.escaped
+            and "@@iterator" not in atom.properties
+        ):
+            atom.readers[self._dataflow.reader] = None
+            if atom.exact and len(atom.items) <= MAX_ITEMS:
+                return atom.items
+        return None
+
+    def iterated_items(self, value: Value) -> list[Value] | None:
+        """Return what iterating gives, item by item: of an exact array or of a string constant."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str and len(atom) <= MAX_ITEMS:
+                return [of(character) for character in atom]
+        return self.items_of(value)

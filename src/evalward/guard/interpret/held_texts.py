@@ -26,10 +26,12 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.judgement import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
 
 _SCHEME = re.compile(r"[\x00-\x20]*(?:j\s*a\s*v\s*a\s*s|v\s*b\s*s|data\s*:)", re.IGNORECASE)
 # The name of an event handler, or of an element or attribute whose content runs.
@@ -60,27 +62,33 @@ def _telling(text: str) -> Value:
     return of(text) if _SCHEME.match(text) or _CALL.search(text) else BOTTOM
 
 
-class HeldTexts(Judgement):
+class HeldTexts:
     """Texts that objects of the host were given."""
+
+    def __init__(self, dataflow: Dataflow, store: ObjectStore) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self.given = dataflow.add_register()  # the join of the texts that objects of the host were given
 
     def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
         """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""
+        dataflow = self._dataflow
         found: Value = BOTTOM
         seen: set[HeapObject] = set()
         pending = [(atom, depth) for value in values for atom in value]
         while pending:
             atom, left = pending.pop()
             if type(atom) is str:
-                self.spend(len(atom) >> 6)
+                dataflow.spend(len(atom) >> 6)
                 found |= _telling(atom)
             elif atom is ACTIVE:
                 found |= of(ACTIVE)
             elif atom is HELD:
-                found |= self.read(self.given)
+                found |= dataflow.read(self.given)
             elif left and isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
                 seen.add(atom)
-                atom.readers[self.reader] = None
-                self.spend(1 + (len(atom.properties) >> 3))
+                atom.readers[dataflow.reader] = None
+                dataflow.spend(1 + (len(atom.properties) >> 3))
                 pending.extend((inner, left - 1) for inner in atom.everything())
         return found
 
@@ -88,7 +96,7 @@ class HeldTexts(Judgement):
         """Note texts that the host is given; return those that a sink would judge."""
         texts = self.telling(values, depth)
         if texts:
-            self.write(self.given, texts)
+            self._dataflow.write(self.given, texts)
         return texts
 
     def keep_in(self, made: Value, values: Iterable[Value]) -> None:
@@ -98,22 +106,22 @@ class HeldTexts(Judgement):
         if not texts:
             return
         if not all(atom.prototype == _ERROR for atom in targets) or len(targets) != len(made):
-            self.write(self.given, texts)
+            self._dataflow.write(self.given, texts)
         for target in targets:
             if any(type(atom) is Known for atom in target.prototype):
-                self.extend(target)
-                self.put_element(target, texts)
+                self._store.extend(target)
+                self._store.put_element(target, texts)
 
     def given_back(self) -> Value:
         """Return what an object of the host that holds texts may answer to anything."""
-        return self.read(self.given) | of(HELD)
+        return self._dataflow.read(self.given) | of(HELD)
 
     def perhaps_given_back(self, value: Value) -> Value:
         """Return a text from the page with those that the payload handed over: it may be one of them."""
         if TEXT not in value:
             return value
         return value | frozenset(
-            atom for atom in self.read(self.given) if type(atom) is str or atom is ACTIVE
+            atom for atom in self._dataflow.read(self.given) if type(atom) is str or atom is ACTIVE
         )
 
     def asked(self, path: str) -> bool:
@@ -129,5 +137,5 @@ class HeldTexts(Judgement):
             return made
         for atom in made:
             if isinstance(atom, HeapObject) and atom.kind in {"promise", "array"}:
-                self.put_element(atom, texts)
+                self._store.put_element(atom, texts)
         return made | texts | (BOTTOM if made <= PRIMITIVE_UNKNOWNS else of(HELD))

@@ -23,10 +23,16 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
-from evalward.guard.interpret.objects.host_objects import HostObjects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.method_lookup import MethodLookup
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", "@@calls", "@@removed")
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
@@ -35,13 +41,33 @@ _LONGEST = 2  # an operation and its operand
 _STATE = frozenset({"label", "sent", "trys", "ops"})
 
 
-class CompiledHelpers(HostObjects):
+class CompiledHelpers:
     """Calls of compilers' helpers."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        method_lookup: MethodLookup,
+        elements: Elements,
+        iteration: Iteration,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._global_object = store.global_object
+        self._patches = store.patches
+        self._method_lookup = method_lookup
+        self._elements = elements
+        self._iteration = iteration
+        self._machine = machine
 
     def call_helper(self, unit: Unit, args: Sequence[Value]) -> Value | None:
         """Return what a helper gives, None where it is not called as compilers do or may not be what it was."""
-        self.patches.readers[self.reader] = self.global_object.readers[self.reader] = None
-        replaced = (*self.patches.properties, *self.global_object.properties)
+        self._patches.readers[self._dataflow.reader] = self._global_object.readers[self._dataflow.reader] = (
+            None
+        )
+        replaced = (*self._patches.properties, *self._global_object.properties)
         if any(name.startswith(_REPLACED) for name in replaced):
             return None
         match unit.helper:
@@ -67,7 +93,7 @@ class CompiledHelpers(HostObjects):
     def _wrapped(self, unit: Unit, value: Value) -> Value | None:
         """Return a function that runs a generator function with its own ``this`` and arguments."""
         functions = self._functions(value)
-        steps = self.read(unit.called) if unit.called >= 0 else BOTTOM
+        steps = self._dataflow.read(unit.called) if unit.called >= 0 else BOTTOM
         if unit.calls_helper and not (
             steps and all(isinstance(a, HeapObject) and a.unit and a.unit.helper == "step" for a in steps)
         ):
@@ -76,21 +102,21 @@ class CompiledHelpers(HostObjects):
             return None
         made: set[HeapObject] = set()
         for function in functions:
-            wrapper = self.allocate("native", function.start, "compiled")
+            wrapper = self._store.allocate("native", function.start, "compiled")
             wrapper.bound = of(known(RUNS)), (BOTTOM, of(function))
-            self.put(wrapper, "@@function", of(function))
+            self._store.put(wrapper, "@@function", of(function))
             made.add(wrapper)
         return frozenset(made)
 
     def _run(self, generator: Value, this: Value, given: Value) -> Value | None:
         """Run a generator function with the arguments that an array or ``arguments`` holds."""
-        items = self.items_of(given)
+        items = self._store.items_of(given)
         if items is not None:
             return self.run_async(generator, this, items, BOTTOM)
         rest: Value = BOTTOM
         for atom in given:
             if isinstance(atom, HeapObject) and atom.kind in {"array", "arguments"}:
-                rest = join(rest, self.get_element(atom, atom.start))
+                rest = join(rest, self._elements.get_element(atom, atom.start))
             elif atom is not UNDEFINED and atom is not NULL:
                 return None
         return self.run_async(generator, this, (), rest)
@@ -103,15 +129,15 @@ class CompiledHelpers(HostObjects):
         promises: set[HeapObject] = set()
         for function in functions:
             start = function.start
-            made = self.call(of(function), this, args, start, start, rest)
-            promise = self.allocate("promise", start, "compiled")
+            made = self._machine.call(of(function), this, args, start, start, rest)
+            promise = self._store.allocate("promise", start, "compiled")
             for atom in made:
                 if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain_call(atom):
                     return None
-                sent = self.awaited(self.read(atom.unit.yielded), start, start)
-                self.resume(atom, join(sent, V_UNDEFINED))
-                result = self.awaited(self.read(atom.unit.result), start, start)
-                self.put_element(promise, result or V_UNDEFINED)
+                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), start, start)
+                self._iteration.generator_resume(atom, join(sent, V_UNDEFINED))
+                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), start, start)
+                self._store.put_element(promise, result or V_UNDEFINED)
             promises.add(promise)
         return frozenset(promises)
 
@@ -120,56 +146,66 @@ class CompiledHelpers(HostObjects):
         return (
             atom.kind == "generator"
             and not atom.escaped
-            and not any(self.own_or_payload(atom, name) for name in ("next", "throw", "return"))
+            and not any(self._method_lookup.get_method(atom, name) for name in ("next", "throw", "return"))
         )
 
     def _generator(self, body: Value, this: Value) -> Value | None:
         """Return the generator whose steps the body's ``[operation, value]`` say."""
+        dataflow = self._dataflow
         functions = self._functions(body)
         if functions is None:
             return None
         made: set[HeapObject] = set()
         for function in functions:
             start = function.start
-            generator = self.allocate("generator", start, "compiled")
+            generator = self._store.allocate("generator", start, "compiled")
             if generator.unit is None:
                 generator.unit = Unit("", None, start)
-                generator.unit.sent, generator.unit.yielded = self._extra_register(), self._extra_register()
-                generator.unit.result = self._extra_register()
+                generator.unit.sent, generator.unit.yielded = (
+                    dataflow.add_register(),
+                    dataflow.add_register(),
+                )
+                generator.unit.result = dataflow.add_register()
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
-            steps = self.call(of(function), this, (of(state),), start, start)
+            steps = self._machine.call(of(function), this, (of(state),), start, start)
             left = self._left_in(state)
             if left is None or not all(
                 atom is UNDEFINED or self._step(generator, atom) for atom in steps | left
             ):
                 return None
-            self.put_element(generator, self.read(generator.unit.yielded))
-            self.put(generator, "@@returned", self.read(generator.unit.result))
+            self._store.put_element(generator, dataflow.read(generator.unit.yielded))
+            self._store.put(generator, "@@returned", dataflow.read(generator.unit.result))
             made.add(generator)
         return frozenset(made)
 
     def _state(self, generator: HeapObject) -> HeapObject:
         """Return what the body of a generator is called with: ``{label, sent, trys, ops}``."""
+        dataflow = self._dataflow
         start = generator.start
-        state = self.allocate("object", start, "state")
-        sent = self.allocate("native", start, "sent")
+        state = self._store.allocate("object", start, "state")
+        sent = self._store.allocate("native", start, "sent")
         if generator.unit is not None:
-            self.put_element(
-                sent, join(self.read(generator.unit.sent), join(self.read(self.thrown), V_UNDEFINED))
+            self._store.put_element(
+                sent,
+                join(
+                    dataflow.read(generator.unit.sent),
+                    join(dataflow.read(dataflow.thrown), V_UNDEFINED),
+                ),
             )
-            self.put_element(sent, V_U1 if self.read(self.thrown) else BOTTOM)
+            self._store.put_element(sent, V_U1 if dataflow.read(dataflow.thrown) else BOTTOM)
         for name, value in (("label", V_NUMBER), ("sent", of(sent))):
-            self.put(state, name, value)
+            self._store.put(state, name, value)
         for name in ("trys", "ops"):
-            array = self.allocate("array", start, name)
-            self.inexact(array)
-            self.put(state, name, of(array))
+            array = self._store.allocate("array", start, name)
+            self._store.inexact(array)
+            self._store.put(state, name, of(array))
         return state
 
     def _left_in(self, state: HeapObject) -> Value | None:
         """Return the steps that the body kept for later, None when it did more to its state than compilers do."""
-        state.readers[self.reader] = None
+        dataflow = self._dataflow
+        state.readers[dataflow.reader] = None
         if state.escaped or state.extensible or not _STATE.issuperset(state.properties) or state.getters:
             return None
         lists: list[HeapObject] = []
@@ -177,24 +213,25 @@ class CompiledHelpers(HostObjects):
             for atom in state.properties[name]:
                 if not isinstance(atom, HeapObject) or atom.kind != "array" or atom.escaped:
                     return None
-                atom.readers[self.reader] = None
+                atom.readers[dataflow.reader] = None
                 lists.append(atom)
         if len(lists) != 2:  # noqa: PLR2004 - one each
             return None
         for tried in lists[0].contents():
             if not isinstance(tried, HeapObject) or tried.kind != "array" or tried.escaped:
                 return None
-            tried.readers[self.reader] = None
+            tried.readers[dataflow.reader] = None
             if not all(type(atom) is Primitive for atom in tried.contents()):
                 return None
         return lists[1].contents()
 
     def _step(self, generator: HeapObject, step: object) -> bool:
         """Do what a step says; False when it is none."""
+        dataflow = self._dataflow
         unit = generator.unit
         if not isinstance(step, HeapObject) or unit is None or step.kind != "array":
             return False
-        step.readers[self.reader] = None
+        step.readers[dataflow.reader] = None
         if (
             not step.exact
             or step.escaped
@@ -209,9 +246,9 @@ class CompiledHelpers(HostObjects):
             if type(operation) is not Primitive:
                 return False
             if operation.text == _YIELD:
-                self.write(unit.yielded, value)
+                dataflow.write(unit.yielded, value)
             elif operation.text == _RETURN:
-                self.write(unit.result, value)
+                dataflow.write(unit.result, value)
             elif operation.text == _DELEGATE:
                 self._delegated(unit, value, step.start)
             elif operation.text not in _SILENT:
@@ -220,11 +257,12 @@ class CompiledHelpers(HostObjects):
 
     def _delegated(self, unit: Unit, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
-        self.write(unit.yielded, self.iterated(value, None, start, start))
+        dataflow = self._dataflow
+        dataflow.write(unit.yielded, self._iteration.iterate(value, None, start, start))
         for atom in value:
             if isinstance(atom, HeapObject):
-                atom.readers[self.reader] = None
-                self.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
-                self.resume(atom, join(self.read(unit.sent), V_UNDEFINED))
+                atom.readers[dataflow.reader] = None
+                dataflow.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
+                self._iteration.generator_resume(atom, join(dataflow.read(unit.sent), V_UNDEFINED))
             else:
-                self.write(unit.sent, V_U1)
+                dataflow.write(unit.sent, V_U1)

@@ -1,0 +1,18 @@
+"""A property key, as far as it is known (ECMA-262 §7.1.19)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Key:
+    """A property key: its names when they are known, and what else it may be."""
+
+    names: tuple[str, ...]
+    numeric: bool = False
+    unknown: bool = False
+    tainted: bool = False
+    decoded: bool = False  # may spell any name
+    hidden: bool = False  # the payload decodes it from its own text
+    elsewhere: bool = False  # begins as no name does that leads anywhere

@@ -1,0 +1,28 @@
+"""The atoms of a value: in an order that is the same in every run, and the objects among them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evalward.guard.domain.values import Atom, Value
+
+
+def in_order(value: Value) -> Iterable[Atom]:
+    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
+    return value if len(value) == 1 else sorted(value, key=_rank)
+
+
+def _rank(atom: Atom) -> tuple[int, int, str]:
+    if isinstance(atom, HeapObject):
+        return 0, atom.serial, ""
+    return 1, 0, atom if type(atom) is str else repr(atom)
+
+
+def objects_of(value: Value) -> frozenset[HeapObject]:
+    """Return the payload's own objects among the atoms."""
+    return frozenset(atom for atom in value if isinstance(atom, HeapObject))

@@ -1,0 +1,27 @@
+"""OrdinaryCallBindThis: what ``this`` is in a sloppy function (ECMA-262 §10.2.1.2)."""
+
+from __future__ import annotations
+
+from evalward.guard.domain.values import (
+    NULL,
+    PRIMITIVE_UNKNOWNS,
+    U1,
+    U2,
+    UNDEFINED,
+    V_GLOBAL,
+    Primitive,
+    Value,
+    of,
+)
+
+
+def ordinary_call_bind_this(this: Value, *, strict: bool) -> Value:
+    """Return ``this`` of a sloppy function: the global object for none, a wrapper for a primitive.
+
+    In the profile ``strict``, what is unknown may be undefined.
+    """
+    if not this or UNDEFINED in this or NULL in this or (strict and U1 in this):
+        this = frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
+    if any(type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS for atom in this):
+        return this | of(U2)  # a wrapper
+    return this

@@ -1,0 +1,52 @@
+"""Concatenation of string values, as constants while there are few and short ones (ECMA-262 §6.1.4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import (
+    BOTTOM,
+    MAX_STRING_LENGTH,
+    V_STRING,
+    Value,
+    of,
+)
+from evalward.guard.syntax import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalward.guard.interpret.dataflow import Dataflow
+
+MAX_PRODUCT = 64
+
+
+class Concatenation:
+    """Folding of concatenations."""
+
+    def __init__(self, dataflow: Dataflow) -> None:
+        self._dataflow = dataflow
+
+    def concatenated(self, pieces: Sequence[Value]) -> Value:
+        """Return the concatenation of string values, as constants while there are few and short ones."""
+        dataflow = self._dataflow
+        results = [""]
+        if all(len(piece) == 1 for piece in pieces):
+            texts = [text for (text,) in pieces if type(text) is str]
+            if len(texts) == len(pieces):
+                dataflow.spend(len(texts))
+                text = "".join(texts)
+                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
+        for piece in pieces:
+            if not piece:
+                return BOTTOM
+            dataflow.spend()
+            constants = [atom for atom in piece if type(atom) is str]
+            if len(constants) != len(piece) or len(results) * len(constants) > MAX_PRODUCT:
+                return unresolved_text(pieces)
+            results = [left + right for left in results for right in constants]
+            dataflow.spend(len(results))
+            if sum(map(len, results)) > MAX_STRING_LENGTH:
+                return unresolved_text(pieces)
+        return frozenset(literals.join_surrogates(text) for text in results)

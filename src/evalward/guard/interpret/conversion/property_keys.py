@@ -1,0 +1,99 @@
+"""ToPropertyKey: the names that a computed key may be, and what else it may be (ECMA-262 §7.1.19)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.key import Key
+from evalward.guard.domain.values import (
+    ANY_BIGINT,
+    ANY_BOOLEAN,
+    ANY_NUMBER,
+    ANY_SYMBOL,
+    DATA,
+    DECODED,
+    ELSEWHERE,
+    HELD,
+    LETTER,
+    PREFIXED,
+    SPELLING,
+    TEXT,
+    Known,
+    Primitive,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.surroundings import Surroundings
+
+_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
+
+
+class PropertyKeys:
+    """Folding of computed keys."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        surroundings: Surroundings,
+        held: HeldTexts,
+        coercion: Coercion,
+    ) -> None:
+        self._dataflow = dataflow
+        self._strict = surroundings.strict
+        self._held = held
+        self._coercion = coercion
+
+    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
+        if len(value) == 1:
+            (atom,) = value
+            if type(atom) is str:
+                return Key((atom,))
+            if type(atom) is Primitive:
+                return Key((atom.text,))
+            if atom is ANY_NUMBER:
+                return Key((), numeric=True)
+        names: list[str] = []
+        numeric = unknown = tainted = decoded = hidden = elsewhere = False
+        for atom in value:
+            if type(atom) is str:
+                names.append(atom)
+            elif type(atom) is Primitive:
+                names.append(atom.text)
+            elif atom is ANY_NUMBER or atom is ANY_BIGINT or atom is ANY_SYMBOL:
+                numeric = True
+            elif atom is ANY_BOOLEAN:
+                names.extend(("false", "true"))
+            elif isinstance(atom, HeapObject):
+                inner = self.to_property_key(
+                    self._coercion.to_primitive(atom, start, end, hint="string"), start, end
+                )
+                names.extend(inner.names)
+                elsewhere = elsewhere or inner.elsewhere
+                hidden = hidden or inner.hidden
+                numeric, unknown, tainted, decoded = (
+                    numeric or inner.numeric,
+                    unknown or inner.unknown,
+                    tainted or inner.tainted,
+                    decoded or inner.decoded,
+                )
+            elif atom is HELD:
+                unknown = True
+                names.extend(text for text in self._dataflow.read(self._held.given) if type(text) is str)
+            elif atom is LETTER or (atom in _ELSEWHERE and not self._strict):
+                numeric = elsewhere = True
+            else:
+                unknown = True
+                tainted = tainted or atom is TEXT or atom is DATA
+                decoded = decoded or atom in SPELLING
+                hidden = hidden or atom is DECODED
+                if type(atom) is Known:
+                    names.extend(
+                        a for a in self._coercion.known_primitive(atom, start, end) if type(a) is str
+                    )
+        return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

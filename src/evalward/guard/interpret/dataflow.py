@@ -1,0 +1,206 @@
+"""The registers, who reads them, and what waits to run: the worklist of the fixpoint.
+
+A value only grows. What reads a register or an object is noted as its reader; a change puts the readers on the
+worklist (guard.md §2).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject, Outcome, Readers
+from evalward.guard.domain.instructions import Op, operands
+from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.values import (
+    ACTIVE,
+    BOTTOM,
+    MAX_HOSTS,
+    MAX_OBJECTS,
+    U1,
+    Known,
+    Unknown,
+    Value,
+    counted,
+    join,
+    widened,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.heap import Reader
+    from evalward.guard.domain.instructions import Lowered, Unit
+    from evalward.guard.domain.values import Atom
+
+
+_LOAD = Op.LOAD
+_COSTLY = 4  # atoms, from which on their number counts as steps
+MAX_GROWTH = 6
+MAX_COUNTING = 3  # a value that goes on growing by numbers alone is a count or a sum, and becomes any number
+
+
+class Dataflow:
+    """Registers, their readers, the worklist and the step budget.
+
+    ``unit`` and ``reader`` are the code that runs now and the reader that its reads are noted for; ``version`` counts
+    the changes that other code may see. ``local``, ``loaded``, ``settled`` and ``context`` describe the inlined call
+    that runs now: its registers, those of them that were read in this round, whether none of these has changed since,
+    and which call it is.
+    """
+
+    def __init__(self, lowered: Lowered, budget: int) -> None:
+        self.budget = budget
+        self.steps = 0
+        self.values: list[Value] = [BOTTOM] * lowered.registers
+        for register, value in lowered.constants.items():
+            self.values[register] = value
+        self.thrown = self.add_register()  # the join of all that the payload throws
+        self.readers: dict[int, Readers] = {}
+        self.growth: dict[int, int] = {}
+        self.queue: deque[Unit] = deque()
+        self.pending_escapes: list[HeapObject] = []
+        self.unit: Unit = lowered.units[0]
+        self.reader: Reader = self.unit
+        self.rerunning = False  # whether the unit has run before
+        # Of instructions that have run, by the register they write.
+        self.places: dict[int, tuple[Unit, int]] = {}
+        self.fed: dict[int, Unit] = {}  # parameters, and the units whose instructions have them as operands
+        self.version = 0
+        self.local: frozenset[int] = frozenset()
+        self.loaded: set[int] = set()
+        self.settled = True
+        self.context = 0
+
+    def add_register(self) -> int:
+        """Return a register of its own for what no instruction of the payload writes."""
+        self.values.append(BOTTOM)
+        return len(self.values) - 1
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work; raise AnalysisLimitError past the budget."""
+        self.steps += steps
+        if self.steps > self.budget:
+            raise AnalysisLimitError(self.budget)
+
+    def enqueue(self, unit: Unit) -> None:
+        """Have all of a unit run (again)."""
+        unit.dirty[:] = b"\x01" * len(unit.code)
+        self._queue(unit)
+
+    def _queue(self, unit: Unit) -> None:
+        if not unit.queued:
+            unit.queued = True
+            self.queue.append(unit)
+
+    def wake(self, readers: Readers) -> None:
+        """Have the readers run again; each asks again if it still reads this."""
+        self.spend(len(readers) >> 4)
+        for reader in readers:
+            if type(reader) is int:
+                unit, index = self.places[reader]
+                unit.dirty[index] = 1
+                self._queue(unit)
+            elif isinstance(reader, Outcome):
+                reader.stands = False
+                self.wake(reader.readers)
+            elif isinstance(reader, HeapObject):
+                self.pending_escapes.append(reader)
+            elif not isinstance(reader, int):
+                self.enqueue(reader)
+        readers.clear()
+
+    def feed(self, unit: Unit, register: int) -> None:
+        """Have those instructions of a unit run again that have a register as an operand."""
+        if unit.executed:  # else all of it will run
+            for index in self.users_in(unit).get(register, ()):
+                unit.dirty[index] = 1
+                self._queue(unit)
+
+    @staticmethod
+    def users_in(unit: Unit) -> dict[int, list[int]]:
+        """Return the instructions of a unit by the registers that they have as operands."""
+        if unit.users is None:
+            users: dict[int, list[int]] = {}
+            for index, instruction in enumerate(unit.code):
+                if instruction[0] is _LOAD:
+                    continue  # it reads a variable
+                for register in operands(instruction):
+                    if register in users:
+                        users[register].append(index)
+                    else:
+                        users[register] = [index]
+            unit.users = users
+        return unit.users
+
+    def read(self, register: int) -> Value:
+        """Return a variable's value; the current instruction runs again when it changes."""
+        if register in self.local:
+            self.loaded.add(register)
+            return self.values[register]
+        readers = self.readers.get(register)
+        if readers is None:
+            readers = self.readers[register] = Readers()
+        readers[self.reader] = None
+        return self.values[register]
+
+    def observe(self, target: HeapObject) -> None:
+        """Note that the code that runs now reads an object: it runs again when the object changes."""
+        target.readers[self.reader] = None
+
+    def write(self, register: int, value: Value) -> None:
+        """Join a value into a variable."""
+        old = self.values[register]
+        if value <= old:
+            return
+        if len(value) >= _COSTLY:
+            self.spend(len(value) >> 2)
+        if old:
+            count = self.growth.get(register, 0) + 1
+            self.growth[register] = count
+            new = self.bounded(join(old, value), force=count > MAX_GROWTH)
+            if count > MAX_COUNTING:
+                new = counted(old, new)
+            if new == old:
+                return
+        else:
+            new = value
+        self.values[register] = new
+        if register in self.local:
+            if register in self.loaded:
+                self.settled = False
+            return
+        self.version += 1
+        readers = self.readers.get(register)
+        if readers:
+            self.wake(readers)
+        unit = self.fed.get(register)
+        if unit is not None:
+            self.feed(unit, register)
+
+    def bounded(self, value: Value, *, force: bool = False) -> Value:
+        """Return a join within the bounds on constants and objects; what is dropped becomes unknown."""
+        # A join is within all bounds but these.
+        if force or len(value) > MAX_HOSTS or ACTIVE in value:
+            value = widened(value, force=force)
+        if len(value) <= MAX_OBJECTS:
+            return value
+        kept: set[Atom] = {U1}
+        for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
+            self.escape_object(target)
+        for atom in value:
+            if isinstance(atom, Unknown) or (isinstance(atom, Known) and atom.label is not None):
+                kept.add(atom)
+        return frozenset(kept)
+
+    def escape_object(self, target: HeapObject) -> None:
+        """Note that unmodelled code may read, write and call the object."""
+        if not target.escaped or target.holders:
+            target.escaped, target.holders = True, BOTTOM
+            self.changed(target)
+
+    def changed(self, target: HeapObject) -> None:
+        """Run again what has read the object."""
+        self.version += 1
+        if target.escaped and target not in self.pending_escapes[-1:]:
+            self.pending_escapes.append(target)
+        if target.readers:
+            self.wake(target.readers)

@@ -1,0 +1,135 @@
+"""Escapes: what the host may do with an object that it gets hold of (guard.md §2, carriers)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import BOTTOM, V_U1, Known, Value, join, known, of
+
+if TYPE_CHECKING:
+    from evalward.guard.interpret.calls.constructions import Constructions
+    from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.surroundings import Surroundings
+
+_CALLEE = frozenset({"callee"})
+_EVENT = known("Event.prototype")
+_TARGETS = frozenset({"currentTarget", "target"})
+_DOUBTS = frozenset({"@@constructors", "@@receivers"})  # what a method is called on is anything
+
+
+class Escapes:
+    """The host's reads, writes and calls."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        iteration: Iteration,
+        ordinary_calls: OrdinaryCalls,
+        constructions: Constructions,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._store = store
+        self._lowered = surroundings.lowered
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._iteration = iteration
+        self._ordinary_calls = ordinary_calls
+        self._constructions = constructions
+
+    def escape(self, target: HeapObject) -> None:
+        """Let the host do what it may with an object: read and replace its properties, call it with anything."""
+        dataflow = self._dataflow
+        dataflow.reader = target
+        dataflow.spend(1 + (len(target.properties) + len(target.items) >> 2))
+        hidden = (
+            _CALLEE if target.kind == "arguments" else frozenset[str]()
+        )  # it is the payload's own function
+        if _EVENT in target.prototype:
+            hidden = _TARGETS  # the host itself put them there, the window among them
+        visible = [
+            value
+            for name, value in target.properties.items()
+            if not name.startswith("@@#") and name not in hidden
+        ]
+        self._bind(target, visible)
+        self._judgement.judge_constructor(target.properties.get("constructor", BOTTOM))
+        if target.kind == "object" and ("prototype" in target.properties or target.extensible):
+            self._judgement.judge_constructor(target.elements)
+            if "prototype" in target.properties or any(
+                a.callable if isinstance(a, HeapObject) else type(a) is Known for a in target.elements
+            ):
+                self._store.expect_constructors()
+        direct = not target.owners or target.handed or self._strict or not self._lowered.classes
+        methods = frozenset[HeapObject]() if direct else self._methods_of(target)
+        for method in sorted(methods, key=lambda function: function.serial):
+            self._store.escape_method(method, target)
+        for value in [*visible, target.elements, *target.items]:
+            self._judgement.leak(value - methods, Flow.RETURN, target.start, target.start)
+        for accessor in (*target.getters.values(), *target.setters.values()):
+            self._judgement.leak(accessor, Flow.CALLBACK, target.start, target.start)
+        if target.bound is not None:
+            self._judgement.leak(target.bound[0], Flow.CALLBACK, target.start, target.start)
+        unit = target.unit
+        if target.kind == "class":
+            self._judgement.leak(
+                self._constructions.construct(of(target), (), target.start, target.start, V_U1),
+                Flow.RETURN,
+                target.start,
+                target.start,
+            )
+        elif target.kind == "arguments":
+            self._store.put_element(target, join(target.contents(), V_U1))
+        elif unit is not None and target.kind == "generator":
+            self._iteration.generator_resume(target, V_U1)
+        elif unit is not None and target.kind == "function":
+            previous, dataflow.unit = dataflow.unit, unit
+            self._store.patches.readers[target] = None
+            doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)
+            self._ordinary_calls.ordinary_call(
+                target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
+            )
+            dataflow.unit = previous
+            self._judgement.leak(self._values[unit.result], Flow.RETURN, target.start, target.start)
+
+    def expect_call(self, function: HeapObject) -> None:
+        """Let the host call what nothing is seen to call, a method on what has it."""
+        followed = self._lowered.classes and not self._strict
+        prototypes = [o for o in self._store.objects.values() if self._has(o, function)] if followed else []
+        for prototype in prototypes:
+            self._store.escape_method(function, prototype)
+        if not prototypes:
+            self._dataflow.escape_object(function)
+
+    def _has(self, target: HeapObject, function: HeapObject) -> bool:
+        """Whether an object is a prototype that has a function as a method."""
+        return bool(target.owners) and any(
+            function in value for name, value in target.properties.items() if name != "constructor"
+        )
+
+    def _bind(self, owner: HeapObject, methods: list[Value]) -> None:
+        """Let the host call an object's own methods on the object."""
+        for value in methods:
+            for atom in value:
+                if isinstance(atom, HeapObject) and atom.unit is not None and not atom.unit.arrow:
+                    self._dataflow.write(atom.unit.this, of(owner))
+
+    @staticmethod
+    def _methods_of(prototype: HeapObject) -> frozenset[HeapObject]:
+        """Return the functions that are found on a prototype, its ``constructor`` aside."""
+        return frozenset(
+            atom
+            for name, value in prototype.properties.items()
+            if name != "constructor"
+            for atom in value
+            if isinstance(atom, HeapObject) and atom.kind == "function" and atom.bound is None
+        )

@@ -1,0 +1,57 @@
+"""What a run finds: uses with the way that led to each, and writes that the end of the run judges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.uses import PROCESS_MEMBERS, Step, Use
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+
+
+class Findings:
+    """Uses, and places in the wrapped source as pairs of offsets.
+
+    ``polluted`` are writes through what an outside key selects, ``selecting`` the reads that select it, ``checked``
+    those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu. ``key_checks``
+    says where the payload checks a key, and which argument that is, counted from the last one.
+    """
+
+    def __init__(self) -> None:
+        self.uses: dict[tuple[str, int, int, int], Use] = {}
+        self.origins: dict[Atom, tuple[Step, ...]] = {}
+        self.polluted: list[tuple[int, int]] = []
+        self.selecting: set[tuple[int, int]] = set()
+        self.checked: frozenset[tuple[int, int]] = frozenset()
+        self.clicked: set[tuple[int, int]] = set()
+        self.key_checks: dict[tuple[int, int], int] = {}
+
+    def click(self, start: int, end: int) -> None:
+        """Note a handler of an item of an application's menu."""
+        self.clicked.add((start, end))
+
+    def origin(self, atom: Atom, parent: Atom | None, note: str, start: int, end: int) -> None:
+        """Remember how an atom first came about."""
+        if atom not in self.origins:
+            before = self.origins.get(parent, ()) if parent is not None else ()
+            self.origins[atom] = (*before, Step(note, start, end))[-8:]
+
+    def report(
+        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+    ) -> None:
+        """Record a use."""
+        if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
+            rank += 1  # a name put together in a loop passes through names that mean nothing
+        key = (construct, rank, start, end)
+        trace = self.origins.get(atom, ()) if atom is not None else ()
+        if note:
+            trace = (*trace, Step(note, start, end))
+        known = self.uses.get(key)
+        # Of several ways to one use, the one that says most is told, in every process: a set has no order.
+        if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
+            self.uses[key] = Use(construct, rank, start, end, trace)
+
+
+def _notes(trace: tuple[Step, ...]) -> list[tuple[int, str]]:
+    return [(step.start, step.note) for step in trace]

@@ -1,0 +1,326 @@
+"""Calls: of functions, of methods, of templates' tags, ``new`` and ``super(…)``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    BUILT,
+    DATA,
+    SPELLING,
+    U0,
+    U1,
+    V_DATA,
+    V_NUMBER,
+    V_U1,
+    V_UNDEFINED,
+    W0,
+    Host,
+    Known,
+    Primitive,
+    Value,
+    is_tainted,
+    join,
+    of,
+)
+from evalward.guard.interpret.atoms import in_order, objects_of
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.constructions import Constructions
+    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.conversion.property_keys import PropertyKeys
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
+    from evalward.guard.interpret.handlers.limited_reads import LimitedReads
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.listed_keys import ListedKeys
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.surroundings import Surroundings
+
+_DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
+_LEADING = frozenset({U0, U1, W0, BUILT})
+_MAX_ROUNDS = 4
+_STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
+_REDUCING = frozenset({"reduce", "reduceRight"})
+_MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
+_SETTLING = frozenset({"then", "catch", "finally"})
+_ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
+
+
+class CallOperations:
+    """Instructions that call and construct."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        property_keys: PropertyKeys,
+        catalogued: Catalogued,
+        properties: Properties,
+        elements: Elements,
+        unknown_keys: UnknownKeys,
+        listed_keys: ListedKeys,
+        iteration: Iteration,
+        calls: Calls,
+        constructions: Constructions,
+        decoded_calls: DecodedCalls,
+        limited_reads: LimitedReads,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._store = store
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._lowered = surroundings.lowered
+        self._strict = surroundings.strict
+        self._judgement = judgement
+        self._property_keys = property_keys
+        self._catalogued = catalogued
+        self._properties = properties
+        self._elements = elements
+        self._unknown_keys = unknown_keys
+        self._listed_keys = listed_keys
+        self._iteration = iteration
+        self._calls = calls
+        self._constructions = constructions
+        self._decoded_calls = decoded_calls
+        self._limited_reads = limited_reads
+
+    def _arguments_of(self, registers: tuple[int, ...], start: int, end: int) -> tuple[list[Value], Value]:
+        """Return the values of call arguments, and the join of those whose position is unknown."""
+        values = self._values
+        args = [values[register] for register in registers if register >= 0]
+        if len(args) == len(registers):
+            return args, BOTTOM
+        args = []
+        rest: Value = BOTTOM
+        for register in registers:
+            if register >= 0:
+                if rest:
+                    rest = join(rest, self._values[register])
+                else:
+                    args.append(self._values[register])
+                continue
+            spread = self._values[~register]
+            items = self._store.iterated_items(spread)
+            if items is not None and not rest:
+                args.extend(items)
+            else:
+                rest = join(rest, self._iteration.iterate(spread, None, start, end) or V_UNDEFINED)
+        return args, rest
+
+    def op_call(self, instruction: Instruction) -> Value:
+        _, _, callee, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        return self._calls.call(self._values[callee], V_UNDEFINED, args, start, end, rest)
+
+    def op_call_method(self, instruction: Instruction) -> Value:
+        _, _, owner_register, key, registers, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        owner = self._values[owner_register]
+        if self._lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
+            self._limited_reads.take_method(owner, of(key) if type(key) is str else self._values[key])
+        twice = owner_register in self._limited_reads.constructors
+        super_unit = self._lowered.supers.get(owner_register)
+        if type(key) is int:
+            self._judge_dynamic_call(owner, self._values[key], (*args, rest), start, end)
+        elif len(owner) == 1 and key != "constructor" and super_unit is None and not twice:
+            (atom,) = owner
+            if type(atom) in _DEFINITE:
+                return self._calls.call(
+                    self._properties.get(owner, key, start, end), owner, args, start, end, rest
+                )
+        result: Value = BOTTOM
+        asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self._values[key])
+        for atom in in_order(owner):
+            one = of(atom)
+            this = one if super_unit is None else self._dataflow.read(super_unit.this)
+            if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
+                atom is DATA or (not self._strict and (atom is U1 or type(atom) is Host))
+            ):
+                result = join(result, self._iterate_unknown(atom, key, args, rest, start, end))
+                continue
+            if atom is DATA and (key in _STORING or type(key) is int):
+                for value in (*args, rest):
+                    self._store.expect_functions(value)
+            function = (
+                self._properties.get(one, key, start, end)
+                if type(key) is str
+                else self._listed_keys.get_by(one, key, start, end)
+            )
+            if twice and asks_constructor:
+                function = self._catalogued.relabelled(function)
+            result = join(result, self._calls.call(function, this, args, start, end, rest))
+            if key in _SETTLING and (atom is U1 or atom is DATA or type(atom) is Host):
+                result = join(result, self._then_unknown(args, start, end))
+        if type(key) is int and not SPELLING.isdisjoint(self._values[key]):
+            result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), start, end))
+        if asks_constructor:
+            # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
+            self._findings.origin(BUILT, None, "`constructor` is called", start, end)
+            result = join(result, of(BUILT))
+        return result
+
+    def _then_unknown(self, args: list[Value], start: int, end: int) -> Value:
+        """Return a promise of what the callbacks give that a promise of the host is told."""
+        given: Value = BOTTOM
+        for value in args:
+            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
+            given = join(
+                given,
+                self._iteration.await_value(
+                    self._calls.call(functions, V_UNDEFINED, (V_U1,), start, end), start, end
+                ),
+            )
+        if not given:
+            return BOTTOM
+        made = self._store.allocate("promise", start, "of the host")
+        self._store.put_element(made, join(given, V_U1))
+        return made.value
+
+    def _iterate_unknown(
+        self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
+    ) -> Value:
+        """Call back as the array method of the name would: with an element, its index and the array."""
+        element = self._elements.get_element(atom, start) or V_U1
+        given: Value = BOTTOM
+        result = V_DATA if atom is DATA else V_U1
+        for value in (*args, rest):
+            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
+            each: tuple[Value, ...] = (element, V_NUMBER, of(atom))
+            if key in _REDUCING:
+                given = join(
+                    given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, start, end)
+                )
+            else:
+                given = join(given, self._calls.call(functions, V_U1, each, start, end))
+            self._judgement.leak(value - functions, Flow.ARGUMENT, start, end)
+        if key in _REDUCING:
+            return join(join(result, given), args[1] if len(args) > 1 else rest)
+        if key not in _MAPPING or not given:
+            return result
+        if key == "flatMap":
+            given = join(given, self._iteration.iterate(given, None, start, end))
+        made = self._store.allocate("array", start, "iterated")
+        self._store.inexact(made)
+        self._store.put_element(made, given)
+        return result | of(made)
+
+    def _reduce(
+        self, functions: Value, each: tuple[Value, ...], initial: Value, start: int, end: int
+    ) -> Value:
+        """Return what reducing gives, which is what the function is given next."""
+        given: Value = BOTTOM
+        leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
+        for _ in range(_MAX_ROUNDS):
+            # Methods of data, called one after another, lead to no function; read, they do.
+            before = given if leads_on else given - {BUILT}
+            made = self._calls.call(
+                functions, V_U1, (join(join(each[0], initial), before), *each), start, end
+            )
+            if made <= given:
+                break
+            given = join(given, made)
+        return given
+
+    def _judge_dynamic_call(
+        self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
+    ) -> None:
+        """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
+        if all(type(atom) is not Known for atom in owner):
+            return
+        resolved = self._property_keys.to_property_key(key, start, end)
+        if not resolved.unknown or not any(args):
+            return
+        for atom in owner:
+            if type(atom) is not Known:
+                continue
+            entry = self._catalogue.get(atom.path)
+            outside = resolved.tainted or any(is_tainted(value) for value in args)
+            outside = outside or resolved.decoded
+            reflects = atom.path == "Object" and (
+                (resolved.hidden and self._lead_on(args)) or self._hold_prototype(args)
+            )
+            if entry.sinks or reflects or (entry.unresolved == "playwright" and (outside or self._strict)):
+                note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
+                self._findings.report("dynamic-key", 1, start, end, atom, note)
+
+    @staticmethod
+    def _hold_prototype(args: tuple[Value, ...]) -> bool:
+        """Whether a built-in prototype is handed over."""
+        return any(
+            type(atom) is Known and atom.path.endswith(".prototype") for value in args for atom in value
+        )
+
+    @staticmethod
+    def _lead_on(args: tuple[Value, ...]) -> bool:
+        """Whether what is given is, or holds, a function or an object of the host: reflection goes on from there."""
+        for value in args:
+            for atom in value:
+                held = (atom, *atom.everything()) if isinstance(atom, HeapObject) else (atom,)
+                if any(a.callable if isinstance(a, HeapObject) else type(a) is Known for a in held):
+                    return True
+        return False
+
+    def op_tagged(self, instruction: Instruction) -> Value:
+        _, _, (callee, key), (strings, raw), registers, start, end = instruction
+        value = self._values[callee]
+        this = V_UNDEFINED
+        if key is not None:
+            this = value
+            value = (
+                self._properties.get(this, key, start, end)
+                if type(key) is str
+                else self._unknown_keys.get_computed(this, self._values[key], start, end)
+            )
+        array = self._values[strings]
+        for atom in array:
+            if isinstance(atom, HeapObject):
+                self._store.put(atom, "raw", self._values[raw])
+        args = [array, *(self._values[register] for register in registers)]
+        return self._calls.call(value, this, args, start, end)
+
+    def op_new(self, instruction: Instruction) -> Value:
+        _, _, callee, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        return self._constructions.construct(self._values[callee], args, start, end, rest)
+
+    def op_super_call(self, instruction: Instruction) -> Value:
+        dataflow = self._dataflow
+        _, _, unit, registers, _, start, end = instruction
+        args, rest = self._arguments_of(registers, start, end)
+        function = unit.function
+        if function is not None:
+            function.readers[dataflow.reader] = None
+        home = function.home if function is not None else None
+        owner = (
+            next((a for a in home.properties.get("constructor", BOTTOM) if isinstance(a, HeapObject)), None)
+            if home is not None
+            else None
+        )
+        if owner is None:
+            return V_U1
+        replaced = self._constructions.construct_parent(
+            owner, dataflow.read(unit.this), args, rest, start, end
+        )
+        if replaced:
+            self._constructions.initialize_instance_elements(owner, replaced)
+            dataflow.write(
+                unit.this,
+                frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
+            )
+        return dataflow.read(unit.this)

@@ -1,0 +1,35 @@
+"""Imports of modules, static and dynamic, and ``import.meta``: each is a finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.values import (
+    V_U1,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.interpret.findings import Findings
+
+
+class ModuleOperations:
+    """Instructions that load modules."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+
+    def op_import(self, instruction: Instruction) -> Value:
+        self._findings.report("import()", 0, instruction[5], instruction[6], None, "a module is imported")
+        return V_U1
+
+    def op_import_meta(self, instruction: Instruction) -> Value:
+        self._findings.report("import.meta", 0, instruction[5], instruction[6], None, "`import.meta` is read")
+        return V_U1
+
+    def op_static_import(self, instruction: Instruction) -> Value:
+        self._findings.report(
+            "static-import", 0, instruction[5], instruction[6], None, "a module is imported or exported"
+        )
+        return V_U1

@@ -1,0 +1,106 @@
+"""The havoc rule: what comes to nothing gives an unknown value, and the run goes on (guard.md §2).
+
+An instruction without a result is code that always throws, or something that is not modelled. Only the latter must not
+silence what comes after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.values import V_U1, V_UNDEFINED, Value
+from evalward.guard.interpret.atoms import objects_of
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.objects.listed_keys import ListedKeys
+    from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.surroundings import Surroundings
+
+_REVIVED = frozenset(
+    {
+        Op.GET,
+        Op.CALL,
+        Op.CALL_METHOD,
+        Op.NEW,
+        Op.ITERATE,
+        Op.AWAIT,
+        Op.SUPER,
+        Op.SUPER_CALL,
+        Op.TAGGED,
+        Op.REST,
+    }
+)
+
+
+class Havoc:
+    """Instructions without a result; ``revived`` are the registers of those that were given an unknown one."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        surroundings: Surroundings,
+        judgement: Judgement,
+        properties: Properties,
+        listed_keys: ListedKeys,
+        calls: Calls,
+    ) -> None:
+        self._dataflow = dataflow
+        self._values = dataflow.values
+        self._lowered = surroundings.lowered
+        self._judgement = judgement
+        self._properties = properties
+        self._listed_keys = listed_keys
+        self._calls = calls
+        self.revived: set[int] = set()
+
+    def revive(self) -> bool:
+        """Give what came to nothing an unknown value; return whether there was anything."""
+        dataflow = self._dataflow
+        silent = False
+        for unit in self._lowered.units:
+            for instruction in unit.code if unit.executed else ():
+                if instruction[0] not in _REVIVED or self._values[instruction[1]]:
+                    continue
+                if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
+                    self.revived.add(instruction[1])
+                    dataflow.unit, dataflow.reader = unit, instruction[1]
+                    self._values[instruction[1]] = self.unknown_result(instruction)
+                    dataflow.feed(unit, instruction[1])
+                    silent = True
+        return silent
+
+    def unknown_result(self, instruction: Instruction) -> Value:
+        """Return what an instruction gives that came to nothing: a read what it reads of anything."""
+        if instruction[0] is not Op.GET:
+            self._hand_over(instruction)
+            return V_U1
+        _, _, _, key, _, start, end = instruction
+        made = (
+            self._properties.get(V_U1, key, start, end)
+            if type(key) is str
+            else self._listed_keys.get_by(V_U1, key, start, end)
+        )
+        return made or V_U1
+
+    def _hand_over(self, instruction: Instruction) -> None:
+        """Let a call of what no list names, and newer engines may have, do what it may with all that it is given."""
+        match instruction[0]:
+            case Op.CALL_METHOD:
+                registers: tuple[int, ...] = instruction[4]
+                owner = objects_of(self._values[instruction[2]])
+                self._judgement.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+                self._calls.judge_receiver(self._values[instruction[2]])
+            case Op.CALL | Op.NEW:
+                registers = instruction[3]
+            case _:
+                return
+        for register in registers:
+            value = self._values[register if register >= 0 else ~register]
+            self._calls.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
+            self._judgement.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])

@@ -1,0 +1,294 @@
+"""The machine: the operations that JavaScript's recursion needs, for the parts that it recurs through.
+
+A conversion calls a method, a call reads a property, a read runs an accessor. The parts of the interpreter depend on
+those below them by their concrete types; what leads upwards again, and what the built-in functions use, goes through
+the machine. ``interpreter`` composes the one that runs; a test may give a part, or a built-in function, a smaller one.
+The operations' names are those of ECMA-262's abstract operations where they implement one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from evalward.guard.domain.values import BOTTOM, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from evalward.guard.catalogue import Catalogue
+    from evalward.guard.domain.call import Call
+    from evalward.guard.domain.flow import Flow
+    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
+    from evalward.guard.domain.key import Key
+    from evalward.guard.domain.values import Atom
+
+
+class Registers(Protocol):
+    """What is read and written, and what runs for it."""
+
+    thrown: int
+    operations: list[Callable[[Instruction], Value]]
+
+    def read(self, register: int) -> Value:
+        """Return a variable's value; the current instruction runs again when it changes."""
+        ...
+
+    def write(self, register: int, value: Value) -> None:
+        """Join a value into a variable."""
+        ...
+
+    def observe(self, target: HeapObject) -> None:
+        """Note that the code that runs now reads an object: it runs again when the object changes."""
+        ...
+
+    def spend(self, steps: int = 1) -> None:
+        """Count work; raise AnalysisLimitError past the budget."""
+        ...
+
+    def execute_now(self, unit: Unit) -> None:
+        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        ...
+
+
+class Objects(Protocol):
+    """The objects of the run, and what is put on them."""
+
+    patches: HeapObject
+
+    def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
+        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
+        ...
+
+    def put(self, target: HeapObject, name: str, value: Value) -> None:
+        """Join a value into a named property."""
+        ...
+
+    def put_element(self, target: HeapObject, value: Value) -> None:
+        """Join a value into what an unknown key, an index or an iteration finds."""
+        ...
+
+    def put_item(self, target: HeapObject, index: int, value: Value) -> None:
+        """Join a value into the element at an index; the caller keeps the index within bounds."""
+        ...
+
+    def put_prototype(self, target: HeapObject, value: Value) -> None:
+        """Join a value into what an object inherits from."""
+        ...
+
+    def extend(self, target: HeapObject) -> None:
+        """Note that an object has properties whose names are not known."""
+        ...
+
+    def inexact(self, target: HeapObject) -> None:
+        """Give up on the order and number of an array's elements."""
+        ...
+
+    def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
+        """Note that an object may lack properties of these names."""
+        ...
+
+    def changed(self, target: HeapObject) -> None:
+        """Run again what has read the object."""
+        ...
+
+    def escape_object(self, target: HeapObject) -> None:
+        """Note that unmodelled code may read, write and call the object."""
+        ...
+
+    def expect_proxies(self) -> None:
+        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
+        ...
+
+    def items_of(self, value: Value) -> list[Value] | None:
+        """Return the items of an exact array if that is all the value holds."""
+        ...
+
+
+class Properties(Protocol):
+    """Reads and writes of properties, as the language makes them (ECMA-262 §7.3, §10.1)."""
+
+    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
+        """Return a read by a known name (ECMA-262 §7.3.2)."""
+        ...
+
+    def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
+        """Return a read by a computed key."""
+        ...
+
+    def get_element(self, atom: Atom, start: int) -> Value:
+        """Return a read by a numeric key: the join of the elements."""
+        ...
+
+    def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
+        """Return a read by a key that may be anything; d falls by one."""
+        ...
+
+    def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
+        """Write a property by a known name (ECMA-262 §7.3.4)."""
+        ...
+
+    def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
+        """Write a property by a computed key."""
+        ...
+
+    def define_own_property(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+        """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor (ECMA-262 §10.1.6)."""
+        ...
+
+    def judge_inherited_setter(
+        self, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
+        """Judge a write of a property that an object of the host has from its built-in prototype."""
+        ...
+
+    def get_prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""
+        ...
+
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+        """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
+        ...
+
+    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        ...
+
+    def enumerable_keys(self, atom: Atom) -> Value:
+        """Return the keys that ``for … in`` and ``Object.keys`` may give."""
+        ...
+
+    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+        """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
+        ...
+
+
+class Conversions(Protocol):
+    """Values as keys, texts and numbers (ECMA-262 §7.1)."""
+
+    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
+        ...
+
+    def to_string(self, value: Value, start: int, end: int) -> Value:
+        """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
+        ...
+
+    def to_number(self, value: Value, start: int, end: int) -> Value:
+        """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
+        ...
+
+    def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
+        """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
+        ...
+
+    def concatenated(self, pieces: Sequence[Value]) -> Value:
+        """Return the concatenation of string values, as constants while there are few and short ones."""
+        ...
+
+    def get_method(self, target: HeapObject, name: str) -> Value:
+        """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
+        ...
+
+    def use_conversions(self, value: Value, start: int, end: int) -> None:
+        """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
+        ...
+
+
+class Calls(Protocol):
+    """Calls, constructions, iteration and promises (ECMA-262 §7.3.13, §7.4, §27.2)."""
+
+    def call(
+        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of a call (ECMA-262 §7.3.13)."""
+        ...
+
+    def construct(
+        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
+        ...
+
+    def run_async(self, generator: Value, this: Value, args: Sequence[Value], rest: Value) -> Value | None:
+        """Return the promise of an ``async`` function whose awaits are the yields of a generator function."""
+        ...
+
+    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
+        ...
+
+    def await_value(self, value: Value, start: int, end: int) -> Value:
+        """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
+        ...
+
+    def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
+        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
+        ...
+
+
+class Host(Protocol):
+    """What the catalogue says of the host, and objects of it."""
+
+    catalogue: Catalogue
+    strict: bool
+    lowered: Lowered
+
+    def instance(self, path: str, start: int, of_member: str = "") -> Value:
+        """Return an object that inherits from a built-in prototype."""
+        ...
+
+    def materialize(self, result: str, start: int, label: str | None = None, of_member: str = "") -> Value:
+        """Return the value that a catalogue result stands for."""
+        ...
+
+    def wrap(self, made: HeapObject, primitive: Value) -> None:
+        """Give a wrapper object what it stands for: its primitive, and a string's characters."""
+        ...
+
+    def answered(self, path: str, made: Value, values: Iterable[Value]) -> Value:
+        """Return the result of a function of the host, with the texts that it was given."""
+        ...
+
+
+class Reports(Protocol):
+    """Uses that policy decides about."""
+
+    def report(
+        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+    ) -> None:
+        """Record a use."""
+        ...
+
+    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Report what the flow of this value means."""
+        ...
+
+    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        ...
+
+    def sink(
+        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+    ) -> None:
+        """Judge a value that a DOM sink turns into markup, a URL or a document."""
+        ...
+
+    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+        """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
+        ...
+
+    def tell_thrown(self, event: Value) -> Value:
+        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        ...
+
+    def click(self, start: int, end: int) -> None:
+        """Note a handler of an item of an application's menu."""
+        ...
+
+
+class Machine(Registers, Objects, Properties, Conversions, Calls, Host, Reports, Protocol):
+    """All of them."""
+
+
+Transfer: TypeAlias = "Callable[[Machine, Call], Value]"

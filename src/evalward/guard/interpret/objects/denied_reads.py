@@ -1,0 +1,64 @@
+"""Reads of what policy denies: data of the process, and the names of an object's members."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    Known,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.surroundings import Surroundings
+
+
+class DeniedReads:
+    """Judgement of reads by what is read."""
+
+    def __init__(self, dataflow: Dataflow, findings: Findings, surroundings: Surroundings) -> None:
+        self._dataflow = dataflow
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._env_names = surroundings.env_names
+        self._process_reads = surroundings.process_reads
+
+    def allowed_read(self, path: str, name: str) -> bool:
+        """Whether policy allows a read that the catalogue denies."""
+        if path == "process.env":
+            return name in self._env_names or name.startswith("ELECTRON_")
+        return path == "process" and name in self._process_reads
+
+    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
+        """Report a read of denied data: whatever is done with the value tells something of it."""
+        if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
+            self._findings.report(
+                atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value"
+            )
+
+    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        pending, seen = [*owner], set(owner)
+        while pending:
+            atom = pending.pop()
+            if isinstance(atom, HeapObject):
+                atom.readers[self._dataflow.reader] = None
+                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
+                seen |= above
+                pending.extend(above)
+            elif type(atom) is Known and self._catalogue.denied_data.has_secret_names(atom.path):
+                listed = self._catalogue.get(atom.path).members
+                if not all(
+                    type(each) is str and (each in listed or self.allowed_read(atom.path, each))
+                    for each in key
+                ):
+                    label = atom.label or atom.path
+                    self._findings.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+
+    def is_denied(self, atom: Known) -> bool:
+        """Whether an object is a capability of which no more is known."""
+        return atom.label is not None and atom.path not in self._catalogue.entries

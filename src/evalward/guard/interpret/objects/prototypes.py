@@ -1,0 +1,73 @@
+"""GetPrototypeOf: what an object inherits from, as a value (ECMA-262 §10.1.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    BOTTOM,
+    NULL,
+    STRING_UNKNOWNS,
+    U1,
+    Known,
+    Primitive,
+    Value,
+    known,
+    of,
+)
+from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.surroundings import Surroundings
+
+
+class Prototypes:
+    """Prototypes of objects, of the payload and built-in ones."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        surroundings: Surroundings,
+        denied_reads: DeniedReads,
+    ) -> None:
+        self._dataflow = dataflow
+        self._store = store
+        self._catalogue = surroundings.catalogue
+        self._denied_reads = denied_reads
+
+    def prototype_object(self, function: HeapObject) -> HeapObject:
+        """Return the ``prototype`` object of a payload function."""
+        made = self._store.allocate("object", function.start, "prototype")
+        made.owners |= {function}
+        if function.unit is not None and function.unit.generator:
+            made.prototype = of(known("Iterator.prototype"))
+        elif "constructor" not in made.properties:
+            made.properties["constructor"] = of(function)
+            made.holds(BOTTOM, of(function), named=True)
+        return made
+
+    def get_prototype_of(self, atom: Atom) -> Value:
+        """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""
+        if isinstance(atom, HeapObject):
+            atom.readers[self._dataflow.reader] = None
+            return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
+        if type(atom) is Known:
+            if atom.path.startswith(("playwright.", "electron")) or self._denied_reads.is_denied(atom):
+                return of(atom)  # its methods stand there
+            if atom.path in {"Element", "document"}:
+                return of(ELEMENT_PROTOTYPE)
+            if atom.path == "Function":  # the constructors of other kinds of functions inherit from it
+                return of(atom, known("Function.prototype"))
+            entry = self._catalogue.get(atom.path)
+            return of(known(entry.prototype)) if entry.prototype else of(NULL)
+        if type(atom) is str or atom in STRING_UNKNOWNS:
+            return of(known("String.prototype"))
+        if type(atom) is Primitive:
+            return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
+        return of(U1)

@@ -1,0 +1,62 @@
+"""Accessors that a write runs because the object inherits them (ECMA-262 §10.1.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import (
+    Known,
+    Value,
+    of,
+)
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.objects.page_sinks import PageSinks
+    from evalward.guard.interpret.surroundings import Surroundings
+
+
+class Setters:
+    """Inherited setters."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        surroundings: Surroundings,
+        sinks: PageSinks,
+        machine: Machine,
+    ) -> None:
+        self._dataflow = dataflow
+        self._catalogue = surroundings.catalogue
+        self._sinks = sinks
+        self._machine = machine
+
+    def judge_inherited_setter(
+        self, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
+        """Judge a write of a property that an object of the host has from its built-in prototype."""
+        for parent in target.prototype:
+            if type(parent) is Known:
+                self.inherited_setter(parent, target, name, value, start, end)
+
+    def inherited_setter(
+        self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
+    ) -> None:
+        for _ in range(16):
+            if type(parent) is Known:
+                kind = self._catalogue.get(parent.path).sinks.get(name)
+                if kind is not None:
+                    self._sinks.sink(kind, value, start, end)
+            if not isinstance(parent, HeapObject):
+                return
+            parent.readers[self._dataflow.reader] = None
+            if name in parent.setters:
+                self._machine.call(parent.setters[name], of(target), (value,), start, end)
+                return
+            above = sorted(parent.prototype, key=lambda atom: isinstance(atom, HeapObject), reverse=True)
+            if not above:
+                return
+            parent = above[0]

@@ -1,0 +1,167 @@
+"""Reads of named properties of what is not known, and of the host's objects: the distance rule (guard.md §2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.values import (
+    ANY_STRING,
+    BOTTOM,
+    CHARACTER,
+    CONSTRUCTOR0,
+    CONSTRUCTOR1,
+    DATA,
+    HELD,
+    HIDDEN,
+    SELECTED,
+    SELECTED_PROTOTYPE,
+    STRING_UNKNOWNS,
+    U1,
+    U2,
+    V_NUMBER,
+    Host,
+    Value,
+    host,
+    known,
+    of,
+)
+from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
+from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
+from evalward.guard.syntax.literals import is_index
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.values import Atom
+    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.findings import Findings
+    from evalward.guard.interpret.held_texts import HeldTexts
+    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.objects.catalogued import Catalogued
+    from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.surroundings import Surroundings
+
+_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
+_CALLS = frozenset({"call", "apply", "bind"})
+_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
+_NEVER_HELD = frozenset({"constructor", "length"})
+# Methods that nothing else than a text has: data that is asked for one is a text.
+_OF_TEXTS = frozenset(
+    {
+        "charAt",
+        "endsWith",
+        "padEnd",
+        "padStart",
+        "split",
+        "startsWith",
+        "substring",
+        "toLowerCase",
+        "toUpperCase",
+        "trim",
+        "trimEnd",
+        "trimStart",
+    }
+)
+
+
+class UnknownOwners:
+    """Reads by a name from an owner that is not known."""
+
+    def __init__(
+        self,
+        dataflow: Dataflow,
+        store: ObjectStore,
+        findings: Findings,
+        surroundings: Surroundings,
+        held: HeldTexts,
+        host_objects: HostObjects,
+        catalogued: Catalogued,
+    ) -> None:
+        self._dataflow = dataflow
+        self._patches = store.patches
+        self._findings = findings
+        self._catalogue = surroundings.catalogue
+        self._modules = surroundings.modules
+        self._held = held
+        self._host_objects = host_objects
+        self._catalogued = catalogued
+
+    def get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
+        if atom in STRING_UNKNOWNS:
+            if name == "length" or not is_index(name):
+                return (
+                    V_NUMBER
+                    if name == "length"
+                    else self._catalogued.get_builtin("String.prototype", name, start, end)
+                )
+            return of(
+                CHARACTER if atom is ANY_STRING else atom
+            )  # the letter at a place that the payload knows
+        if isinstance(atom, Host):
+            return self._get_from_host(atom, name, start, end)
+        if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
+            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
+        if atom is HELD:
+            return BOTTOM if name in _CALLS or name in _NEVER_HELD else self._held.given_back()
+        if atom is HIDDEN:
+            return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
+        if name == "constructor":
+            return self._constructor_of_unknown(atom, start, end)
+        if name in INHERITED or name in INHERITED_ACCESSORS:
+            found = self._catalogued.get_builtin("Object.prototype", name, start, end)
+            return found if atom is U2 else found | of(U1)
+        if atom is DATA:
+            if name in _OF_TEXTS and "@@stored" not in self._patches.properties:
+                return of(known(f"String.prototype.{name}")) | self._put_there(name)
+            return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
+        if atom is SELECTED:
+            return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
+        if atom is SELECTED_PROTOTYPE:
+            return of(atom) if name == "prototype" else BOTTOM
+        if name in _CALLS:
+            return of(known(f"Function.prototype.{name}"))
+        return self._may_be_page_object(name) | self._put_there(name) | of(U1)
+
+    def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
+        if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
+            made = known("Function", ".constructor.constructor")
+            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            return of(made)
+        if atom in {U2, DATA}:
+            return of(CONSTRUCTOR1)
+        self._findings.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", start, end)
+        return of(CONSTRUCTOR0)
+
+    def _get_from_host(self, atom: Host, name: str, start: int, end: int) -> Value:
+        if name == "constructor":
+            return of(CONSTRUCTOR1)
+        if name in INHERITED or name in INHERITED_ACCESSORS:
+            return self._catalogued.get_builtin("Object.prototype", name, start, end)
+        if name in _CALLS:
+            return of(known(f"Function.prototype.{name}"))
+        return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
+
+    def data_inside(self) -> Value:
+        """Return what data holds: more data, and functions once the payload has put one into some."""
+        self._patches.readers[self._dataflow.reader] = None
+        return of(DATA, U1) if "@@stored" in self._patches.properties else of(DATA)
+
+    def _put_there(self, name: str) -> Value:
+        """Return the texts that the payload wrote into objects of the host under a name."""
+        self._patches.readers[self._dataflow.reader] = None
+        return self._patches.properties.get(f"unknown.{name}", BOTTOM)
+
+    def _may_be_page_object(self, name: str) -> Value:
+        """Return the method of this name that judges what it is given: any unknown object may be a window."""
+        if name in _COMPILERS:
+            return of(known(name, _COMPILERS[name]))
+        if name == "webContents" and "BrowserWindow" in self._modules:
+            return self._host_objects.materialize(
+                "new:electron.webContents.prototype", 0, None, "unknown.webContents"
+            )
+        if name in self._catalogue.evaluating:
+            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
+        if name.endswith("Worklet") and name != "Worklet":
+            return of(known(f"host.{name}", "worker"))
+        if name in _OF_NODES:
+            return of(_OF_NODES[name])
+        path = self._catalogue.judging.get(name)
+        return of(known(path)) if path is not None else BOTTOM

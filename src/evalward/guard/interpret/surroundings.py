@@ -1,0 +1,41 @@
+"""What a run is given: the lowered payload, the host that it runs in, and what the sink binds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.values import BOTTOM, V_DATA, V_UNDEFINED, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.guard.catalogue import Catalogue
+    from evalward.guard.domain.instructions import Lowered
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The inputs of a run, which it does not change.
+
+    ``steps`` is the budget. ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold.
+    ``bindings`` are the names that the sink binds, ``modules`` those that neither the payload nor the sink binds.
+    ``parameters``, ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further
+    arguments may be; ``parameters`` is None where it calls nothing. ``cleared`` are the reads, as pairs of offsets,
+    whose key a previous run found to be checked.
+    """
+
+    lowered: Lowered
+    catalogue: Catalogue
+    steps: int
+    strict: bool
+    this: Value = V_UNDEFINED
+    bindings: Mapping[str, Value] = field(default_factory=dict)
+    modules: Mapping[str, Value] = field(default_factory=dict)
+    parameters: tuple[Value, ...] | None = None
+    receiver: Value = V_UNDEFINED
+    rest: Value = V_DATA
+    arguments_given: Value = BOTTOM
+    env_names: frozenset[str] = frozenset()
+    process_reads: frozenset[str] = frozenset()
+    cleared: frozenset[tuple[int, int]] = frozenset()
