@@ -37,7 +37,7 @@ def test_running_everything_again_finds_nothing_new(
         run(interpreter)
         found = {(use.construct, use.start, use.end) for use in interpreter.uses.values()}
         interpreter.budget *= 10
-        for unit in interpreter.lowered.units:
+        for unit in interpreter.units:
             unit.outcomes.clear()
             if unit.executed:
                 interpreter.enqueue(unit)
