@@ -20,7 +20,7 @@ from __future__ import annotations
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.heap import Activation, HeapObject
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evalward.guard.catalogue import Catalogue
-    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
+    from evalward.guard.domain.instructions import Instruction, Lowered
 
 _REVIVED = frozenset(
     {
@@ -99,12 +99,12 @@ class Interpreter(FlowOperations):
 
     def run(self) -> None:
         """Run to the fixpoint; functions that nothing calls are run last, as if the host called them."""
-        top = self.lowered.units[0]
+        top = self.units[0]
         top.ran = True
         self.enqueue(top)
         self.drain()
         self._call_implicitly()
-        waiting = self.lowered.units
+        waiting = self.units
         while waiting:
             # The last one first: it calls those before it, which then are called by nobody else.
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
@@ -137,7 +137,7 @@ class Interpreter(FlowOperations):
         """Whether any text or pattern of the payload holds a word, in whatever case."""
         patterns = [
             part
-            for unit in self.lowered.units
+            for unit in self.units
             for instruction in unit.code
             if instruction[0] is Op.REGEXP
             for part in instruction[2:5]
@@ -169,7 +169,7 @@ class Interpreter(FlowOperations):
         """
         for _ in range(_MAX_REVIVALS):
             silent = False
-            for unit in self.lowered.units:
+            for unit in self.units:
                 for instruction in unit.code if unit.executed else ():
                     if instruction[0] not in _REVIVED or self.values[instruction[1]]:
                         continue
@@ -219,7 +219,7 @@ class Interpreter(FlowOperations):
                 if unit.queued:
                     self._execute(unit)
 
-    def execute_now(self, unit: Unit) -> None:
+    def execute_now(self, unit: Activation) -> None:
         """Run a unit that has just been called, so that its caller goes on with what it gives."""
         if self.active or self._nested >= _MAX_NESTED:
             return
@@ -231,7 +231,7 @@ class Interpreter(FlowOperations):
             self._nested -= 1
             self.unit, self.reader, self.rerunning = current, reader, rerunning
 
-    def _execute(self, unit: Unit) -> None:
+    def _execute(self, unit: Activation) -> None:
         """Run what is to run of a unit, and what has the result of that as an operand."""
         self.unit = unit
         unit.queued = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject, Outcome, Readers
+from evalward.guard.domain.heap import Activation, HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
 from evalward.guard.domain.uses import PROCESS_MEMBERS, Step, Use
 from evalward.guard.domain.values import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.heap import Reader
-    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
+    from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.values import Atom, Known
     from evalward.guard.interpret.calls.calls import Call
     from evalward.guard.interpret.judgement import Flow
@@ -72,7 +72,7 @@ class State:
         def copy_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None: ...
         def use_conversions(self, value: Value, start: int, end: int) -> None: ...
         def call_known(self, atom: Known, call: Call) -> Value: ...
-        def execute_now(self, unit: Unit) -> None: ...
+        def execute_now(self, unit: Activation) -> None: ...
         def leak(self, value: Value, flow: Flow, start: int, end: int) -> None: ...
 
     def __init__(self, lowered: Lowered, catalogue: Catalogue, *, steps: int, strict: bool) -> None:
@@ -86,14 +86,17 @@ class State:
             self.values[register] = value
         self.readers: dict[int, Readers] = {}
         self.growth: dict[int, int] = {}
-        self.queue: deque[Unit] = deque()
-        self.unit: Unit = lowered.units[0]
+        self.units = [Activation(unit) for unit in lowered.units]
+        self.queue: deque[Activation] = deque()
+        self.unit: Activation = self.units[0]
         self.reader: Reader = self.unit  # who reads what is read now
         self.rerunning = False  # whether the unit has run before
         self.places: dict[
-            int, tuple[Unit, int]
+            int, tuple[Activation, int]
         ] = {}  # of instructions that have run, by the register they write
-        self.fed: dict[int, Unit] = {}  # parameters, and the units whose instructions have them as operands
+        self.fed: dict[
+            int, Activation
+        ] = {}  # parameters, and the units whose instructions have them as operands
         self.objects: dict[tuple[int, str, str, int], HeapObject] = {}
         self.version = 0  # counts the changes that other code may see
         self.local: frozenset[int] = frozenset()  # registers of the calls that are being inlined
@@ -113,7 +116,7 @@ class State:
         self.receiver, self.rest = V_UNDEFINED, V_DATA
         self.arguments_given: Value = BOTTOM
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
-        self.active: list[Unit] = []  # the calls that are being inlined
+        self.active: list[Activation] = []  # the calls that are being inlined
         self.revived: set[int] = set()
         self.implicit: set[tuple[HeapObject, HeapObject]] = (
             set()
@@ -146,7 +149,7 @@ class State:
         """
         for target in (*self.objects.values(), self.patches, self.global_object):
             target.release()
-        for unit in self.lowered.units:
+        for unit in self.units:
             unit.release()
         vars(self).clear()
 
@@ -160,12 +163,12 @@ class State:
         if self.steps > self.budget:
             raise AnalysisLimitError(self.budget)
 
-    def enqueue(self, unit: Unit) -> None:
+    def enqueue(self, unit: Activation) -> None:
         """Have all of a unit run (again)."""
         unit.dirty[:] = b"\x01" * len(unit.code)
         self._queue(unit)
 
-    def _queue(self, unit: Unit) -> None:
+    def _queue(self, unit: Activation) -> None:
         if not unit.queued:
             unit.queued = True
             self.queue.append(unit)
@@ -187,7 +190,7 @@ class State:
                 self.enqueue(reader)
         readers.clear()
 
-    def feed(self, unit: Unit, register: int) -> None:
+    def feed(self, unit: Activation, register: int) -> None:
         """Have those instructions of a unit run again that have a register as an operand."""
         if unit.executed:  # else all of it will run
             for index in self.users_in(unit).get(register, ()):
@@ -195,7 +198,7 @@ class State:
                 self._queue(unit)
 
     @staticmethod
-    def users_in(unit: Unit) -> dict[int, list[int]]:
+    def users_in(unit: Activation) -> dict[int, list[int]]:
         """Return the instructions of a unit by the registers that they have as operands."""
         if unit.users is None:
             users: dict[int, list[int]] = {}

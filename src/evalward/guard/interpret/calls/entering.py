@@ -24,8 +24,7 @@ from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.domain.instructions import Unit
+    from evalward.guard.domain.heap import Activation, HeapObject
 
 MAX_DEPTH = 48
 
@@ -75,7 +74,7 @@ class Entering(CompiledHelpers):
             self.execute_now(unit)
         return self._outcome(target)
 
-    def arguments_of(self, unit: Unit) -> HeapObject:
+    def arguments_of(self, unit: Activation) -> HeapObject:
         """Return a function's ``arguments`` object."""
         if unit.arguments is None:
             unit.arguments = self.allocate("arguments", unit.start, "arguments")

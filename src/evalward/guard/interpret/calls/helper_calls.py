@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.instructions import RUNS, Unit
+from evalward.guard.domain.heap import Activation, HeapObject
+from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
 from evalward.guard.domain.values import (
     BOTTOM,
     NULL,
@@ -38,7 +38,7 @@ _STATE = frozenset({"label", "sent", "trys", "ops"})
 class CompiledHelpers(HostObjects):
     """Calls of compilers' helpers."""
 
-    def call_helper(self, unit: Unit, args: Sequence[Value]) -> Value | None:
+    def call_helper(self, unit: Activation, args: Sequence[Value]) -> Value | None:
         """Return what a helper gives, None where it is not called as compilers do or may not be what it was."""
         self.patches.readers[self.reader] = self.global_object.readers[self.reader] = None
         replaced = (*self.patches.properties, *self.global_object.properties)
@@ -64,7 +64,7 @@ class CompiledHelpers(HostObjects):
         found = [atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "function"]
         return sorted(found, key=lambda function: function.serial) if len(found) == len(value) else None
 
-    def _wrapped(self, unit: Unit, value: Value) -> Value | None:
+    def _wrapped(self, unit: Activation, value: Value) -> Value | None:
         """Return a function that runs a generator function with its own ``this`` and arguments."""
         functions = self._functions(value)
         steps = self.read(unit.called) if unit.called >= 0 else BOTTOM
@@ -133,9 +133,9 @@ class CompiledHelpers(HostObjects):
             start = function.start
             generator = self.allocate("generator", start, "compiled")
             if generator.unit is None:
-                generator.unit = Unit("", None, start)
-                generator.unit.sent, generator.unit.yielded = self._extra_register(), self._extra_register()
-                generator.unit.result = self._extra_register()
+                sent, yielded, result = (self._extra_register() for _ in range(3))
+                made_from = Unit(NO_UNIT, "", None, start, sent=sent, yielded=yielded, result=result)
+                generator.unit = Activation(made_from)
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
             steps = self.call(of(function), this, (of(state),), start, start)
@@ -218,7 +218,7 @@ class CompiledHelpers(HostObjects):
                 return False
         return True
 
-    def _delegated(self, unit: Unit, value: Value, start: int) -> None:
+    def _delegated(self, unit: Activation, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
         self.write(unit.yielded, self.iterated(value, None, start, start))
         for atom in value:

@@ -30,7 +30,7 @@ from evalward.guard.interpret.judgement import Flow
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Unit
+    from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.values import Atom
 
 
@@ -185,14 +185,15 @@ class Makers(Members):
         return of(made)
 
     def op_function(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self.units[instruction[2]]
         if unit.function is None:
             unit.function = self.allocate("function", unit.start)
             unit.function.unit = unit
         return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
-        _, _, (name, parent, constructor, _), members, (instance, static), start, end = instruction
+        _, _, (name, parent, constructor, _), members, fields, start, end = instruction
+        instance, static = (self.units[each] for each in fields)
         target = self.allocate("class", start)
         prototype = self.allocate("object", start, "prototype")
         self.put(target, "prototype", of(prototype))

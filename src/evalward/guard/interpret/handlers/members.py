@@ -52,7 +52,7 @@ class Members(Instances):
             self.take_method(owner, of(key) if type(key) is str else self.values[key])
         super_unit = self.lowered.supers.get(instruction[2])
         if super_unit is not None and type(key) is str:
-            this, result = self.read(super_unit.this), BOTTOM
+            this, result = self.read(self.units[super_unit].this), BOTTOM
             for atom in owner:
                 result = join(result, self.get_from(atom, key, this, instruction[5], instruction[6]))
             return result or V_UNDEFINED
@@ -87,7 +87,7 @@ class Members(Instances):
 
     def op_set(self, instruction: Instruction) -> Value:
         super_unit = self.lowered.supers.get(instruction[2])
-        owner = self.values[instruction[2]] if super_unit is None else self.read(super_unit.this)
+        owner = self.values[instruction[2]] if super_unit is None else self.read(self.units[super_unit].this)
         key, value = instruction[3], self.values[instruction[4]]
         if super_unit is not None:
             names = of(key) if type(key) is str else self.values[key]
@@ -180,7 +180,7 @@ class Members(Instances):
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self.values[key])
         for atom in in_order(owner):
             one = of(atom)
-            this = one if super_unit is None else self.read(super_unit.this)
+            this = one if super_unit is None else self.read(self.units[super_unit].this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
                 atom is DATA or (not self.strict and (atom is U1 or type(atom) is Host))
             ):
@@ -325,7 +325,8 @@ class Members(Instances):
         return self.construct(self.values[callee], args, start, end, rest)
 
     def op_super_call(self, instruction: Instruction) -> Value:
-        _, _, unit, registers, _, start, end = instruction
+        _, _, index, registers, _, start, end = instruction
+        unit = self.units[index]
         args, rest = self._arguments_of(registers, start, end)
         function = unit.function
         if function is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject, Readers
+from evalward.guard.domain.heap import Activation, HeapObject, Readers
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -25,8 +25,8 @@ from evalward.guard.interpret.calls.constructions import Constructions
 from evalward.guard.interpret.judgement import Flow
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Unit
-    from evalward.guard.domain.scope import Reference
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.scope import Reference, UnitIndex
 
 _SEARCHES = frozenset({"has", "includes", "indexOf"})
 
@@ -98,7 +98,7 @@ class Names(Constructions):
     def _is_stored(self, reference: Reference) -> bool:
         """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
         if self._stored is None:
-            code = [instruction for unit in self.lowered.units for instruction in unit.code]
+            code = [instruction for unit in self.units for instruction in unit.code]
             own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
             reads = dict(own)
             own |= {
@@ -148,12 +148,12 @@ class Names(Constructions):
         register = self.lowered.global_registers.get(name)
         return join(result, self.read(register)) if register is not None else result
 
-    @staticmethod
-    def _arguments_unit(unit: Unit) -> Unit | None:
-        current: Unit | None = unit
-        while current is not None and current.arrow:
-            current = current.outer
-        return current if current is not None and current.outer is not None else None
+    def _arguments_unit(self, unit: UnitIndex) -> Activation | None:
+        current: UnitIndex | None = unit
+        units = self.lowered.units
+        while current is not None and units[current].arrow:
+            current = units[current].outer
+        return self.units[current] if current is not None and units[current].outer is not None else None
 
     def _sink_arguments(self) -> Value:
         """Return the ``arguments`` of the sink's own function: in any order, what it binds.
@@ -174,7 +174,7 @@ class Names(Constructions):
         holder.readers[self.reader] = None
         return of(holder, host("arguments"))
 
-    def _arguments(self, unit: Unit) -> HeapObject:
+    def _arguments(self, unit: Activation) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
         holder = self.arguments_of(unit)
         holder.readers[self.reader] = None
@@ -228,14 +228,14 @@ class Names(Constructions):
         self.set(V_GLOBAL, name, value, start, end)
 
     def op_this(self, instruction: Instruction) -> Value:
-        value = self.read(instruction[2].this)
+        value = self.read(self.units[instruction[2]].this)
         for atom in value:
             if type(atom) is Known and atom.label is not None:
                 self.origin(atom, None, "`this` is the global object here", instruction[5], instruction[6])
         return value
 
     def op_super(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self.units[instruction[2]]
         if unit.function is None:
             return V_U1
         unit.function.readers[self.reader] = None
@@ -243,5 +243,5 @@ class Names(Constructions):
         return self.prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self.units[instruction[2]]
         return join(self.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
