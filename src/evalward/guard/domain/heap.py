@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from evalward.guard.domain.values import BOTTOM, Value, join
+from evalward.guard.domain.values import BOTTOM, ObjectAtom, Value, join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Unit
@@ -145,7 +145,7 @@ class Activation:
         self.outcomes = {}
 
 
-class HeapObject:
+class HeapObject(ObjectAtom):
     """Everything that one allocation site may make, joined.
 
     ``kind`` is ``object``, ``array``, ``function``, ``class``, ``arguments`` or the container that the native

@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TypeAlias
 
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
 from evalward.guard.syntax.digits import number_text
-
-if TYPE_CHECKING:
-    from evalward.guard.domain.heap import HeapObject
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # whose functions every engine has
 MAX_STRINGS = 24
@@ -93,7 +90,16 @@ class Host:
         return f"<host {self.path}>"
 
 
-Atom: TypeAlias = Union[str, Unknown, Primitive, Known, Host, "HeapObject"]
+class ObjectAtom:
+    """An object of the heap, as an atom; ``heap.HeapObject`` is the only kind of it.
+
+    Values hold objects and objects hold values. This type lets a value name its objects without knowing the heap.
+    """
+
+    __slots__ = ()
+
+
+Atom: TypeAlias = str | Unknown | Primitive | Known | Host | ObjectAtom
 Value: TypeAlias = frozenset[Atom]
 
 U0 = Unknown("U0", 0)
