@@ -55,8 +55,8 @@ def template_parts(lowering: Lowering, node: Node) -> Generator[Any, int, list[t
     return parts
 
 
-def _chunk(build: Builder, start: int, end: int) -> int:
-    value = literals.template_chunk(build.source[start:end].decode())
+def _chunk(build: Builder, begin: int, stop: int) -> int:
+    value = literals.template_chunk(build.source[begin:stop].decode())
     return build.constant(V_STRING if value is None else string(value))
 
 
@@ -229,8 +229,8 @@ def _raw_chunks(build: Builder, template: Node) -> tuple[int, ...]:
     return tuple(chunks)
 
 
-def _raw_chunk(build: Builder, start: int, end: int) -> int:
-    text = build.source[start:end].decode().replace("\r\n", "\n").replace("\r", "\n")
+def _raw_chunk(build: Builder, begin: int, stop: int) -> int:
+    text = build.source[begin:stop].decode().replace("\r\n", "\n").replace("\r", "\n")
     return build.constant(string(text))
 
 
