@@ -37,7 +37,7 @@ def test_running_everything_again_finds_nothing_new(
         run(interpreter)
         found = {(use.construct, use.start, use.end) for use in interpreter.machine.findings.uses.values()}
         interpreter.machine.dataflow.budget *= 10
-        for unit in interpreter.machine.lowered.units:
+        for unit in interpreter.machine.dataflow.units:
             unit.outcomes.clear()
             if unit.executed:
                 interpreter.machine.dataflow.enqueue(unit)

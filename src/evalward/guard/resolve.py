@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.uses import Use
     from evalward.guard.rules import Rules
     from evalward.guard.sinks import Sink
@@ -171,13 +172,17 @@ def resolve(
     switched = frozenset(label for label, action in rules.actions.items() if action is not Action.ALLOW)
     switched &= _SWITCHED_GROUPS
     for program in programs:
-        if is_loaded(program.source, survey, strict=rules.profile is Profile.STRICT):
-            found = _findings(program, rules, target, load_catalogue(), sink)
+        loaded = is_loaded(program.source, survey, strict=rules.profile is Profile.STRICT)
+        if not (loaded or switched):
+            continue
+        lowered = _lowered(program)
+        if loaded:
+            found = _findings(program, lowered, rules, target, load_catalogue(), sink)
             findings.extend(found.findings)
             untold |= found.untold  # two readings of a payload find the same
         if switched:
             # A run of its own: with the groups denied, less is known of what their members yield.
-            found = _findings(program, rules, target, load_catalogue(switched), sink)
+            found = _findings(program, lowered, rules, target, load_catalogue(switched), sink)
             findings.extend(
                 each for each in found.findings if each.construct in switched | {"analysis-limit"}
             )
@@ -185,8 +190,21 @@ def resolve(
     return Resolved(list(dict.fromkeys(findings)), untold)
 
 
+def _lowered(program: ParsedProgram) -> Lowered:
+    shapes = program.shapes
+    expression = Shape.EXPRESSION in shapes or Shape.FUNCTION in shapes
+    return lower(
+        program.source,
+        program.roots,
+        expression=expression and not {Shape.SCRIPT, Shape.ASYNC_BODY} & set(shapes),
+        module=Shape.MODULE in shapes,
+        script=Shape.SCRIPT in shapes,
+    )
+
+
 def _findings(
     program: ParsedProgram,
+    lowered: Lowered,
     rules: Rules,
     target: Target,
     catalogue: Catalogue,
@@ -194,14 +212,6 @@ def _findings(
     cleared: frozenset[tuple[int, int]] = frozenset(),
 ) -> Resolved:
     shapes = program.shapes
-    expression = Shape.EXPRESSION in shapes or Shape.FUNCTION in shapes
-    lowered = lower(
-        program.source,
-        program.roots,
-        expression=expression and not {Shape.SCRIPT, Shape.ASYNC_BODY} & set(shapes),
-        module=Shape.MODULE in shapes,
-        script=Shape.SCRIPT in shapes,
-    )
     parameters: tuple[Value, ...] | None = None
     if Shape.FUNCTION in shapes:
         parameters = (_parameter(program, target),)
@@ -248,7 +258,7 @@ def _findings(
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = found.checked
         interpreter.machine.release()
-        return _findings(program, rules, target, catalogue, sink, checked)
+        return _findings(program, lowered, rules, target, catalogue, sink, checked)
     # What is read, called and handed on in one place is one finding, told by what says most.
     uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)

@@ -27,7 +27,6 @@ from evalward.guard.interpret.objects.page_sinks import SCRIPT_URL, holds_active
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
-    from evalward.guard.domain.instructions import Unit
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _ACTIVE = SPELLING | {ACTIVE}
@@ -45,20 +44,15 @@ def _is_page(value: Value) -> bool:
 def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None:
     """Let names that a function has from around it be the page's: it is evaluated there from its text."""
     machine.observe(function)
+    unit, is_within = function.unit, machine.lowered.is_within
+    if unit is None:
+        return
     for reference in machine.lowered.references:
         if reference.is_global or reference.owner is None or reference.name not in machine.catalogue.globals:
             continue
-        unit: Unit | None = reference.scope.unit
-        owner: Unit | None = reference.owner
-        if _is_within(unit, function.unit) and not _is_within(owner, function.unit):
+        if is_within(reference.scope.unit, unit.index) and not is_within(reference.owner, unit.index):
             member = machine.catalogue.globals[reference.name]
             machine.write(reference.register, machine.materialize(member.result, call.start, member.label))
-
-
-def _is_within(unit: Unit | None, outer: Unit | None) -> bool:
-    while unit is not None and unit is not outer:
-        unit = unit.outer
-    return unit is not None
 
 
 def _given(machine: Machine, call: Call, position: int) -> list[Value]:

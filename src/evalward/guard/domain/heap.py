@@ -1,10 +1,14 @@
-"""Abstract objects: one per place in the payload that makes one (guard.md §2, carriers)."""
+"""The heap of one run: abstract objects, activations of units, and the outcomes of calls (guard.md §2, carriers).
+
+An object is one allocation site of the payload; a function object refers to its activation, which holds objects. These
+types are mutually recursive, so they stand in one module.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from evalward.guard.domain.values import BOTTOM, Value, join
+from evalward.guard.domain.values import BOTTOM, ObjectAtom, Value, join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Unit
@@ -12,10 +16,10 @@ if TYPE_CHECKING:
 MAX_ITEMS = 4_096
 
 
-Reader: TypeAlias = Union[int, "Outcome", "Unit", "HeapObject"]
+Reader: TypeAlias = Union[int, "Outcome", "Activation", "HeapObject"]
 """What to run again when something changes.
 
-An instruction by the register it writes, an inlined call, a whole unit, or what the host does with an object.
+An instruction by the register it writes, an inlined call, a whole unit, or the effects of the host on an object.
 """
 
 
@@ -42,7 +46,106 @@ class Outcome:
         self.readers = Readers()
 
 
-class HeapObject:
+class Activation:
+    """One unit in one run: what the interpreter knows of it so far.
+
+    The unit is immutable and may be shared with other runs. Its registers and facts are copied here, because every
+    call reads them. ``receivers`` are the objects that it was called on, if it uses them. ``inlinable``,
+    ``variables`` (the registers that an inlined call has for itself), ``stores``, ``runs``, ``contexts``,
+    ``unsettled`` (contexts that are joined because they did not settle) and ``outcomes`` (by arguments) belong to
+    inlined calls. ``ran`` says that it was called or run, ``executed`` that it ran on its own registers. ``dirty``
+    marks the instructions that are to run (again), one byte each; ``users`` are the instructions by their operands.
+    """
+
+    __slots__ = (
+        "arguments",
+        "arrow",
+        "asynchronous",
+        "called",
+        "calls_helper",
+        "code",
+        "contexts",
+        "dirty",
+        "executed",
+        "function",
+        "generator",
+        "helper",
+        "index",
+        "inlinable",
+        "method",
+        "name",
+        "new_target",
+        "outcomes",
+        "parameters",
+        "queued",
+        "ran",
+        "receivers",
+        "rest",
+        "result",
+        "runs",
+        "sent",
+        "start",
+        "stores",
+        "strict",
+        "this",
+        "unsettled",
+        "users",
+        "uses_arguments",
+        "uses_this",
+        "variables",
+        "yielded",
+    )
+
+    def __init__(self, unit: Unit) -> None:
+        self.index = unit.index
+        self.name = unit.name
+        self.start = unit.start
+        self.code = unit.code
+        self.parameters = unit.parameters
+        self.rest = unit.rest
+        self.this = unit.this
+        self.result = unit.result
+        self.sent = unit.sent
+        self.yielded = unit.yielded
+        self.new_target = unit.new_target
+        self.arrow = unit.arrow
+        self.asynchronous = unit.asynchronous
+        self.generator = unit.generator
+        self.strict = unit.strict
+        self.method = unit.method
+        self.helper = unit.helper
+        self.calls_helper = unit.calls_helper
+        self.called = unit.called
+        self.uses_arguments = unit.uses_arguments
+        self.uses_this = unit.uses_this
+        self.arguments: HeapObject | None = None
+        self.function: HeapObject | None = None
+        self.receivers: Value = BOTTOM
+        self.inlinable: bool | None = None
+        self.variables: frozenset[int] = frozenset()
+        self.stores = False
+        self.runs = 0
+        self.contexts: set[int] = set()
+        self.unsettled: set[int] = set()
+        self.outcomes: dict[tuple[int, Value, tuple[Value, ...]], Outcome] = {}
+        self.queued = False
+        self.ran = unit.only_called
+        self.executed = False
+        self.dirty = bytearray()
+        self.users: dict[int, list[int]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<unit {self.name or 'anonymous'}@{self.start}>"
+
+    def release(self) -> None:
+        """Drop the references to objects and other activations."""
+        self.function = self.arguments = None
+        for outcome in self.outcomes.values():
+            outcome.readers.clear()
+        self.outcomes = {}
+
+
+class HeapObject(ObjectAtom):
     """Everything that one allocation site may make, joined.
 
     ``kind`` is ``object``, ``array``, ``function``, ``class``, ``arguments`` or the container that the native
@@ -98,7 +201,7 @@ class HeapObject:
         self.owners: Value = BOTTOM  # the functions whose `prototype` it is
         self.handed = False  # to code of others, which may copy what is in it
         self.holders: Value = BOTTOM  # what a method is called on that has escaped by its prototype alone
-        self.unit: Unit | None = None
+        self.unit: Activation | None = None
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
         self.growth = 0

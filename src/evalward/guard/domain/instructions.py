@@ -1,17 +1,22 @@
-"""The instructions that a payload is lowered to: one linear list per function, in order of evaluation.
+"""The code of a lowered payload: units of instructions, one unit per function, in order of evaluation.
 
-An instruction is a tuple ``(operation, destination, a, b, c, start, end)``; destinations and operands are indices into
-one register file for the whole payload, ``start`` and ``end`` are byte offsets in the wrapped source. The
-interpreter ignores control flow: it joins over every order in which instructions may run, so a list needs no jumps.
+An instruction is a tuple ``(operation, destination, a, b, c, start, end)``. Destinations and operands are indices into
+one register file for the whole payload, ``start`` and ``end`` are byte offsets in the wrapped source. The interpreter
+ignores control flow: it joins over every order in which instructions may run, so a unit needs no jumps. Code is
+immutable; the state of a run is in ``domain.heap.Activation``.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum, auto
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from evalward.guard.domain.scope import UnitIndex
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.heap import HeapObject, Outcome
+    from collections.abc import Mapping
+
     from evalward.guard.domain.scope import Reference
     from evalward.guard.domain.values import Value
 
@@ -60,7 +65,9 @@ class Op(IntEnum):
     NARROW = auto()
 
 
-RUNS = "compiled.async"  # the path of what a function does that `_asyncToGenerator` made
+RUNS = "compiled.async"  # the path of the function that `_asyncToGenerator` returns
+
+NO_UNIT: Final = UnitIndex(-1)  # of a unit that is not in the payload's text
 
 Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
 
@@ -68,8 +75,8 @@ Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
 def operands(instruction: Instruction) -> list[int]:
     """Return the registers that an instruction reads, and perhaps some small numbers that are no registers.
 
-    Every number in it counts, wherever it stands and complemented or not (a spread operand), so that no operation has
-    to say which of its fields are registers: one too many costs a run, one too few would hide a change.
+    Every plain int in it counts, in every field, also complemented (a spread operand), so that no operation has to
+    declare which of its fields are registers. One too many costs a run; one too few would hide a change.
     """
     found: list[int] = []
     parts: list[Any] = [instruction[2], instruction[3], instruction[4]]
@@ -81,136 +88,67 @@ def operands(instruction: Instruction) -> list[int]:
     return found
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Unit:
     """The code of one function, or of the payload's top level.
 
-    ``parameters`` are the registers that arguments arrive in (patterns are taken apart by the unit's own code),
-    ``rest`` the register of a rest parameter or -1. ``this``, ``result``, ``sent`` and ``yielded`` are registers that
-    joins over all calls flow into and out of.
+    ``index`` is its place among the units of the payload, ``outer`` the place of the unit around it. ``parameters``
+    are the registers that arguments arrive in (the unit's own code destructures patterns), ``rest`` the register of a
+    rest parameter or -1. ``this``, ``result``, ``sent`` and ``yielded`` are registers that joins over all calls flow
+    into and out of. ``helper`` says what the unit does when it is the helper of a compiler
+    (``lower.compiled_helpers``), ``calls_helper`` and ``called`` are the name and the register of the helper that it
+    calls. ``only_called`` units are not run as if the host called them.
     """
 
-    __slots__ = (
-        "arguments",
-        "arrow",
-        "asynchronous",
-        "called",
-        "calls_helper",
-        "code",
-        "contexts",
-        "dirty",
-        "executed",
-        "function",
-        "generator",
-        "helper",
-        "inlinable",
-        "method",
-        "name",
-        "new_target",
-        "outcomes",
-        "outer",
-        "parameters",
-        "queued",
-        "ran",
-        "receivers",
-        "rest",
-        "result",
-        "runs",
-        "sent",
-        "start",
-        "stores",
-        "strict",
-        "this",
-        "unsettled",
-        "users",
-        "uses_arguments",
-        "uses_this",
-        "variables",
-        "yielded",
-    )
-
-    def __init__(self, name: str, outer: Unit | None, start: int) -> None:
-        self.name = name
-        self.outer = outer
-        self.start = start
-        self.code: list[Instruction] = []
-        self.parameters: list[int] = []
-        self.rest = -1
-        self.this = -1
-        self.result = -1
-        self.sent = -1
-        self.yielded = -1
-        self.new_target = -1
-        self.arrow = False
-        self.asynchronous = False
-        self.generator = False
-        self.strict = False
-        self.method = False
-        self.helper = ""  # what it does, when it is the helper of a compiler (`lowering.compiled`)
-        self.calls_helper = ""  # the name of the one that it calls
-        self.called = -1  # and what holds that
-        self.arguments: HeapObject | None = None
-        self.uses_arguments = False
-        self.uses_this = False
-        self.receivers: Value = frozenset()  # what it has been called on, if it uses that
-        self.inlinable: bool | None = None
-        self.variables: frozenset[int] = frozenset()  # that an inlined call has for itself
-        self.stores = False
-        self.runs = 0  # for one call each
-        self.contexts: set[int] = set()
-        self.unsettled: set[int] = set()  # the contexts in which it is joined, since it did not settle
-        self.outcomes: dict[
-            tuple[int, Value, tuple[Value, ...]], Outcome
-        ] = {}  # of inlined calls, by what they got
-        self.function: HeapObject | None = None
-        self.queued = False
-        self.ran = False
-        self.executed = False  # on its own registers, not only inlined
-        self.dirty = bytearray()  # which instructions are to run (again), one byte each
-        self.users: dict[int, list[int]] | None = (
-            None  # by register, the instructions that have it as an operand
-        )
-
-    def __repr__(self) -> str:
-        return f"<unit {self.name or 'anonymous'}@{self.start}>"
-
-    def release(self) -> None:
-        """Let go of the other units, and of all objects."""
-        self.code = []
-        self.outer = self.function = self.arguments = None
-        for outcome in self.outcomes.values():
-            outcome.readers.clear()
-        self.outcomes = {}
+    index: UnitIndex
+    name: str
+    outer: UnitIndex | None
+    start: int
+    code: tuple[Instruction, ...] = ()
+    parameters: tuple[int, ...] = ()
+    rest: int = -1
+    this: int = -1
+    result: int = -1
+    sent: int = -1
+    yielded: int = -1
+    new_target: int = -1
+    arrow: bool = False
+    asynchronous: bool = False
+    generator: bool = False
+    strict: bool = False
+    method: bool = False
+    helper: str = ""
+    calls_helper: str = ""
+    called: int = -1
+    uses_arguments: bool = False
+    uses_this: bool = False
+    only_called: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Lowered:
-    """A lowered payload: its units (the top level first), register count, constants and references to resolve."""
+    """A lowered payload. Nothing writes it: several runs may share it.
 
-    __slots__ = (
-        "classes",
-        "closed",
-        "constants",
-        "counted",
-        "counters",
-        "global_registers",
-        "listed",
-        "references",
-        "registers",
-        "supers",
-        "units",
-    )
+    ``units`` are its functions, the top level first. ``constants`` are the registers that hold a value from the start.
+    ``supers`` are the registers that hold ``super``, with the unit whose ``this`` goes with each. ``classes`` says
+    whether the text has a word for classes or prototypes. ``closed`` are keys that are written out, so that nothing
+    changes them; ``listed`` are keys that name a property of what is read by them, with what that rests on
+    (``lower.enumeration``). ``counters`` are the registers of the variables that ``++`` and ``--`` write.
+    """
 
-    def __init__(self) -> None:
-        self.units: list[Unit] = []
-        self.registers = 0
-        self.supers: dict[
-            int, Unit
-        ] = {}  # registers that hold `super`, and the unit whose `this` goes with it
-        self.classes = False  # whether the text has a word for classes or prototypes
-        self.closed: set[int] = set()  # keys that are written out: nothing can change them
-        # Keys that name a property of what is read by them, and what that rests on (`lowering.enumeration`).
-        self.listed: dict[int, int] = {}
-        self.constants: dict[int, Any] = {}
-        self.counted: list[Reference] = []  # the variables that `++` and `--` write
-        self.counters: set[int] = set()  # and their registers
-        self.references: list[Reference] = []
-        self.global_registers: dict[str, int] = {}
+    units: tuple[Unit, ...]
+    registers: int
+    constants: Mapping[int, Value]
+    references: tuple[Reference, ...]
+    supers: Mapping[int, UnitIndex]
+    classes: bool
+    closed: frozenset[int]
+    listed: Mapping[int, int]
+    counters: frozenset[int]
+    global_registers: Mapping[str, int]
+
+    def is_within(self, inner: UnitIndex | None, outer: UnitIndex) -> bool:
+        """Whether a unit is another one, or stands in its text."""
+        while inner is not None and inner != outer:
+            inner = self.units[inner].outer
+        return inner is not None

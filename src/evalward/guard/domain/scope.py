@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Unit
+class UnitIndex(int):
+    """The place of a unit among the units of a payload.
+
+    A type of its own at run time: a plain int in an instruction is a register.
+    """
+
+    __slots__ = ()
 
 
 class Scope:
@@ -14,16 +18,15 @@ class Scope:
     __slots__ = ("global_vars", "is_function", "is_global", "names", "outer", "unit")
 
     def __init__(
-        self, outer: Scope | None, unit: Unit, *, is_function: bool = False, is_global: bool = False
+        self, outer: Scope | None, unit: UnitIndex, *, is_function: bool = False, is_global: bool = False
     ) -> None:
         self.outer = outer
         self.unit = unit
         self.is_function = is_function
         self.is_global = is_global
         self.names: dict[str, int] = {}
-        self.global_vars: set[str] = (
-            set()
-        )  # names that a script's `var` and functions put on the global object
+        # Names that a script's `var` and functions put on the global object.
+        self.global_vars: set[str] = set()
 
     def var_scope(self) -> Scope:
         """Return the nearest scope that holds ``var`` declarations."""
@@ -34,10 +37,11 @@ class Scope:
 
 
 class Reference:
-    """A use of a name, resolved once every declaration has been seen (hoisting).
+    """A use of a name, resolved when every declaration is known (hoisting).
 
     ``register`` is -1 for a global; ``is_global`` also holds for a script's own ``var`` of a global name, which is
-    still the real one (guard.md §2).
+    still the real one (guard.md §2). ``owner`` is the unit whose scope binds the name. ``implicit`` is a name that is
+    assigned but declared nowhere: a global that the payload makes.
     """
 
     __slots__ = ("implicit", "is_global", "name", "owner", "register", "scope")
@@ -47,11 +51,11 @@ class Reference:
         self.scope = scope
         self.register = -1
         self.is_global = True
-        self.owner: Unit | None = None  # the unit whose scope binds the name
-        self.implicit = False  # assigned, but declared nowhere: a global that the payload makes
+        self.owner: UnitIndex | None = None
+        self.implicit = False
 
     def resolve(self) -> bool:
-        """Find the binding and say whether there is one; call it when the whole payload has been lowered."""
+        """Find the binding and say whether there is one; call it when the whole payload is lowered."""
         name = self.name
         scope: Scope | None = self.scope
         while scope is not None:

@@ -1,28 +1,21 @@
 """Abstract values: bounded sets of atoms (guard.md §2).
 
-A value is a ``frozenset`` of atoms; the empty set is *bottom* (nothing reaches here yet) and a join is a union.
-A JavaScript string constant is a Python ``str``; every other atom is an interned object that compares by identity.
-
-The unknown atoms carry the distance d of guard.md §2, the least number of property reads that may lead to a
-function constructor: ``U2`` (a plain object or primitive), ``U1`` (may be callable), ``U0`` (may be a function
-constructor). ``W0`` is a U0 that was read from data rather than from a certain function; it is as callable, but
-handing it on is how ordinary code passes ``table[row][column]`` around. ``BUILT`` may be a function made from text.
-``DATA`` is a U2 that derives from ``arg``, JSON or the page; ``TEXT`` is the string that derives from them.
+A value is a ``frozenset`` of atoms. The empty set is *bottom*: nothing reaches this place yet. A join is a union. A
+JavaScript string constant is a Python ``str``; every other atom is an interned object that compares by identity. The
+``distance`` of an unknown is d(v) of guard.md §2: the least number of property reads that may lead to a function
+constructor.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TypeAlias
 
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
 from evalward.guard.syntax.digits import number_text
 
-if TYPE_CHECKING:
-    from evalward.guard.domain.heap import HeapObject
-
-NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # whose functions every engine has
+NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
 MAX_STRINGS = 24
 MAX_NUMBERS = 24
 MAX_OBJECTS = 48
@@ -65,8 +58,8 @@ class Primitive:
 class Known:
     """An object that the catalogue names. ``label`` is set when the object itself is a denied capability.
 
-    ``path`` is its canonical name (``process``, ``Array.prototype.map``); a capability reached by another road
-    (``[].constructor.constructor``) keeps its path and takes the label of the road. ``by_constructor`` marks a
+    ``path`` is its canonical name (``process``, ``Array.prototype.map``); a capability that is reached another way
+    (``[].constructor.constructor``) keeps its path and takes the label of that way. ``by_constructor`` marks a
     constructor that was itself read as ``.constructor``.
     """
 
@@ -93,32 +86,60 @@ class Host:
         return f"<host {self.path}>"
 
 
-Atom: TypeAlias = Union[str, Unknown, Primitive, Known, Host, "HeapObject"]
+class ObjectAtom:
+    """An object of the heap, as an atom; ``heap.HeapObject`` is the only kind of it.
+
+    Values hold objects and objects hold values. This type lets a value name its objects without knowing the heap.
+    """
+
+    __slots__ = ()
+
+
+Atom: TypeAlias = str | Unknown | Primitive | Known | Host | ObjectAtom
 Value: TypeAlias = frozenset[Atom]
 
+# An unknown value that may be a function constructor (d = 0).
 U0 = Unknown("U0", 0)
+# An unknown value read twice by unresolved keys from data; as callable as a function constructor, but
+# ordinary code passes such values on.
 W0 = Unknown("W0", 0)
+# An unknown value that may be a function made from text.
 BUILT = Unknown("BUILT", 0)
+# An unknown value that may be callable (d = 1): the result of havoc.
 U1 = Unknown("U1", 1)
+# An unknown plain object or primitive (d = 2).
 U2 = Unknown("U2", 2)
+# Plain data that derives from arg, JSON or the page.
 DATA = Unknown("DATA", 2)
-CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)  # `.constructor` of plain data: one more read builds functions
-CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)  # `.constructor` of something that may be callable
+# `.constructor` of plain data: one more read builds functions.
+CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)
+# `.constructor` of a value that may be callable.
+CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)
 ANY_STRING = Unknown("ANY_STRING", 2)
+# A string that derives from arg, JSON or the page.
 TEXT = Unknown("TEXT", 2)
-DECODED = Unknown("DECODED", 2)  # a string that the payload decodes from its own text: it may spell any name
-COMPOSED = Unknown("COMPOSED", 2)  # one that it puts together or decodes, of what may come from elsewhere
-CHARACTER = Unknown("CHARACTER", 2)  # one character of such a string
-LETTER = Unknown("LETTER", 2)  # one character of a text from outside: it names nothing that is inherited
-PREFIXED = Unknown("PREFIXED", 2)  # such a string behind a beginning that no name of `spelling` has
-ELSEWHERE = Unknown(
-    "ELSEWHERE", 2
-)  # an unknown string behind such a beginning, that the payload did not decode
-ACTIVE = Unknown("ACTIVE", 2)  # a string that is not known but holds active markup
-SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)  # the `prototype` of that
-SELECTED = Unknown("SELECTED", 1)  # what a key from `arg`, JSON or the page selects (prototype pollution)
-HIDDEN = Unknown("HIDDEN", 1)  # what a name that the payload decodes itself selects from the host
-HELD = Unknown("HELD", 1)  # what the host made of the payload's own text, and may give back
+# A string that the payload decodes from its own text: it may spell any name.
+DECODED = Unknown("DECODED", 2)
+# A string that the payload concatenates or decodes from parts of other origin.
+COMPOSED = Unknown("COMPOSED", 2)
+# One character of a decoded or composed string.
+CHARACTER = Unknown("CHARACTER", 2)
+# One character of a tainted string: no inherited name has one letter.
+LETTER = Unknown("LETTER", 2)
+# A decoded or composed string with a prefix that no dangerous name has.
+PREFIXED = Unknown("PREFIXED", 2)
+# An unknown string, not decoded by the payload, with a prefix that no dangerous name has.
+ELSEWHERE = Unknown("ELSEWHERE", 2)
+# An unknown string that holds active markup.
+ACTIVE = Unknown("ACTIVE", 2)
+# The `prototype` of a tainted selection.
+SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)
+# The result of a read by a tainted key (prototype pollution).
+SELECTED = Unknown("SELECTED", 1)
+# The member of a host object that is read by a name the payload decodes.
+HIDDEN = Unknown("HIDDEN", 1)
+# What the host made of the payload's own text, and may give back.
+HELD = Unknown("HELD", 1)
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
 ANY_BIGINT = Unknown("ANY_BIGINT", 2)
@@ -130,7 +151,8 @@ NULL = Primitive("object", "null", 0.0, truthy=False)
 TRUE = Primitive("boolean", "true", 1.0, truthy=True)
 FALSE = Primitive("boolean", "false", 0.0, truthy=False)
 
-ANY_HOST = Host("host")  # any object of the host: too many paths, or too long a one
+# Any object of the host: too many paths, or too long a path.
+ANY_HOST = Host("host")
 
 BOTTOM: Value = frozenset()
 V_UNDEFINED: Value = frozenset({UNDEFINED})
@@ -140,19 +162,19 @@ V_STRING: Value = frozenset({ANY_STRING})
 V_NUMBER: Value = frozenset({ANY_NUMBER})
 V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-SPELLING: Value = frozenset({DECODED, COMPOSED})  # what may spell any name
+SPELLING: Value = frozenset({DECODED, COMPOSED})  # these may spell any name
 STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, LETTER, PREFIXED, ELSEWHERE})
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
-MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # what only marks what stands beside it
+MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # these only mark the atoms beside them
 NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | MARKS
 
-_DROPS_TEXTS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE})  # what constants are dropped for
+_DROPS_TEXTS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE})  # these absorb string constants
 
 _ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER})
 _numbers: dict[str, Primitive] = {}
-_by_value: dict[float, Primitive] = {}  # the same atoms: the text of a number is costly
+_by_value: dict[float, Primitive] = {}  # the same atoms: to make the text of a number is expensive
 _known: dict[tuple[str, str | None, bool], Known] = {}
-_pinned: dict[tuple[str, str | None, bool], Known] = {}  # those of them that stay
+_pinned: dict[tuple[str, str | None, bool], Known] = {}  # never evicted
 _hosts: dict[str, Host] = {}
 _INTERN_CAP = 4_096
 _HOST_PATH_CAP = 4
@@ -182,7 +204,7 @@ def _number(value: float) -> Primitive:
 
 
 def known(path: str, label: str | None = None, *, by_constructor: bool = False) -> Known:
-    """Return the atom of a catalogued object; ``path`` is interned until the table is full, then made anew."""
+    """Return the atom of a catalogued object; a full table of interned paths is cleared."""
     key = (path, label, by_constructor)
     atom = _known.get(key)
     if atom is None:
@@ -194,7 +216,7 @@ def known(path: str, label: str | None = None, *, by_constructor: bool = False) 
 
 
 def pinned(path: str, label: str | None) -> Known:
-    """Return the atom of an object that the catalogue itself lists: it is never made anew."""
+    """Return the atom of an object that the catalogue lists: it is never evicted."""
     atom = known(path, label)
     return _pinned.setdefault((path, label, False), atom)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject, Outcome, Readers
+from evalward.guard.domain.heap import Activation, HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
 from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import (
@@ -28,7 +28,7 @@ from evalward.guard.domain.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
-    from evalward.guard.domain.instructions import Lowered, Unit
+    from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.values import Atom
 
 
@@ -56,14 +56,17 @@ class Dataflow:
         self.thrown = self.add_register()  # the join of all that the payload throws
         self.readers: dict[int, Readers] = {}
         self.growth: dict[int, int] = {}
-        self.queue: deque[Unit] = deque()
+        self.units = [Activation(unit) for unit in lowered.units]
+        self.queue: deque[Activation] = deque()
         self.pending_escapes: list[HeapObject] = []
-        self.unit: Unit = lowered.units[0]
+        self.unit: Activation = self.units[0]
         self.reader: Reader = self.unit
         self.rerunning = False  # whether the unit has run before
         # Of instructions that have run, by the register they write.
-        self.places: dict[int, tuple[Unit, int]] = {}
-        self.fed: dict[int, Unit] = {}  # parameters, and the units whose instructions have them as operands
+        self.places: dict[int, tuple[Activation, int]] = {}
+        self.fed: dict[
+            int, Activation
+        ] = {}  # parameters, and the units whose instructions have them as operands
         self.version = 0
         self.local: frozenset[int] = frozenset()
         self.loaded: set[int] = set()
@@ -81,12 +84,12 @@ class Dataflow:
         if self.steps > self.budget:
             raise AnalysisLimitError(self.budget)
 
-    def enqueue(self, unit: Unit) -> None:
+    def enqueue(self, unit: Activation) -> None:
         """Have all of a unit run (again)."""
         unit.dirty[:] = b"\x01" * len(unit.code)
         self._queue(unit)
 
-    def _queue(self, unit: Unit) -> None:
+    def _queue(self, unit: Activation) -> None:
         if not unit.queued:
             unit.queued = True
             self.queue.append(unit)
@@ -108,7 +111,7 @@ class Dataflow:
                 self.enqueue(reader)
         readers.clear()
 
-    def feed(self, unit: Unit, register: int) -> None:
+    def feed(self, unit: Activation, register: int) -> None:
         """Have those instructions of a unit run again that have a register as an operand."""
         if unit.executed:  # else all of it will run
             for index in self.users_in(unit).get(register, ()):
@@ -116,7 +119,7 @@ class Dataflow:
                 self._queue(unit)
 
     @staticmethod
-    def users_in(unit: Unit) -> dict[int, list[int]]:
+    def users_in(unit: Activation) -> dict[int, list[int]]:
         """Return the instructions of a unit by the registers that they have as operands."""
         if unit.users is None:
             users: dict[int, list[int]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.limit import AnalysisLimitError
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Unit
+    from evalward.guard.domain.heap import Activation
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.escapes import Escapes
@@ -42,7 +42,7 @@ class Execution:
                 if unit.queued:
                     self._execute(unit)
 
-    def execute_now(self, unit: Unit) -> None:
+    def execute_now(self, unit: Activation) -> None:
         """Run a unit that has just been called, so that its caller goes on with what it gives."""
         if self._inlining.active or self._nested >= _MAX_NESTED:
             return
@@ -55,7 +55,7 @@ class Execution:
             self._nested -= 1
             dataflow.unit, dataflow.reader, dataflow.rerunning = current, reader, rerunning
 
-    def _execute(self, unit: Unit) -> None:
+    def _execute(self, unit: Activation) -> None:
         """Run what is to run of a unit, and what has the result of that as an operand."""
         dataflow, revived = self._dataflow, self._havoc.revived
         dataflow.unit = unit

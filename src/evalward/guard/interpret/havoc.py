@@ -63,7 +63,7 @@ class Havoc:
         """Give what came to nothing an unknown value; return whether there was anything."""
         dataflow = self._dataflow
         silent = False
-        for unit in self._lowered.units:
+        for unit in dataflow.units:
             for instruction in unit.code if unit.executed else ():
                 if instruction[0] not in _REVIVED or self._values[instruction[1]]:
                     continue

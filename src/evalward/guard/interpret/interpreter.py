@@ -48,12 +48,12 @@ class Interpreter:
     def run(self) -> None:
         """Run to the fixpoint; functions that nothing calls are run last, as if the host called them."""
         machine = self.machine
-        top, findings = machine.lowered.units[0], machine.findings
+        top, findings = machine.dataflow.units[0], machine.findings
         top.ran = True
         machine.dataflow.enqueue(top)
         machine.execution.drain()
         self._call_implicitly()
-        waiting = machine.lowered.units
+        waiting = machine.dataflow.units
         while waiting:
             # The last one first: it calls those before it, which then are called by nobody else.
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
@@ -93,7 +93,7 @@ class Interpreter:
         machine = self.machine
         patterns = [
             part
-            for unit in machine.lowered.units
+            for unit in machine.dataflow.units
             for instruction in unit.code
             if instruction[0] is Op.REGEXP
             for part in instruction[2:5]

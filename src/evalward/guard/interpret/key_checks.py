@@ -15,7 +15,8 @@ from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
+    from evalward.guard.domain.heap import Activation
+    from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.scope import Reference
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -50,9 +51,9 @@ class KeyChecks:
         self._global_object = store.global_object
         self._selecting = findings.selecting
         self._key_checks = findings.key_checks
-        self._made: dict[int, tuple[Unit, int]] = {}
-        self._stores: dict[int, list[tuple[Unit, int, int]]] = {}
-        self._parameters: dict[int, tuple[Unit, int]] = {}
+        self._made: dict[int, tuple[Activation, int]] = {}
+        self._stores: dict[int, list[tuple[Activation, int, int]]] = {}
+        self._parameters: dict[int, tuple[Activation, int]] = {}
         self._written: set[str] = set()
         self._calls: list[Instruction] = []
         self._selects: dict[Place, list[int]] = {}
@@ -60,7 +61,7 @@ class KeyChecks:
         self._numbers: dict[tuple[Any, ...], Source] = {}
         self._described: list[tuple[Any, ...]] = []
         asked: list[Instruction] = []
-        for unit in lowered.units:
+        for unit in dataflow.units:
             self._parameters.update((register, (unit, at)) for at, register in enumerate(unit.parameters))
             for index, instruction in enumerate(unit.code):
                 self._note(unit, index, instruction)
@@ -78,7 +79,7 @@ class KeyChecks:
             if place in self._selects and all(self._is_checked(key) for key in self._selects[place])
         )
 
-    def _note(self, unit: Unit, index: int, instruction: Instruction) -> None:
+    def _note(self, unit: Activation, index: int, instruction: Instruction) -> None:
         operation, register, first, second = instruction[:4]
         self._made[register] = unit, index
         if operation is Op.STORE and self._lowered.constants.get(second) != V_UNDEFINED:
@@ -132,7 +133,7 @@ class KeyChecks:
                         found.setdefault(atom, []).append((call, True))
         return found
 
-    def _given_to(self, unit: Unit, position: int) -> list[Source] | None:
+    def _given_to(self, unit: Activation, position: int) -> list[Source] | None:
         """Return what a parameter gets from each call that is seen; None when others may call."""
         function = unit.function
         if function is None or function.escaped or unit.uses_arguments:
@@ -252,7 +253,7 @@ class KeyChecks:
             for atom in self._value(owner)
         )
 
-    def _of_variable(self, variable: Reference, unit: Unit, index: int, depth: int) -> Source | None:
+    def _of_variable(self, variable: Reference, unit: Activation, index: int, depth: int) -> Source | None:
         register = variable.register
         if register < 0:
             return self._number("global", variable.name)

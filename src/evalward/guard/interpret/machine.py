@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
-    from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.domain.instructions import Instruction, Lowered, Unit
+    from evalward.guard.domain.heap import Activation, HeapObject
+    from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.key import Key
     from evalward.guard.domain.values import Atom
 
@@ -46,7 +46,7 @@ class Registers(Protocol):
         """Count work; raise AnalysisLimitError past the budget."""
         ...
 
-    def execute_now(self, unit: Unit) -> None:
+    def execute_now(self, unit: Activation) -> None:
         """Run a unit that has just been called, so that its caller goes on with what it gives."""
         ...
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from evalward.guard.domain.instructions import Lowered, Unit
     from evalward.guard.domain.scope import Reference
+    from evalward.guard.lower.drafts import UnitDraft
+    from evalward.guard.lower.stores import Stores
 
 _EXITS = frozenset({"return_statement", "throw_statement", "continue_statement", "break_statement"})
 _METHODS = frozenset({"has", "includes"})
@@ -42,7 +43,7 @@ class Narrowing:
     list's name, or a register that holds the join of its elements.
     """
 
-    unit: Unit
+    unit: UnitDraft
     key: Reference
     listed: Reference | int
     begin: int
@@ -98,26 +99,15 @@ def exits(statement: Node | None) -> bool:
     return statement is not None and statement.type in _EXITS
 
 
-def narrow(lowered: Lowered, narrowings: list[Narrowing]) -> None:
+def narrow(stores: Stores, narrowings: list[Narrowing]) -> None:
     """Have the reads of a checked key give what its list holds, wherever the check surely stands before them."""
-    if not narrowings:
-        return
-    stores: dict[int, list[tuple[Unit, int]]] = {}
-    aliased: set[int] = set()
-    for unit in lowered.units:
-        if unit.uses_arguments:
-            aliased.update(unit.parameters)  # `arguments[0] = …` writes them
-        for index, instruction in enumerate(unit.code):
-            if instruction[0] is Op.STORE:
-                stores.setdefault(instruction[2].register, []).append((unit, index))
     for each in narrowings:
         key = each.key
         register = key.register
-        if register < 0 or key.is_global or key.owner is not each.unit or register in aliased:
+        if register < 0 or key.is_global or key.owner != each.unit.index or register in stores.aliased:
             continue
         if any(
-            unit is not each.unit or each.begin <= index < each.last
-            for unit, index in stores.get(register, ())
+            unit is not each.unit or each.begin <= index < each.last for unit, index in stores.of(register)
         ):
             continue
         code = each.unit.code

@@ -1,122 +1,82 @@
-"""The state that lowering builds up: registers, constants, the current unit and scope, and the generator stack."""
+"""The state that lowering builds up: registers, constants, the current unit and scope."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-import tree_sitter_javascript
-from tree_sitter import Language
-
-from evalward.guard.domain.instructions import Instruction, Lowered, Op, Unit
-from evalward.guard.domain.scope import Reference, Scope
-from evalward.guard.domain.values import UNDEFINED, Atom, Value, of, string
-from evalward.guard.lower.allow_lists import (
-    Check,
-    Narrowing,
-    checks_of,
-    is_written_out,
-    may_check,
-)
+from evalward.guard.domain.instructions import Instruction, Op
+from evalward.guard.domain.scope import Reference, Scope, UnitIndex
+from evalward.guard.domain.values import UNDEFINED, Value, of
 from evalward.guard.lower.compiled_helpers import may_be_compiled
-from evalward.guard.lower.enumeration import Listing
-from evalward.guard.lower.instance_checks import Instance, instances_of
+from evalward.guard.lower.drafts import LoweredDraft, UnitDraft
+from evalward.guard.lower.kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from tree_sitter import Node
-
-Steps: TypeAlias = "Generator[Any, int, int]"
-Work: TypeAlias = "int | Steps"
-
-LANGUAGE: Final = Language(tree_sitter_javascript.language())
-KINDS: Final = [LANGUAGE.node_kind_for_id(i) or "" for i in range(LANGUAGE.node_kind_count)]
-
-
-def kinds(*names: str) -> frozenset[int]:
-    """Return the numbers of named node kinds; a name may have several."""
-    return frozenset(i for i, name in enumerate(KINDS) if name in names and LANGUAGE.node_kind_is_named(i))
-
 
 _COMMENTS: Final = kinds("comment", "html_comment")
 _COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
-
-
 _NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, 0, 0)
 
 
 class Builder:
-    """Shared state and the small operations on it."""
+    """The registers, units and scopes of one payload.
+
+    ``ascii`` is the source as text when byte offsets are offsets of characters. ``completing`` are the offsets of the
+    expression statements that may give the completion value. ``awaiting`` are the registers of what follows an
+    ``await`` that the tree reads as a name.
+    """
+
+    __slots__ = (
+        "ascii",
+        "awaiting",
+        "commented",
+        "compiled",
+        "completing",
+        "lowered",
+        "scope",
+        "source",
+        "undefined",
+        "unit",
+    )
 
     def __init__(self, source: bytes, *, module: bool, script: bool) -> None:
         self.source = source
-        self.ascii = source.decode() if source.isascii() else None  # where offsets are those of characters
-        self.may_list = b"keys" in source
-        self.handlers = self.handlers_by_kind()
+        self.ascii = source.decode() if source.isascii() else None
         self.commented = any(mark in source for mark in _COMMENT_MARKS)
         self.compiled = may_be_compiled(source)
-        self.lowered = Lowered()
-        self.lowered.classes = b"class" in source or b"prototype" in source
-        top = Unit("", None, 0)
-        top.strict = module
-        self.lowered.units.append(top)
-        self.unit = top
-        self.scope = Scope(None, top, is_function=True, is_global=script)
+        self.completing: set[int] = set()
+        self.awaiting: set[int] = set()
+        self.lowered = LoweredDraft(classes=b"class" in source or b"prototype" in source)
+        self.unit = self._unit("", None, 0)
+        self.unit.strict = module
+        self.scope = Scope(None, self.unit.index, is_function=True, is_global=script)
         self.undefined = self.constant(of(UNDEFINED))
-        self.listings: list[Listing] = []
-        self.listing: list[Listing] = []  # those that the current code may be in
-        self.narrowings: list[Narrowing] = []
-        self.checks = may_check(source)
-        self.instances: list[Instance] = []
-        self.known_instances: list[Instance] = []  # those that the current code may be in
-        self.callbacks: dict[int, Listing] = {}  # by where the function begins
-        self.awaiting: set[int] = set()  # what stands right of an `await` that the tree reads as a name
-        top.this = self.register()
-        top.result = self.register()
+        self.unit.this = self.register()
+        self.unit.result = self.register()
 
-    @classmethod
-    @cache
-    def handlers_by_kind(cls) -> list[Callable[[Any, Node], Work]]:
-        """Return the method for each node kind: ``lower_<kind>``, or the one for what is not modelled."""
-        return [
-            getattr(cls, f"lower_{name}", cls.lower_unmodelled)
-            if LANGUAGE.node_kind_is_named(kind)
-            else cls.lower_unmodelled
-            for kind, name in enumerate(KINDS)
-        ]
+    def _unit(self, name: str, outer: UnitDraft | None, start: int) -> UnitDraft:
+        made = UnitDraft(UnitIndex(len(self.lowered.units)), name, outer, start)
+        self.lowered.units.append(made)
+        return made
 
-    def run(self, work: Work) -> int:
-        """Run a generator and all that it yields to completion; an int is its own result."""
-        if type(work) is int:
-            return work
-        stack: list[Any] = [work]
-        value: int | None = None
-        while stack:
-            try:
-                item = stack[-1].send(value)
-            except StopIteration as stop:
-                stack.pop()
-                value = stop.value
-                continue
-            if type(item) is int:
-                value = item
-            else:
-                stack.append(item)
-                value = None
-        return value if value is not None else self.undefined
+    def new_unit(self, name: str, node: Node) -> UnitDraft:
+        """Return a unit inside the current one."""
+        unit = self._unit(name, self.unit, node.start_byte)
+        unit.strict = self.unit.strict
+        unit.this, unit.result = self.register(), self.register()
+        unit.sent, unit.yielded = self.register(), self.register()
+        unit.new_target = self.register()
+        return unit
 
-    def lower(self, node: Node) -> Work:
-        """Return the register of an expression, or the generator that makes it; statements give ``undefined``."""
-        return self.handlers[node.kind_id](self, node)
-
-    def lower_unmodelled(self, node: Node) -> Work:
-        """Evaluate the children and make the result unknown, with all that they reach (the havoc rule)."""
-        operands = []
-        for child in self.children(node):
-            operands.append((yield self.lower(child)))  # noqa: PERF401  a comprehension cannot yield
-        return self.emit(Op.HAVOC, node, tuple(operands))
+    def this_unit(self) -> UnitDraft:
+        """Return the unit whose ``this`` an expression here sees, and note that it is seen."""
+        unit = self.unit
+        while unit.arrow and unit.outer is not None:
+            unit = unit.outer
+        unit.uses_this = True
+        return unit
 
     def register(self) -> int:
         """Return a new register."""
@@ -163,7 +123,7 @@ class Builder:
         """Return a use of a name in the current scope, to be resolved at the end."""
         use = Reference(name, self.scope)
         if name == "arguments":
-            unit: Unit | None = self.unit
+            unit: UnitDraft | None = self.unit
             while unit is not None and unit.arrow:
                 unit = unit.outer
             if unit is not None:
@@ -171,65 +131,11 @@ class Builder:
         self.lowered.references.append(use)
         return use
 
-    def list_keys(self, subject: str, *, key: str = "", lister: str = "", index: int = -1) -> Listing:
-        """Return a new stretch of code in which a name holds a key of what another name holds."""
-        made = Listing(self.reference(subject) if subject else None, self.unit, self.unit)
-        made.key = self.reference(key) if key else None
-        made.lister = self.reference(lister) if lister else None
-        made.index, made.first = index, len(self.unit.code)
-        self.listings.append(made)
-        return made
-
-    def checked(self, test: Node, begin: int, *, holds: bool) -> list[Narrowing]:
-        """Begin the code behind a test that holds, or does not; ``begin`` is where the test's own code begins."""
-        found = checks_of(test, self.text, holds=holds) if self.checks else ()
-        made = [
-            Narrowing(self.unit, self.reference(self.name(check.key)), listed, begin, len(self.unit.code))
-            for check in found
-            if (listed := self._allow_list(check)) is not None
-        ]
-        self.narrowings.extend(made)
-        return made
-
-    def _allow_list(self, check: Check) -> Reference | int | None:
-        if check.listed.type == "identifier":
-            return self.reference(self.name(check.listed))
-        if not is_written_out(check.listed):
-            return None
-        texts = [literals.unescape(self.text(each)[1:-1]) for each in check.listed.named_children]
-        known = [string(text) for text in texts if text is not None]
-        return self.constant(frozenset[Atom]().union(*known)) if len(known) == len(texts) else None
-
-    def end(self, stretches: list[Narrowing]) -> None:
-        """End the stretches of code that begin with a check."""
-        for each in stretches:
-            each.last = len(self.unit.code)
-
-    def lower_where(self, condition: Node, first: int, node: Node) -> Work:
-        """Lower what runs only where a condition holds, whose code begins at ``first``."""
-        found = instances_of(condition, self.unit, first)
-        self.known_instances.extend(found)
-        register = yield self.lower(node)
-        for instance in found:
-            instance.last = len(self.unit.code)
-            self.known_instances.remove(instance)
-            if instance.reads:
-                self.instances.append(instance)
-        return register
-
     def ask_type(self, register: int) -> None:
         """Note that of a member that the last instruction reads by a computed key, only the type is asked."""
         operation, made, owner, key, _, start, end = self.unit.code[-1] if self.unit.code else _NO_INSTRUCTION
         if operation is Op.GET and made == register and type(key) is int:
             self.unit.code[-1] = (operation, made, owner, key, True, start, end)
-
-    def read_constructor(self, target: int) -> None:
-        """Note that the last instruction reads ``constructor`` of what a name may hold that was tested."""
-        loaded = self.unit.code[-2:-1]
-        if loaded and loaded[0][0] is Op.LOAD and loaded[0][1] == target:
-            for instance in self.known_instances:
-                if instance.unit is self.unit:
-                    instance.reads.append((len(self.unit.code) - 1, loaded[0][2]))
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""
@@ -239,7 +145,7 @@ class Builder:
         register = scope.names.get(name)
         if register is None:
             outer = scope.outer
-            if kind == "var" and outer is not None and outer.unit is scope.unit and name in outer.names:
+            if kind == "var" and outer is not None and outer.unit == scope.unit and name in outer.names:
                 return outer.names[name]  # a body's `var` of a parameter's name starts as the parameter
             register = self.register()
             scope.names[name] = register

@@ -14,15 +14,17 @@ from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING
 
-import tree_sitter_javascript
-from tree_sitter import Language, Parser
+from tree_sitter import Parser
 
 from evalward.guard.domain.instructions import Op
+from evalward.guard.syntax.grammar import LANGUAGE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tree_sitter import Node
 
-    from evalward.guard.domain.instructions import Lowered, Unit
+    from evalward.guard.lower.drafts import UnitDraft
 
 FUNCTIONS = frozenset({"arrow_function", "function_expression", "function_declaration"})
 _MARKS = (b"trys", b"Promise")  # each helper has one of these
@@ -137,7 +139,7 @@ def _statements(node: Node) -> list[Node]:
 @cache
 def _helpers() -> dict[str, tuple[str, int]]:
     """Return what each form of a helper does, and the number of the function that it calls besides, or -1."""
-    parser = Parser(Language(tree_sitter_javascript.language()))
+    parser = Parser(LANGUAGE)
     found: dict[str, tuple[str, int]] = {}
     document = tomllib.loads((files("evalward.guard.catalogue") / "compiled.toml").read_text("utf-8"))
     for role, texts in document.items():
@@ -161,14 +163,14 @@ def helper_of(node: Node, source: bytes) -> tuple[str, str]:
     return role, names[number] if number >= 0 else ""
 
 
-def bind_helpers(lowered: Lowered) -> None:
+def bind_helpers(units: Sequence[UnitDraft]) -> None:
     """Let only those stand that mean what they say: ``Promise`` and its like are the real ones."""
-    for helper in lowered.units:
+    for helper in units:
         if not helper.helper:
             continue
-        helper.ran = True  # what nothing calls does nothing
-        for unit in lowered.units:
-            if not _is_within(unit, helper):
+        helper.only_called = True
+        for unit in units:
+            if not unit.is_within(helper):
                 continue
             for instruction in unit.code:
                 if instruction[0] is Op.LOAD:
@@ -177,9 +179,3 @@ def bind_helpers(lowered: Lowered) -> None:
                         helper.helper = ""
                     elif name == helper.calls_helper:
                         helper.called = register
-
-
-def _is_within(unit: Unit | None, outer: Unit) -> bool:
-    while unit is not None and unit is not outer:
-        unit = unit.outer
-    return unit is not None

@@ -15,8 +15,9 @@ from evalward.guard.domain.instructions import Op
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from evalward.guard.domain.instructions import Lowered, Unit
     from evalward.guard.domain.scope import Reference
+    from evalward.guard.lower.drafts import UnitDraft
+    from evalward.guard.lower.stores import Stores
 
 _CALLBACKS = {
     "forEach": 0,
@@ -43,8 +44,8 @@ class Listing:
     """
 
     subject: Reference | None
-    around: Unit
-    unit: Unit
+    around: UnitDraft
+    unit: UnitDraft
     key: Reference | None = None
     element: int = -1  # the register that a loop's key takes its value from
     lister: Reference | None = None
@@ -52,7 +53,7 @@ class Listing:
     index: int = -1
     first: int = 0
     last: int = 0
-    reads: list[tuple[int, Reference, Reference, Unit]] = field(default_factory=list)
+    reads: list[tuple[int, Reference, Reference, UnitDraft]] = field(default_factory=list)
 
 
 BY_LOOP = -2
@@ -137,30 +138,20 @@ def _read_directly(listing: Listing, key: int) -> None:
             code[index] = (Op.JOIN, register, (listing.element,), None, None, start, end)
 
 
-def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, int]:
+def certain_keys(stores: Stores, listings: list[Listing]) -> dict[int, int]:
     """Return the registers of keys that certainly name an own or enumerable property of what is read by them.
 
     Each stands with what it rests on: ``BY_LOOP``, ``BY_OBJECT_KEYS``, or the variable that holds the lister.
     """
-    if not any(listing.reads for listing in listings):
-        return {}
-    stores: dict[int, list[tuple[Unit, int]]] = {}
-    aliased: set[int] = set()
-    for unit in lowered.units:
-        if unit.uses_arguments:
-            aliased.update(unit.parameters)  # `arguments[0] = …` writes them
-        for index, instruction in enumerate(unit.code):
-            if instruction[0] is Op.STORE:
-                stores.setdefault(instruction[2].register, []).append((unit, index))
 
     def stays(reference: Reference, listing: Listing) -> bool:
         """Whether nothing writes a name while a stretch runs: only the code around it does, before or after."""
-        written = stores.get(reference.register, [])
+        written = stores.of(reference.register)
         return (
             reference.register >= 0
             and not reference.is_global
-            and reference.register not in aliased
-            and (not written or reference.owner is listing.around)
+            and reference.register not in stores.aliased
+            and (not written or reference.owner == listing.around.index)
             and all(
                 unit is listing.around and not listing.first <= index < listing.last
                 for unit, index in written
@@ -173,14 +164,14 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, int]:
             continue
         lister, subject, unit = listing.lister, listing.subject, listing.unit
         if listing.key is not None:
-            if not stays(listing.key, listing) or listing.key.owner is not unit:
+            if not stays(listing.key, listing) or listing.key.owner != unit.index:
                 continue
             key = listing.key.register
             _read_directly(listing, key)
-            fresh = listing.fresh and len(stores.get(key, ())) == 1
+            fresh = listing.fresh and len(stores.of(key)) == 1
         else:
             key = unit.parameters[listing.index] if listing.index < len(unit.parameters) else -1
-            if key < 0 or key in aliased or key in stores:
+            if key < 0 or key in stores.aliased or stores.of(key):
                 continue
             fresh = True
         if subject is None or not stays(subject, listing):
@@ -192,7 +183,7 @@ def certain_keys(lowered: Lowered, listings: list[Listing]) -> dict[int, int]:
             continue
         for register, read, name, reader in listing.reads:
             # What a function further in reads, it may read at any time.
-            lasts = reader is unit or (fresh and subject.register not in stores)
+            lasts = reader is unit or (fresh and not stores.of(subject.register))
             if lasts and read.register == subject.register and name.register == key:
                 found[register] = rests_on
     return found

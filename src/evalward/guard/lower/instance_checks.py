@@ -14,8 +14,9 @@ from evalward.guard.domain.instructions import Op
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from evalward.guard.domain.instructions import Lowered, Unit
     from evalward.guard.domain.scope import Reference
+    from evalward.guard.lower.drafts import UnitDraft
+    from evalward.guard.lower.stores import Stores
 
 
 @dataclass(slots=True, eq=False)
@@ -27,13 +28,13 @@ class Instance:
 
     name: Reference
     tested: int
-    unit: Unit
+    unit: UnitDraft
     first: int
     last: int = 0
     reads: list[tuple[int, Reference]] = field(default_factory=list)
 
 
-def instances_of(condition: Node, unit: Unit, first: int) -> list[Instance]:
+def instances_of(condition: Node, unit: UnitDraft, first: int) -> list[Instance]:
     """Return what holds where a condition does, whose code begins at ``first`` and is the last of the unit."""
     tests: set[tuple[int, int]] = set()
     pending = [condition]
@@ -55,20 +56,15 @@ def instances_of(condition: Node, unit: Unit, first: int) -> list[Instance]:
     ]
 
 
-def bind_instances(lowered: Lowered, instances: list[Instance]) -> None:
+def bind_instances(stores: Stores, instances: list[Instance]) -> None:
     """Tell the reads of ``constructor`` what is known of the object that they read."""
-    stores: dict[int, list[tuple[Unit, int]]] = {}
-    for unit in lowered.units:
-        for index, instruction in enumerate(unit.code):
-            if instruction[0] is Op.STORE:
-                stores.setdefault(instruction[2].register, []).append((unit, index))
     for instance in instances:
         name, unit = instance.name, instance.unit
-        if name.register < 0 or name.is_global or name.owner is not unit:
+        if name.register < 0 or name.is_global or name.owner != unit.index:
             continue
-        if unit.uses_arguments and name.register in unit.parameters:
-            continue  # `arguments[0] = …` writes it
-        written = stores.get(name.register, [])
+        if name.register in stores.aliased:
+            continue
+        written = stores.of(name.register)
         if any(writer is not unit or instance.first <= index < instance.last for writer, index in written):
             continue
         for index, read in instance.reads:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.instructions import RUNS, Unit
+from evalward.guard.domain.heap import Activation, HeapObject
+from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
 from evalward.guard.domain.values import (
     BOTTOM,
     NULL,
@@ -62,7 +62,7 @@ class CompiledHelpers:
         self._iteration = iteration
         self._machine = machine
 
-    def call_helper(self, unit: Unit, args: Sequence[Value]) -> Value | None:
+    def call_helper(self, unit: Activation, args: Sequence[Value]) -> Value | None:
         """Return what a helper gives, None where it is not called as compilers do or may not be what it was."""
         self._patches.readers[self._dataflow.reader] = self._global_object.readers[self._dataflow.reader] = (
             None
@@ -90,7 +90,7 @@ class CompiledHelpers:
         found = [atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "function"]
         return sorted(found, key=lambda function: function.serial) if len(found) == len(value) else None
 
-    def _wrapped(self, unit: Unit, value: Value) -> Value | None:
+    def _wrapped(self, unit: Activation, value: Value) -> Value | None:
         """Return a function that runs a generator function with its own ``this`` and arguments."""
         functions = self._functions(value)
         steps = self._dataflow.read(unit.called) if unit.called >= 0 else BOTTOM
@@ -160,12 +160,9 @@ class CompiledHelpers:
             start = function.start
             generator = self._store.allocate("generator", start, "compiled")
             if generator.unit is None:
-                generator.unit = Unit("", None, start)
-                generator.unit.sent, generator.unit.yielded = (
-                    dataflow.add_register(),
-                    dataflow.add_register(),
-                )
-                generator.unit.result = dataflow.add_register()
+                sent, yielded, result = (dataflow.add_register() for _ in range(3))
+                made_from = Unit(NO_UNIT, "", None, start, sent=sent, yielded=yielded, result=result)
+                generator.unit = Activation(made_from)
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
             steps = self._machine.call(of(function), this, (of(state),), start, start)
@@ -255,7 +252,7 @@ class CompiledHelpers:
                 return False
         return True
 
-    def _delegated(self, unit: Unit, value: Value, start: int) -> None:
+    def _delegated(self, unit: Activation, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
         dataflow = self._dataflow
         dataflow.write(unit.yielded, self._iteration.iterate(value, None, start, start))

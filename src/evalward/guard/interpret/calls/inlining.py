@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from evalward.guard.domain.heap import HeapObject, Outcome
+from evalward.guard.domain.heap import Activation, HeapObject, Outcome
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
@@ -16,7 +16,6 @@ from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evalward.guard.domain.instructions import Unit
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Machine
@@ -72,9 +71,9 @@ class Inlining:
         self._machine = machine
         self._nested = 0
         self._runs = 0
-        self.active: list[Unit] = []  # the calls that are being inlined
+        self.active: list[Activation] = []  # the calls that are being inlined
 
-    def is_inlinable(self, unit: Unit) -> bool:
+    def is_inlinable(self, unit: Activation) -> bool:
         """Whether a unit may be run on its own registers."""
         if unit.inlinable is None:
             unit.inlinable = self._is_plain(unit)
@@ -85,7 +84,7 @@ class Inlining:
             and not (unit.function is not None and unit.function.escaped)
         )
 
-    def _is_plain(self, unit: Unit) -> bool:
+    def _is_plain(self, unit: Activation) -> bool:
         """Whether code makes no function, calls not itself and writes no variable but its own, which are noted."""
         if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
             return False
@@ -103,7 +102,7 @@ class Inlining:
                     return False
             elif operation is _STORE:
                 reference = instruction[2]
-                if reference.owner is not unit or reference.scope.unit is not unit:
+                if reference.owner != unit.index or reference.scope.unit != unit.index:
                     return False
                 variables.add(reference.register)
                 unit.stores = True
@@ -112,7 +111,7 @@ class Inlining:
         unit.variables = frozenset(variables)
         return True
 
-    def inline(self, unit: Unit, this: Value, args: Sequence[Value]) -> Value | None:
+    def inline(self, unit: Activation, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
         dataflow = self._dataflow
         # It does not look at further ones: what asks for `arguments` is not inlined.
@@ -148,7 +147,9 @@ class Inlining:
         outcome.result = made
         return made
 
-    def _run_once(self, unit: Unit, this: Value, args: Sequence[Value], outcome: Outcome) -> Value | None:
+    def _run_once(
+        self, unit: Activation, this: Value, args: Sequence[Value], outcome: Outcome
+    ) -> Value | None:
         dataflow = self._dataflow
         values = self._values
         registers: Iterable[int] = unit.variables
@@ -193,7 +194,7 @@ class Inlining:
             for register, value in saved:
                 values[register] = value
 
-    def _settle(self, unit: Unit) -> Value | None:
+    def _settle(self, unit: Activation) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
         dataflow = self._dataflow
         values, operations, variables = self._values, self._machine.operations, unit.variables
@@ -227,7 +228,7 @@ class Inlining:
                 return values[unit.result] or V_UNDEFINED
         return None
 
-    def _run_again(self, unit: Unit, began: list[int]) -> None:
+    def _run_again(self, unit: Activation, began: list[int]) -> None:
         """Run those instructions once more whose operands have changed, or anything else since they were run.
 
         One that was run at the present version has changed nothing, and would read what it read then.

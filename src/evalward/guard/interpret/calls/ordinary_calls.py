@@ -17,8 +17,7 @@ from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.domain.instructions import Unit
+    from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.interpret.calls.compiled_helpers import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.conversion.iteration import Iteration
@@ -102,7 +101,7 @@ class OrdinaryCalls:
             self._machine.execute_now(unit)
         return self._outcome(target)
 
-    def arguments_object(self, unit: Unit) -> HeapObject:
+    def arguments_object(self, unit: Activation) -> HeapObject:
         """Return a function's ``arguments`` object (ECMA-262 §10.4.4)."""
         if unit.arguments is None:
             unit.arguments = self._store.allocate("arguments", unit.start, "arguments")

@@ -148,7 +148,7 @@ class CallOperations:
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self._values[key])
         for atom in in_order(owner):
             one = of(atom)
-            this = one if super_unit is None else self._dataflow.read(super_unit.this)
+            this = one if super_unit is None else self._dataflow.read(self._dataflow.units[super_unit].this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
                 atom is DATA or (not self._strict and (atom is U1 or type(atom) is Host))
             ):
@@ -301,7 +301,8 @@ class CallOperations:
 
     def op_super_call(self, instruction: Instruction) -> Value:
         dataflow = self._dataflow
-        _, _, unit, registers, _, start, end = instruction
+        _, _, index, registers, _, start, end = instruction
+        unit = dataflow.units[index]
         args, rest = self._arguments_of(registers, start, end)
         function = unit.function
         if function is not None:

@@ -29,7 +29,7 @@ from evalward.guard.domain.values import (
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Unit
+    from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
@@ -232,14 +232,15 @@ class Makers:
         return of(made)
 
     def op_function(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self._dataflow.units[instruction[2]]
         if unit.function is None:
             unit.function = self._store.allocate("function", unit.start)
             unit.function.unit = unit
         return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
-        _, _, (name, parent, constructor, _), members, (instance, static), start, end = instruction
+        _, _, (name, parent, constructor, _), members, fields, start, end = instruction
+        instance, static = (self._dataflow.units[each] for each in fields)
         target = self._store.allocate("class", start)
         prototype = self._store.allocate("object", start, "prototype")
         self._store.put(target, "prototype", of(prototype))

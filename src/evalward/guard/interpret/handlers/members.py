@@ -69,7 +69,7 @@ class Members:
             self._limited_reads.take_method(owner, of(key) if type(key) is str else self._values[key])
         super_unit = self._lowered.supers.get(instruction[2])
         if super_unit is not None and type(key) is str:
-            this, result = self._dataflow.read(super_unit.this), BOTTOM
+            this, result = self._dataflow.read(self._dataflow.units[super_unit].this), BOTTOM
             for atom in owner:
                 result = join(
                     result, self._properties.get_from(atom, key, this, instruction[5], instruction[6])
@@ -116,7 +116,12 @@ class Members:
 
     def op_set(self, instruction: Instruction) -> Value:
         super_unit = self._lowered.supers.get(instruction[2])
-        owner = self._values[instruction[2]] if super_unit is None else self._dataflow.read(super_unit.this)
+        dataflow = self._dataflow
+        owner = (
+            self._values[instruction[2]]
+            if super_unit is None
+            else dataflow.read(dataflow.units[super_unit].this)
+        )
         key, value = instruction[3], self._values[instruction[4]]
         if super_unit is not None:
             names = of(key) if type(key) is str else self._values[key]

@@ -24,8 +24,9 @@ from evalward.guard.domain.values import (
 )
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.instructions import Instruction, Unit
-    from evalward.guard.domain.scope import Reference
+    from evalward.guard.domain.heap import Activation
+    from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.scope import Reference, UnitIndex
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -137,7 +138,7 @@ class Variables:
     def _is_stored(self, reference: Reference) -> bool:
         """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
         if self._stored is None:
-            code = [instruction for unit in self._lowered.units for instruction in unit.code]
+            code = [instruction for unit in self._dataflow.units for instruction in unit.code]
             own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
             reads = dict(own)
             own |= {
@@ -180,12 +181,14 @@ class Variables:
                 self._findings.origin(atom, None, f"`{atom.path}` is read here", start, end)
         return join(made, stored) if stored else made
 
-    @staticmethod
-    def _arguments_unit(unit: Unit) -> Unit | None:
-        current: Unit | None = unit
-        while current is not None and current.arrow:
-            current = current.outer
-        return current if current is not None and current.outer is not None else None
+    def _arguments_unit(self, unit: UnitIndex) -> Activation | None:
+        current: UnitIndex | None = unit
+        units = self._lowered.units
+        while current is not None and units[current].arrow:
+            current = units[current].outer
+        if current is None or units[current].outer is None:
+            return None
+        return self._dataflow.units[current]
 
     def _sink_arguments(self) -> Value:
         """Return the ``arguments`` of the sink's own function: in any order, what it binds.
@@ -206,7 +209,7 @@ class Variables:
         holder.readers[self._dataflow.reader] = None
         return of(holder, host("arguments"))
 
-    def _arguments(self, unit: Unit) -> HeapObject:
+    def _arguments(self, unit: Activation) -> HeapObject:
         """Return a function's ``arguments``; in sloppy code it writes through to the parameters."""
         dataflow = self._dataflow
         holder = self._ordinary_calls.arguments_object(unit)
@@ -261,7 +264,7 @@ class Variables:
         self._writes.set(V_GLOBAL, name, value, start, end)
 
     def op_this(self, instruction: Instruction) -> Value:
-        value = self._dataflow.read(instruction[2].this)
+        value = self._dataflow.read(self._dataflow.units[instruction[2]].this)
         for atom in value:
             if type(atom) is Known and atom.label is not None:
                 self._findings.origin(
@@ -270,7 +273,7 @@ class Variables:
         return value
 
     def op_super(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self._dataflow.units[instruction[2]]
         if unit.function is None:
             return V_U1
         unit.function.readers[self._dataflow.reader] = None
@@ -278,7 +281,7 @@ class Variables:
         return self._prototypes.get_prototype_of(home) if home is not None else V_U1
 
     def op_new_target(self, instruction: Instruction) -> Value:
-        unit: Unit = instruction[2]
+        unit = self._dataflow.units[instruction[2]]
         return (
             join(self._dataflow.read(unit.new_target), V_UNDEFINED) if unit.new_target >= 0 else V_UNDEFINED
         )
