@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.admission.admit import admit, content_hash
 from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
 from evalward.guard.checks.seed import seed_findings
@@ -20,11 +20,11 @@ from evalward.guard.resolve import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.sinks import sinks
-from evalward.guard.sinks.readings import programs_for
 from evalward.guard.syntax.ambiguity import contextual_name_fault
 from evalward.guard.syntax.locate import locate
 from evalward.guard.syntax.offending import offending_token
 from evalward.guard.syntax.program import Survey
+from evalward.guard.syntax.readings import programs_for
 from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.syntax.survey import survey
 from evalward.guard.syntax.wrap import WRAPPERS

@@ -10,7 +10,7 @@ from evalward.guard.rules import Enforcement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.errors.registry import Code
+    from evalward.codes import Code
     from evalward.guard.target import Profile, Shape, Target
 
 KEYWORD_PREFIX = "keyword:"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 
 if TYPE_CHECKING:
     from evalward.guard.rules import Limits

@@ -7,7 +7,6 @@ itself.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -17,10 +16,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.errors.coded import CodedError
-from evalward.errors.registry import Code
-from evalward.errors.self_repair import Repair, pointer
-from evalward.guard.target import Shape, Target, parse_target
+from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
 SPACE: Final = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 """What ``\\s`` matches and ``trim`` takes away in ECMAScript (§12.2, §12.3), as a class of a regular expression."""
 _TRIM: Final = re.compile(f"[{SPACE}]+")
-_SIMILAR: Final = 3
 
 
 class Frame(StrEnum):
@@ -130,58 +125,6 @@ def sinks() -> Mapping[str, Sink]:
     text = (files(__package__) / "sinks.toml").read_text(encoding="utf-8")
     found = {name: _sink(name, table) for name, table in tomllib.loads(text).items()}
     return MappingProxyType(found)
-
-
-class UnknownSink(CodedError, ValueError):  # noqa: N818 - named for what it says
-    """INVALID_INPUT: there is no such sink, or it contradicts what else the request declares."""
-
-
-def asked_sink(
-    name: str,
-    *,
-    target: Target | str | None = None,
-    shape: Shape | str | None = None,
-    bindings: Mapping[str, str] | None = None,
-) -> Sink:
-    """Return the sink called ``name``; raise UnknownSink (INVALID_INPUT) for one that cannot be meant.
-
-    A sink says its target, its readings and its bindings; a request that declares another target, any shape, or
-    another kind for a name that the sink binds is refused rather than judged in one of two ways.
-    """
-    sink = sinks().get(name)
-    if sink is None:
-        similar = difflib.get_close_matches(name, sinks(), n=_SIMILAR)
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            "There is no sink of this name.",
-            repair=Repair(field="/sink", allowed=[*sinks()]),
-            similar_refs=similar,
-        )
-    if target is not None and _target(target) is not sink.target:
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            f"The sink {sink.id} evaluates in the target {sink.target}; the request says another.",
-            repair=Repair(field="/target", allowed=[sink.target]),
-        )
-    if shape is not None:
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            f"The sink {sink.id} says how it reads a text; a shape beside it could only contradict it.",
-            repair=Repair(field="/shape", allowed=[]),
-        )
-    for each, kind in (bindings or {}).items():
-        own = sink.bindings.get(each)
-        if own is not None and own != kind:
-            raise UnknownSink(
-                Code.INVALID_INPUT,
-                f"The sink {sink.id} binds {each} to something else.",
-                repair=Repair(field=pointer("bindings", each), allowed=[own]),
-            )
-    return sink
-
-
-def _target(name: Target | str) -> Target:
-    return name if isinstance(name, Target) else parse_target(name)
 
 
 def _sink(name: str, table: dict[str, Any]) -> Sink:
