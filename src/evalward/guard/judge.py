@@ -15,7 +15,7 @@ from evalward.guard.admission.admit import admit, content_hash
 from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
 from evalward.guard.checks.seed import seed_findings
 from evalward.guard.checks.switched import switched_findings
-from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
+from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.resolve import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.screen.quiet import is_quiet

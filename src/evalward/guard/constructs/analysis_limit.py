@@ -11,10 +11,14 @@ code is EVAL_ANALYSIS_LIMIT, and such a denial is never counted as a catch.
 **References.** CWE-400; deep nesting and error recovery of parsers are a class of denial of service of their own.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "analysis-limit"
+
 CONSTRUCT = Construct(
-    label="analysis-limit",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass data as an argument instead of writing it into the source.",

@@ -10,10 +10,14 @@ host's own code, out of reach otherwise.
 **References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode refuses.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "arguments.callee"
+
 CONSTRUCT = Construct(
-    label="arguments.callee",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Give the function a name and call it by that name.",
@@ -31,4 +35,5 @@ CONSTRUCT = Construct(
             "(function () { return arguments['len' + 'gth'] })()",
         ),
     ),
+    wakes="arguments callee caller",
 )

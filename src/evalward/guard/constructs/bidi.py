@@ -13,11 +13,15 @@ also carry data: a payload can hide in a string that looks empty.
 campaign, which hid code in variation selectors.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.rules import Action
 
+LABEL: Final = "bidi"
+
 CONSTRUCT = Construct(
-    label="bidi",
+    label=LABEL,
     page=__doc__,
     use_instead=("Write the character as an escape, such as \\u200b.", "Remove the invisible characters."),
     targets=EVERYWHERE,

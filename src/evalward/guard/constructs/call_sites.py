@@ -11,10 +11,14 @@ own objects and functions. That is outside of every scope that a sandbox has pre
 **References.** V8, stack trace API; vm2 CVE-2022-36067 ("SandBreak") and CVE-2023-29017.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "call-sites"
+
 CONSTRUCT = Construct(
-    label="call-sites",
+    label=LABEL,
     page=__doc__,
     use_instead=("Read error.stack, which is text.", "Return error.message and error.name."),
     targets=EVERYWHERE,
@@ -25,4 +29,5 @@ CONSTRUCT = Construct(
             "({})['prepare' + 'StackTrace'] = f; function f(e, s) { return s }",
         ),
     ),
+    wakes="captureStackTrace prepareStackTrace",
 )

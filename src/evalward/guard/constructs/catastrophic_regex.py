@@ -13,11 +13,15 @@ CVE-2021-3807; the outages of Stack Overflow (20 July 2016) and Cloudflare (2 Ju
 construct finds only the exponential ones.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.rules import Action
 
+LABEL: Final = "catastrophic-regex"
+
 CONSTRUCT = Construct(
-    label="catastrophic-regex",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Repeat one thing that cannot match in two ways: \\w+(?:,\\w+)* instead of (\\w+,?)*.",

@@ -15,10 +15,14 @@ literal as the key got past; mathjs CVE-2017-1001002; notevil CVE-2021-23771; js
 CVE-2025-1302.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = ".constructor.constructor"
+
 CONSTRUCT = Construct(
-    label=".constructor.constructor",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Compare with instanceof, or read x.constructor.name.",
@@ -30,4 +34,5 @@ CONSTRUCT = Construct(
         Twins("const k = `con${'structor'}`; ''[k][k]('return 1')()", "const k = `len${'gth'}`; ''[k]"),
         Twins("[]['constructor']['constructor']`return 1`()", "[]['constructor']['name']"),
     ),
+    wakes="constructor",
 )

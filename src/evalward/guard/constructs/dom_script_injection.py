@@ -14,10 +14,14 @@ a driver, `fill` and `click`.
 **References.** CWE-79; HTML Standard §8.4 and §13.4; Trusted Types; OWASP, DOM based XSS prevention.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import PAGES, Construct, Twins
 
+LABEL: Final = "dom-script-injection"
+
 CONSTRUCT = Construct(
-    label="dom-script-injection",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Set textContent, or append elements made with document.createElement.",
@@ -43,5 +47,12 @@ CONSTRUCT = Construct(
             "document.body.setAttribute('onclick', 'step()')", "document.body.setAttribute('title', 'step()')"
         ),
         Twins("document.querySelector('iframe').contentWindow", "document.querySelector('iframe').src"),
+    ),
+    wakes=(
+        "Attr DOMParser SCRIPT action attributes createAttribute createAttributeNS createElement "
+        "createElementNS createObjectURL currentScript getAttributeNode getAttributeNodeNS getNamedItem "
+        "href html innerHTML insertAdjacentHTML javascript location outerHTML parseHTML script scripts "
+        "setAttribute setAttributeNS setAttributeNode setAttributeNodeNS src srcdoc toggleAttribute "
+        "vbscript write writeln"
     ),
 )

@@ -12,10 +12,14 @@ that a sandbox removes will stop it.
 `importModuleDynamically`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "import()"
+
 CONSTRUCT = Construct(
-    label="import()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",
@@ -26,4 +30,5 @@ CONSTRUCT = Construct(
         Twins("import('node:fs').then(fs => fs)", "Promise.resolve({ a: 1 }).then(m => m.a)"),
         Twins("const load = name => import(name); load('os')", "const load = name => ({ name }); load('os')"),
     ),
+    wakes="import",
 )

@@ -12,11 +12,15 @@ table of your own functions unresolved keys are ordinary; `strict` asks for proo
 `detect-object-injection`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "dynamic-key"
+
 CONSTRUCT = Construct(
-    label="dynamic-key",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Name the member, or compare the key with the names that you expect.",

@@ -11,11 +11,15 @@ such as a debugging port.
 **References.** Electron, `app`; Electron, command line switches (`--remote-debugging-port`).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "electron-lifecycle"
+
 CONSTRUCT = Construct(
-    label="electron-lifecycle",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Close the application from the driver: electronApp.close().",
@@ -27,4 +31,5 @@ CONSTRUCT = Construct(
         Twins("electron.app.relaunch()", "electron.app.isReady()"),
         Twins("const { quit } = app; quit()", "const { getName } = app; getName()"),
     ),
+    wakes="MenuItem buildFromTemplate getApplicationMenu",
 )

@@ -11,11 +11,15 @@ Electron's own security checklist warns of `openExternal` with content that is n
 **References.** Electron, security checklist, "Do not use `shell.openExternal` with untrusted content"; CWE-78.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "electron-shell"
+
 CONSTRUCT = Construct(
-    label="electron-shell",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Return the URL or path instead of opening it.",

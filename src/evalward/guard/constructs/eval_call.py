@@ -13,10 +13,14 @@ table of functions.
 CVE-2017-16226: expression evaluators that became this construct.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "eval()"
+
 CONSTRUCT = Construct(
-    label="eval()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the code out in the payload instead of evaluating text.",

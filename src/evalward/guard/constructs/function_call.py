@@ -11,10 +11,14 @@ and no shadowed variable weakens.
 reached it.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "Function()"
+
 CONSTRUCT = Construct(
-    label="Function()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the function out in the payload instead of building it from text.",

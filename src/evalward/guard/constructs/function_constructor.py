@@ -14,11 +14,15 @@ a table of your own, and do not call the result of calling one.
 constructor of async functions; static-eval CVE-2021-23334.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "function-constructor"
+
 CONSTRUCT = Construct(
-    label="function-constructor",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the function out in the payload instead of building it from text.",

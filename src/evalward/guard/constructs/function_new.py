@@ -10,10 +10,14 @@
 generated source could be injected into.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "new Function()"
+
 CONSTRUCT = Construct(
-    label="new Function()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the function out in the payload instead of building it from text.",

@@ -12,11 +12,15 @@ Reads and writes of named properties of your own are ordinary.
 one host object that leaks is enough.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "global-object"
+
 CONSTRUCT = Construct(
-    label="global-object",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Hand over the one value that is needed.",

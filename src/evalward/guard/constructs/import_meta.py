@@ -10,11 +10,15 @@ and bundlers hang functions of their own on it.
 **References.** ECMA-262 §13.3.12; Node.js, ES modules, `import.meta`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "import.meta"
+
 CONSTRUCT = Construct(
-    label="import.meta",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the path or URL that the payload needs as an argument.",
@@ -29,4 +33,5 @@ CONSTRUCT = Construct(
             Shape.MODULE,
         ),
     ),
+    wakes="import",
 )

@@ -12,11 +12,15 @@ that every other part of the application uses.
 **References.** Node.js, modules API, `module.createRequire` and `require.cache`; CWE-829.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import HOSTS, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "module-loading"
+
 CONSTRUCT = Construct(
-    label="module-loading",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",

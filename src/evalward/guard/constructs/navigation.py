@@ -11,12 +11,16 @@ always.
 **References.** CWE-601; HTML Standard §7.4.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.rules import Action
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "navigation"
+
 CONSTRUCT = Construct(
-    label="navigation",
+    label=LABEL,
     page=__doc__,
     use_instead=("Navigate with the driver: page.goto(url).", "Click the link instead of setting location."),
     targets=(Target.RENDERER, Target.MAIN),
@@ -32,4 +36,5 @@ CONSTRUCT = Construct(
         ),
     ),
     default=Action.ALLOW,
+    wakes="navigate",
 )

@@ -14,11 +14,15 @@ as a payload of its own, for its own target.
 ("not a security mechanism").
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import HOSTS, Construct, Twins
 from evalward.guard.target import Target
 
+LABEL: Final = "nested-evaluation"
+
 CONSTRUCT = Construct(
-    label="nested-evaluation",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass a function instead of text: page.evaluate(() => document.title).",
@@ -33,5 +37,9 @@ CONSTRUCT = Construct(
             "BrowserWindow.getAllWindows()[0].webContents.getTitle()",
             target=Target.MAIN,
         ),
+    ),
+    wakes=(
+        "evaluate evaluateAll evaluateHandle $eval $$eval executeAsyncScript executeScript exposeBinding "
+        "exposeFunction fulfill goto loadURL setContent waitForFunction"
     ),
 )

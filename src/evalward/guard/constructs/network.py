@@ -12,12 +12,16 @@ network may send what it reads. Where the agent has no business on the network, 
 is the lasting answer where the page is yours.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.rules import Action
 from evalward.guard.target import Target
 
+LABEL: Final = "network"
+
 CONSTRUCT = Construct(
-    label="network",
+    label=LABEL,
     page=__doc__,
     use_instead=("Return the data and send it from the driver.", "Use the driver's own request tool."),
     targets=(Target.RENDERER, Target.MAIN, Target.NODE),

@@ -14,11 +14,15 @@ hides a call in what looks like a comment, a string or a regular expression.
 tree-sitter-javascript with V8.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "parser-ambiguity"
+
 CONSTRUCT = Construct(
-    label="parser-ambiguity",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Declare the shape in which the sink runs the payload.",

@@ -11,10 +11,14 @@ to do together what one may not.
 **References.** Node.js, `process`; CWE-668 (exposure of a resource to the wrong sphere).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process"
+
 CONSTRUCT = Construct(
-    label="process",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Hand over the one value that is needed, such as process.platform.",

@@ -10,10 +10,14 @@ application: tokens, cookies, the text of documents.
 **References.** Node.js, `process.abort`; CWE-528 (core dump exposed).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.abort"
+
 CONSTRUCT = Construct(
-    label="process.abort",
+    label=LABEL,
     page=__doc__,
     use_instead=("Throw an error to report that something is wrong.", "Return a value that says so."),
     targets=EVERYWHERE,

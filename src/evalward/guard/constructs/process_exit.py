@@ -14,10 +14,14 @@ Playwright, `electronApp.close()` from driver code.
 blocklist of the Electron drivers that Evalward was made for.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.exit"
+
 CONSTRUCT = Construct(
-    label="process.exit",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Return a value instead of ending the process.",

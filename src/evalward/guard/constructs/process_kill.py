@@ -10,10 +10,14 @@
 **References.** Node.js, `process.kill`; POSIX `kill`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.kill"
+
 CONSTRUCT = Construct(
-    label="process.kill",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Stop a child process from the code that started it.",

@@ -21,10 +21,47 @@ variables (`env_names`), or decide about one member under its own label.
 jsonpath-plus CVE-2024-21534, where what is reached first is `process`, and from there the rest of the machine.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+PREFIX: Final = "process."
+LABEL: Final = f"{PREFIX}<member>"
+
+# The denied members of Node's and Electron's `process` that give a payload something.
+_CAPABILITIES = """
+    _debugProcess _getActiveHandles _kill _linkedBinding _rawDebug _startProfilerIdleNotifier _tickCallback
+    abort allowedNodeEnvironmentFlags argv0 binding chdir config connected constrainedMemory constructor
+    debugPort disconnect dlopen domain emit emitWarning env execArgv execPath execve exit exitCode features
+    finalization getActiveResourcesInfo getBuiltinModule getegid geteuid getgid getgroups getuid initgroups
+    kill loadEnvFile mainModule moduleLoadList on once openStdin permission reallyExit removeListener report
+    resourceUsage send setegid seteuid setgid setgroups setSourceMapsEnabled setuid
+    setUncaughtExceptionCaptureCallback stderr stdin stdout title umask crash hang noAsar noDeprecation
+    takeHeapSnapshot throwDeprecation
+"""
+# Ordinary words, which a payload may have made up: logs leave them out.
+_ORDINARY_WORDS = frozenset({"channel", "parent"})
+# The other members of `process`: allowed reads, and denied members that give a payload little.
+_OTHERS = """
+    _debugEnd _eval _events _eventsCount _exiting _fatalException _getActiveRequests _maxListeners
+    _preload_modules _stopProfilerIdleNotifier addListener arch argv assert availableMemory cpuUsage cwd
+    eventNames getMaxListeners hasUncaughtExceptionCaptureCallback hrtime listenerCount listeners
+    memoryUsage nextTick off pid platform ppid prependListener prependOnceListener rawListeners ref release
+    removeAllListeners resourcesPath setMaxListeners sourceMapsEnabled threadCpuUsage type unref uptime
+    version versions crashReporter defaultApp getBlinkMemoryInfo getCPUUsage getCreationTime
+    getHeapStatistics getIOCounters getProcessMemoryInfo getSystemMemoryInfo getSystemVersion helperExecPath
+    isMainFrame mas parentPort sandboxed setFdLimit traceDeprecation traceProcessWarnings windowsStore
+    contextIsolated contextId
+"""
+
+CAPABILITIES = _ORDINARY_WORDS.union(_CAPABILITIES.split())
+"""The denied members whose use is reported first. A key put together in a loop passes through other names, too."""
+
+DOCUMENTED_MEMBERS = (CAPABILITIES - _ORDINARY_WORDS).union(_OTHERS.split())
+"""The member names that a log may repeat: no payload made them up."""
+
 CONSTRUCT = Construct(
-    label="process.<member>",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Read one of the allowed members: platform, arch, version, versions, pid, uptime(), memoryUsage(), cwd().",
@@ -42,4 +79,5 @@ CONSTRUCT = Construct(
         Twins("typeof process.env.TOKEN", "typeof process.env"),
         Twins("process.on('exit', () => 1)", "process.nextTick(() => 1)"),
     ),
+    wakes="_stderr _stdout",
 )

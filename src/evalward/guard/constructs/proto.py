@@ -12,10 +12,14 @@ host's own code then takes branches that nobody wrote.
 json5 CVE-2022-46175, hoek CVE-2018-3728.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "__proto__"
+
 CONSTRUCT = Construct(
-    label="__proto__",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Use Object.getPrototypeOf to look at a prototype.",
@@ -29,4 +33,5 @@ CONSTRUCT = Construct(
             "const o = Object.create(null); o[['a', 'b'].join('')] = { a: 1 }",
         ),
     ),
+    wakes="__proto__ __lookupGetter__ __lookupSetter__",
 )

@@ -15,10 +15,14 @@ write into a `Map`.
 flat CVE-2020-36632, SandboxJS CVE-2025-34146.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "prototype-tampering"
+
 CONSTRUCT = Construct(
-    label="prototype-tampering",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write a function of your own instead of changing a built-in.",
@@ -33,5 +37,9 @@ CONSTRUCT = Construct(
             "Object.defineProperty({}, 'a', { value: 1 })",
         ),
         Twins("({}).constructor.prototype.polluted = 1", "({}).constructor.prototype.polluted"),
+    ),
+    wakes=(
+        "prototype getPrototypeOf setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors "
+        "defineProperty defineProperties __defineGetter__ __defineSetter__"
     ),
 )

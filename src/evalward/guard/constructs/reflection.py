@@ -11,10 +11,14 @@ number, so that no key is left to look at.
 **References.** ECMA-262 §28.1; the host-object classes of SandboxJS.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "reflection"
+
 CONSTRUCT = Construct(
-    label="reflection",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Use Object.keys, Object.entries and Reflect on your own objects only.",
@@ -28,4 +32,5 @@ CONSTRUCT = Construct(
             "window.api.send(Object.getOwnPropertyDescriptor({ a: 1 }, 'a').value)",
         ),
     ),
+    wakes="Proxy Reflect",
 )

@@ -12,10 +12,14 @@ This is the shortest way from an evaluated string to a shell.
 CVE-2017-5954, both published with a payload that requires `child_process`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "require()"
+
 CONSTRUCT = Construct(
-    label="require()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",

@@ -11,11 +11,15 @@ payload's values to whatever imports it, after the verdict.
 **References.** ECMA-262 §16.2.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "static-import"
+
 CONSTRUCT = Construct(
-    label="static-import",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",
@@ -27,4 +31,5 @@ CONSTRUCT = Construct(
         Twins("import fs from 'fs'; fs", "const answer = 42; answer", Shape.MODULE),
         Twins("export * from 'os'", "const a = { from: 'os' }; a", Shape.MODULE),
     ),
+    wakes="export import",
 )

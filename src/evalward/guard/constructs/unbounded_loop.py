@@ -12,11 +12,15 @@ what stops both.
 **References.** CWE-835.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.rules import Action
 
+LABEL: Final = "unbounded-loop"
+
 CONSTRUCT = Construct(
-    label="unbounded-loop",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Give the loop a bound: for (let i = 0; i < 100; i++).",

@@ -10,10 +10,14 @@ handed, and burn the processor without one loop in the JavaScript.
 **References.** WebAssembly JavaScript Interface; the `wasm-unsafe-eval` source of Content Security Policy.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "WebAssembly"
+
 CONSTRUCT = Construct(
-    label="WebAssembly",
+    label=LABEL,
     page=__doc__,
     use_instead=("Compute it in JavaScript.", "Call a function that the page exposes."),
     targets=EVERYWHERE,

@@ -12,11 +12,15 @@ member access. It defeats every check that looks for names or dots.
 `constructor`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "with"
+
 CONSTRUCT = Construct(
-    label="with",
+    label=LABEL,
     page=__doc__,
     use_instead=("Name the object: Math.max(a, b).", "Destructure what you need: const { max, min } = Math."),
     targets=EVERYWHERE,

@@ -11,11 +11,15 @@ outlives the payload. A service worker stays after the page is gone and answers 
 **References.** HTML Standard §10; Service Workers; the `worker-src` directive of Content Security Policy.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Target
 
+LABEL: Final = "worker"
+
 CONSTRUCT = Construct(
-    label="worker",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Do the work in the payload, in several calls if it is long.",
@@ -35,4 +39,5 @@ CONSTRUCT = Construct(
             target=Target.RENDERER,
         ),
     ),
+    wakes="animationWorklet audioWorklet layoutWorklet paintWorklet sharedStorageWorklet",
 )

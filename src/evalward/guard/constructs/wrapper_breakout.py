@@ -13,11 +13,15 @@ language on.
 function's text.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "wrapper-breakout"
+
 CONSTRUCT = Construct(
-    label="wrapper-breakout",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Send one whole expression, function or body, with balanced brackets.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import process_member
 from evalward.guard.domain.heap import HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
-from evalward.guard.domain.uses import PROCESS_MEMBERS, Step, Use
+from evalward.guard.domain.uses import Step, Use
 from evalward.guard.domain.values import (
     BOTTOM,
     V_DATA,
@@ -231,7 +232,7 @@ class State:
         self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
-        if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
+        if construct.startswith("process.") and construct[8:] not in process_member.CAPABILITIES:
             rank += 1  # a name put together in a loop passes through names that mean nothing
         key = (construct, rank, start, end)
         trace = self.origins.get(atom, ()) if atom is not None else ()

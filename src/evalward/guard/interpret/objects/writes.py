@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
     ACTIVE,
@@ -28,7 +29,6 @@ from evalward.guard.domain.values import (
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS, Flow
 from evalward.guard.interpret.objects.catalogued import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME, Sinks
-from evalward.guard.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
