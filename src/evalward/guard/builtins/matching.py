@@ -24,11 +24,11 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Primitive,
     Value,
-    is_active,
     join,
     of,
 )
 from evalward.guard.interpret.judgement import Flow
+from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject
@@ -14,19 +13,17 @@ from evalward.guard.domain.values import (
     V_U1,
     V_UNDEFINED,
     Value,
-    is_active,
     join,
     known,
     of,
 )
 from evalward.guard.interpret.judgement import Flow
-from evalward.guard.interpret.objects.page_sinks import INJECTION, SCRIPT_URL, holds_active_document
+from evalward.guard.interpret.objects.page_sinks import INJECTION
+from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
 
 if TYPE_CHECKING:
     from evalward.guard.builtins.registry import Transfer
     from evalward.guard.interpret.calls.calls import Call, Calls
-
-_SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 
 
 def _url(run: Calls, call: Call) -> Value:
@@ -52,7 +49,7 @@ def _blob(run: Calls, call: Call) -> Value:
     made = run.instance("Response.prototype", call.start)
     for part in run.iterated(call.arg(0), None, call.start, call.end):
         for text in run.strings(of(part), call.start, call.end):
-            if text is ACTIVE or text in SPELLING or (type(text) is str and _SCRIPTED.search(text)):
+            if text is ACTIVE or text in SPELLING or (type(text) is str and is_scripted(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
                         run.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
@@ -82,7 +79,7 @@ def _perhaps_navigate(run: Calls, call: Call) -> Value:
     """Judge ``x.assign(url)`` where x may be a window's location, and ``x.open(url)`` where it may be a window."""
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
-            if type(atom) is str and SCRIPT_URL.match(atom):
+            if type(atom) is str and is_script_url(atom):
                 run.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
     return V_U1
 
