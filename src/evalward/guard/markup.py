@@ -41,6 +41,11 @@ _DOCUMENT_URL: Final = re.compile(
     r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_XML_SCRIPT: Final = re.compile(
+    r"<\s*[\w.-]+\s*:\s*script|<!\s*(?:ENTITY|ATTLIST)|<\?xml-stylesheet", re.IGNORECASE
+)
+# An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
+_OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _MIN_SCHEME: Final = 2
 
 
@@ -91,3 +96,8 @@ def holds_active_document(url: str) -> bool:
     """Whether a ``data:`` URL is a document with script in it; any base64 document counts."""
     document = _DOCUMENT_URL.match(url)
     return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
+
+
+def is_disguised(text: str) -> bool:
+    """Whether ``text`` may hold script that shows only when it is read as XML or in another encoding."""
+    return _XML_SCRIPT.search(text) is not None or _OTHER_ENCODING.search(text) is not None

@@ -35,5 +35,5 @@ CONSTRUCT = Construct(
             "(function () { return arguments['len' + 'gth'] })()",
         ),
     ),
-    wakes="arguments callee caller",
+    wakes="callee",
 )

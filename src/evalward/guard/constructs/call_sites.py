@@ -29,5 +29,5 @@ CONSTRUCT = Construct(
             "({})['prepare' + 'StackTrace'] = f; function f(e, s) { return s }",
         ),
     ),
-    wakes="captureStackTrace prepareStackTrace",
+    wakes="captureStackTrace",
 )

@@ -38,5 +38,4 @@ CONSTRUCT = Construct(
         ),
     ),
     default=Action.ALLOW,
-    wakes="execCommand",
 )

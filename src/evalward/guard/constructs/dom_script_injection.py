@@ -49,10 +49,7 @@ CONSTRUCT = Construct(
         Twins("document.querySelector('iframe').contentWindow", "document.querySelector('iframe').src"),
     ),
     wakes=(
-        "Attr DOMParser SCRIPT action attributes createAttribute createAttributeNS createElement "
-        "createElementNS createObjectURL currentScript getAttributeNode getAttributeNodeNS getNamedItem "
-        "href html innerHTML insertAdjacentHTML javascript location outerHTML parseHTML script scripts "
-        "setAttribute setAttributeNS setAttributeNode setAttributeNodeNS src srcdoc toggleAttribute "
-        "vbscript write writeln"
+        "Attr DOMParser attributes createAttribute createAttributeNS createObjectURL currentScript "
+        "getAttributeNode getAttributeNodeNS getNamedItem scripts setAttributeNode setAttributeNodeNS"
     ),
 )

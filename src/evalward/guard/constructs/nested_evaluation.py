@@ -38,8 +38,5 @@ CONSTRUCT = Construct(
             target=Target.MAIN,
         ),
     ),
-    wakes=(
-        "evaluate evaluateAll evaluateHandle $eval $$eval executeAsyncScript executeScript exposeBinding "
-        "exposeFunction fulfill goto loadURL setContent waitForFunction"
-    ),
+    wakes="exposeBinding exposeFunction fulfill loadURL",
 )

@@ -33,5 +33,5 @@ CONSTRUCT = Construct(
             "const o = Object.create(null); o[['a', 'b'].join('')] = { a: 1 }",
         ),
     ),
-    wakes="__proto__ __lookupGetter__ __lookupSetter__",
+    wakes="__proto__",
 )

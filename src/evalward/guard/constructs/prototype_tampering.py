@@ -40,6 +40,6 @@ CONSTRUCT = Construct(
     ),
     wakes=(
         "prototype getPrototypeOf setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors "
-        "defineProperty defineProperties __defineGetter__ __defineSetter__"
+        "defineProperty defineProperties"
     ),
 )

@@ -31,5 +31,5 @@ CONSTRUCT = Construct(
         Twins("import fs from 'fs'; fs", "const answer = 42; answer", Shape.MODULE),
         Twins("export * from 'os'", "const a = { from: 'os' }; a", Shape.MODULE),
     ),
-    wakes="export import",
+    wakes="import",
 )

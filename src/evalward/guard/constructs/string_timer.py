@@ -32,5 +32,5 @@ CONSTRUCT = Construct(
         ),
         Twins("setTimeout(document.title, 10)", "setTimeout(() => document.title, 10)"),
     ),
-    wakes="setImmediate setInterval setTimeout",
+    wakes="setImmediate",
 )

@@ -39,5 +39,5 @@ CONSTRUCT = Construct(
             target=Target.RENDERER,
         ),
     ),
-    wakes="animationWorklet audioWorklet layoutWorklet paintWorklet sharedStorageWorklet",
+    wakes="audioWorklet sharedStorageWorklet",
 )

@@ -47,6 +47,8 @@ _ANY_NAME: Final = _NAMES | kinds(
 )
 _COMMA: Final = kind(",", named=False)
 _GOES_TO: Final = kind("=>", named=False)
+RESERVED_NAMES: Final = (b"enum", b"export")
+"""The reserved words that the grammar takes for names."""
 _RESERVED: Final = frozenset(
     {
         "break",
@@ -109,7 +111,7 @@ def may_be_refused(source: bytes) -> bool:
 
 def has_reserved_word(source: bytes) -> bool:
     """Say whether the text has a reserved word that the grammar takes for a name."""
-    return b"enum" in source or b"export" in source
+    return any(word in source for word in RESERVED_NAMES)
 
 
 def _may_close(source: bytes, match: re.Match[bytes]) -> bool:
