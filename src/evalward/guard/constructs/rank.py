@@ -8,25 +8,25 @@ from enum import IntEnum
 class Rank(IntEnum):
     """The kind of a use, the most telling first; findings are sorted by it.
 
-    A construct has no fixed rank: calling ``eval`` is EXERCISED, returning it is ESCAPES.
+    A construct has no fixed rank: calling ``eval`` is USED, returning it is LEAVES.
     """
 
-    EXERCISED = 0
+    USED = 0
     """The capability is called, constructed or written, or denied data is read."""
-    UNRESOLVED_KEY = 1
+    BY_KEY = 1
     """A capability or sink is accessed by a key that cannot be resolved."""
-    ESCAPES = 2
+    LEAVES = 2
     """The capability leaves the payload as a value."""
-    MAY_ESCAPE = 3
+    MAY_LEAVE = 3
     """A value that may be the capability leaves the payload."""
-    PAGE_LEFT = 4
+    NAVIGATES = 4
     """The page is navigated, which matters only where policy switches ``navigation`` on."""
 
     @property
     def is_reached(self) -> bool:
         """Whether the payload itself uses the capability; otherwise only a value leaves the payload."""
-        return self <= Rank.UNRESOLVED_KEY
+        return self <= Rank.BY_KEY
 
     def lowered(self) -> Rank:
         """Return the next rank, for a use that is less telling than its kind."""
-        return Rank(min(self + 1, Rank.PAGE_LEFT))
+        return Rank(min(self + 1, Rank.NAVIGATES))
