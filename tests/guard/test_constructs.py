@@ -51,6 +51,7 @@ def switched_on(construct: Construct, profile: Profile = Profile.BALANCED) -> Ru
 def test_a_module_bears_its_constructs_name(construct: Construct) -> None:
     module = getattr(constructs, construct.slug)
     assert construct is module.CONSTRUCT
+    assert construct.label == module.LABEL
     assert construct.page == module.__doc__
 
 

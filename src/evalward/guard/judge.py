@@ -15,6 +15,7 @@ from evalward.guard.admission.admit import admit, content_hash
 from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
 from evalward.guard.checks.seed import seed_findings
 from evalward.guard.checks.switched import switched_findings
+from evalward.guard.constructs import analysis_limit, parser_ambiguity
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.resolve import resolve
 from evalward.guard.rules import Action, BlocklistMode
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Target
 
-_LIMIT = "analysis-limit"
+_LIMIT = analysis_limit.LABEL
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -184,19 +185,18 @@ def _told(found: Sequence[Occurrence]) -> list[Occurrence]:
 
 
 def _rejected(case: _Case, why: Rejection) -> Verdict:
-    if why.construct is None or why.construct.startswith(_LIMIT):
-        if why.budget is None:
-            named = contextual_name_fault(case.payload)
-            if named is not None:
-                return _blocked(case, [Finding("parser-ambiguity", locate(case.payload, *named))], ())
-            found = None if why.exact else _offending(case, why.start)
-            place = found or (why.start, why.end)
-            return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
-        name = "parse_budget" if why.construct is None else why.construct.partition(":")[2]
+    if why.budget is not None:
         denial = case.deny(
-            Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {name} of {why.budget} is used up.", why.start
+            Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {why.limit} of {why.budget} is used up.", why.start
         )
-        return replace(denial, limit=(name, why.budget, None))
+        return replace(denial, limit=(why.limit, why.budget, None))
+    if why.construct is None:
+        named = contextual_name_fault(case.payload)
+        if named is not None:
+            return _blocked(case, [Finding(parser_ambiguity.LABEL, locate(case.payload, *named))], ())
+        found = None if why.exact else _offending(case, why.start)
+        place = found or (why.start, why.end)
+        return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
     finding = Finding(why.construct, locate(case.payload, why.start, why.end))
     return _blocked(case, [finding], ())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.constructs import analysis_limit
 from evalward.guard.domain.values import V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
 from evalward.guard.interpret.interpreter import Interpreter
 from evalward.guard.interpret.state import AnalysisLimitError
@@ -148,7 +149,7 @@ def resolve(
             # A run of its own: with the groups denied, less is known of what their members yield.
             found = _findings(program, rules, target, load_catalogue(switched), sink)
             findings.extend(
-                each for each in found.findings if each.construct in switched | {"analysis-limit"}
+                each for each in found.findings if each.construct in switched | {analysis_limit.LABEL}
             )
             untold |= Counter({label: found.untold[label] for label in switched})
     return Resolved(list(dict.fromkeys(findings)), untold)
@@ -203,7 +204,7 @@ def _findings(
     except AnalysisLimitError:
         # What was found stands: values only grow. What else there is is not known.
         uses = [use for use in uses if use.rank <= _READ]
-        unfinished = [Finding("analysis-limit")]
+        unfinished = [Finding(analysis_limit.LABEL)]
     if interpreter.checked and not interpreter.selecting <= interpreter.checked:
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = interpreter.checked

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import (
+    eval_call,
+    function_call,
+    function_new,
+    process_exit,
+    proto,
+    require_call,
+)
 from evalward.guard.syntax.spans import COMMENT, span_around
 
 if TYPE_CHECKING:
@@ -17,11 +25,11 @@ if TYPE_CHECKING:
 CALL_LIKE = frozenset({"process.exit", "require(", "eval(", "Function("})
 
 TEXT_OF = {
-    "process.exit": frozenset({"process.exit"}),
-    "require(": frozenset({"require()"}),
-    "eval(": frozenset({"eval()"}),
-    "Function(": frozenset({"Function()", "new Function()"}),
-    "__proto__": frozenset({"__proto__"}),
+    "process.exit": frozenset({process_exit.LABEL}),
+    "require(": frozenset({require_call.LABEL}),
+    "eval(": frozenset({eval_call.LABEL}),
+    "Function(": frozenset({function_call.LABEL, function_new.LABEL}),
+    "__proto__": frozenset({proto.LABEL}),
 }
 """The constructs of which a built-in keyword is the text: the word and the use are found in the same place."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import bidi, catastrophic_regex, unbounded_loop
 from evalward.guard.rules import Action
 from evalward.guard.syntax.locate import locate
 from evalward.guard.verdict import Finding, TraceStep
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 _LIMIT = 6  # the envelope lists a first finding and five others
 _NOTES = {
-    "bidi": "a character that is not seen, or that reorders the text around it",
-    "unbounded-loop": "nothing in the loop leaves it or waits",
-    "catastrophic-regex": "one text can be matched in more ways than can be tried",
+    bidi.LABEL: "a character that is not seen, or that reorders the text around it",
+    unbounded_loop.LABEL: "nothing in the loop leaves it or waits",
+    catastrophic_regex.LABEL: "one text can be matched in more ways than can be tried",
 }
 
 
@@ -33,18 +34,18 @@ def switched_findings(payload: bytes, programs: Sequence[ParsedProgram], rules: 
 
 def _places(payload: bytes, program: ParsedProgram, on: set[str]) -> Iterator[tuple[str, int, int]]:
     # The analyses are costly to import and seldom switched on.
-    if "bidi" in on:
+    if bidi.LABEL in on:
         from evalward.guard.admission.invisible import invisible_characters  # noqa: PLC0415 - as above
 
-        yield from (("bidi", *span) for span in invisible_characters(payload, limit=_LIMIT))
-    if "unbounded-loop" in on:
+        yield from ((bidi.LABEL, *span) for span in invisible_characters(payload, limit=_LIMIT))
+    if unbounded_loop.LABEL in on:
         from evalward.guard.checks.loops import unbounded_loops  # noqa: PLC0415 - as above
 
-        yield from (("unbounded-loop", *span) for span in unbounded_loops(program, limit=_LIMIT))
-    if "catastrophic-regex" in on:
+        yield from ((unbounded_loop.LABEL, *span) for span in unbounded_loops(program, limit=_LIMIT))
+    if catastrophic_regex.LABEL in on:
         from evalward.guard.checks.backtracking import catastrophic_regexes  # noqa: PLC0415 - as above
 
-        yield from (("catastrophic-regex", *span) for span in catastrophic_regexes(program, limit=_LIMIT))
+        yield from ((catastrophic_regex.LABEL, *span) for span in catastrophic_regexes(program, limit=_LIMIT))
 
 
 def _finding(payload: bytes, label: str, start: int, end: int) -> Finding:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.constructs import parser_ambiguity
 from evalward.guard.sinks import Frame
 from evalward.guard.syntax.shapes import Rejection, declared, undeclared
 from evalward.guard.target import Shape
@@ -56,7 +57,7 @@ def _programs(
 ) -> tuple[ParsedProgram, ...] | Rejection:
     if len(frames) > 1:
         if _COMMENT_FIRST.match(text):
-            return Rejection("parser-ambiguity", 0, len(read))
+            return Rejection(parser_ambiguity.LABEL, 0, len(read))
         return undeclared(read, limit_bytes)
     (frame,) = frames
     return declared(read, _SHAPES[frame][-1 if frame is Frame.BODY else 0], limit_bytes)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Tree
 
+from evalward.guard.constructs import parser_ambiguity, wrapper_breakout
 from evalward.guard.syntax.grammar import COMMENTS, REGEX_TEXT, STRING_TEXT, kind, kinds
 from evalward.guard.syntax.parse import BudgetFault, SyntaxFault, parse
 from evalward.guard.syntax.program import ParsedProgram
@@ -56,15 +57,17 @@ _UNSET = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """No program: a construct label, or a fault of the parse, at payload offsets.
+    """Why a payload is no program, at payload offsets: a construct, a limit that is used up, or a syntax error.
 
-    ``exact``: the place is that of the token that no engine takes.
+    ``budget`` is the value of the limit that is used up, and ``limit`` its name. ``exact`` says that the place is that
+    of the token that no engine accepts.
     """
 
     construct: str | None
     start: int
     end: int
     budget: int | None = None
+    limit: str = "parse_budget"
     exact: bool = False
 
 
@@ -94,7 +97,7 @@ def undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | 
         return _both(payload, script, limit_bytes)
     if isinstance(script, ParsedProgram):
         if _LET_BRACKET.match(payload, first) and _is_one_open(script):
-            return Rejection("parser-ambiguity", first, len(payload))
+            return Rejection(parser_ambiguity.LABEL, first, len(payload))
         return (_read_by(script, _shapes_of(script)),)
     return _breakout(payload, limit_bytes) or script
 
@@ -118,10 +121,10 @@ def _both(  # noqa: PLR0911
         return _breakout(payload, limit_bytes) or script
     if isinstance(script, Rejection):
         place = _script_may_divide(expression)
-        return Rejection("parser-ambiguity", *place) if place else (expression,)
+        return Rejection(parser_ambiguity.LABEL, *place) if place else (expression,)
     place = _first_difference(script, expression)
     if place is not None:
-        return Rejection("parser-ambiguity", *place)
+        return Rejection(parser_ambiguity.LABEL, *place)
     return (_read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY)), expression)
 
 
@@ -186,7 +189,7 @@ def _program(payload: bytes, shape: Shape, limit_bytes: int) -> ParsedProgram | 
         return _rejection(tree, offset, len(payload))
     roots = roots_of(tree.root_node, shape, len(payload))
     if roots is None:
-        return Rejection("wrapper-breakout", 0, len(payload))
+        return Rejection(wrapper_breakout.LABEL, 0, len(payload))
     return ParsedProgram((shape,), source, tree, offset, len(payload), roots)
 
 
@@ -198,7 +201,7 @@ def declared(payload: bytes, shape: Shape, limit_bytes: int) -> tuple[ParsedProg
     if program.construct is None and program.budget is None and shape in BARE_SUFFIXES:
         bare = WRAPPERS[shape].prefix + payload + BARE_SUFFIXES[shape]
         if isinstance(parse(bare, limit_bytes=limit_bytes), Tree):
-            return Rejection("wrapper-breakout", 0, len(payload))
+            return Rejection(wrapper_breakout.LABEL, 0, len(payload))
     return program
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import parser_ambiguity
 from evalward.guard.syntax import ambiguity
 from evalward.guard.syntax.depth import may_nest_deeper, nesting_exceeds
 from evalward.guard.syntax.grammar import FUNCTIONS, JSX, KIND_COUNT, kind, kinds
@@ -116,7 +117,7 @@ def _survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
     source, root = program.source, program.tree.root_node
     nodes, allowed = root.descendant_count, node_limit(limits)
     if nodes > allowed:
-        return Rejection("analysis-limit:nodes", 0, 0, budget=allowed)
+        return Rejection(None, 0, 0, budget=allowed, limit="nodes")
     words = words_of(program)
     scoped = words is not None and words.scoped
     broken_async = b"async" in source and ASYNC_BROKEN.search(source) is not None
@@ -221,7 +222,7 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
     root, source = program.tree.root_node, program.source
     if may_nest_deeper(root, limit) and (deep := nesting_exceeds(root, limit)) is not None:
         start = min(max(deep.start_byte - program.offset, 0), program.length)
-        return Rejection("analysis-limit:depth", start, start, budget=limit)
+        return Rejection(None, start, start, budget=limit, limit="depth")
     if arrows and (operand := ambiguity.arrow_operand(root)) is not None:
         return _ambiguous(program, operand)
     if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
@@ -236,14 +237,14 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         ambiguity.unusual_space_fault,
     ):
         if (span := check(program)) is not None:
-            return Rejection("parser-ambiguity", span[0] - program.offset, span[1] - program.offset)
+            return Rejection(parser_ambiguity.LABEL, span[0] - program.offset, span[1] - program.offset)
     return None
 
 
 def _ambiguous(program: ParsedProgram, node: Node) -> Rejection:
     start = min(max(node.start_byte - program.offset, 0), program.length)
     end = min(max(node.end_byte - program.offset, start), program.length)
-    return Rejection("parser-ambiguity", start, end)
+    return Rejection(parser_ambiguity.LABEL, start, end)
 
 
 def _refused(program: ParsedProgram, node: Node) -> Rejection:
