@@ -1,7 +1,7 @@
 """Profile ``seed``: the verdicts of the seed guard, for comparison (guard.md §0, §1, §3).
 
-It knows literal keys only. Nothing is resolved: ``globalThis['pro' + 'cess']`` and ``const f = Function``
-pass, which is what the profile is there to show.
+It knows literal keys only and resolves nothing: ``globalThis['pro' + 'cess']`` and ``const f = Function`` pass.
+The profile exists to show that.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _NOTES = {
 
 
 def switched_findings(payload: bytes, programs: Sequence[ParsedProgram], rules: Rules) -> list[Finding]:
-    """Return what the checks find that ``rules`` switch on (``block`` or ``audit``); none run without it."""
+    """Return the findings of the checks that ``rules`` switch on (``block`` or ``audit``); the others do not run."""
     on = {label for label in _NOTES if rules.actions.get(label, Action.ALLOW) is not Action.ALLOW}
     if not on:
         return []
@@ -33,17 +33,17 @@ def switched_findings(payload: bytes, programs: Sequence[ParsedProgram], rules: 
 
 
 def _places(payload: bytes, program: ParsedProgram, on: set[str]) -> Iterator[tuple[str, int, int]]:
-    # The analyses are costly to import and seldom switched on.
+    # The analyses are expensive to import and seldom switched on.
     if bidi.LABEL in on:
-        from evalward.guard.admission.invisible import invisible_characters  # noqa: PLC0415 - as above
+        from evalward.guard.admission.invisible import invisible_characters  # noqa: PLC0415 - see above
 
         yield from ((bidi.LABEL, *span) for span in invisible_characters(payload, limit=_LIMIT))
     if unbounded_loop.LABEL in on:
-        from evalward.guard.checks.loops import unbounded_loops  # noqa: PLC0415 - as above
+        from evalward.guard.checks.loops import unbounded_loops  # noqa: PLC0415 - see above
 
         yield from ((unbounded_loop.LABEL, *span) for span in unbounded_loops(program, limit=_LIMIT))
     if catastrophic_regex.LABEL in on:
-        from evalward.guard.checks.backtracking import catastrophic_regexes  # noqa: PLC0415 - as above
+        from evalward.guard.checks.backtracking import catastrophic_regexes  # noqa: PLC0415 - see above
 
         yield from ((catastrophic_regex.LABEL, *span) for span in catastrophic_regexes(program, limit=_LIMIT))
 
