@@ -1,13 +1,13 @@
-"""Ask who is calling.
+"""Reach the caller of a function.
 
 **What.** `arguments.callee`, and `caller` and `arguments` of a function.
 
-**Why.** `caller` hands out the function that called the payload, with its arguments, through one sloppy frame: the
-host's own code, out of reach otherwise.
+**Why.** Through one sloppy frame, `caller` returns the function that called the payload, and its arguments: host code
+that is otherwise out of reach.
 
 **Instead.** Give the function a name and use it.
 
-**References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode refuses.
+**References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode forbids.
 """
 
 from typing import Final

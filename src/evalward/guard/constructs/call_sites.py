@@ -1,10 +1,10 @@
-"""Look into the callers' frames.
+"""Inspect the frames of the callers.
 
 **What.** `Error.prepareStackTrace`, read from or written to any error constructor, and the call site objects that it
-is given.
+receives.
 
-**Why.** V8 calls it with one object per frame, and `getThis` and `getFunction` of a sloppy frame hand out the host's
-own objects and functions. That is outside of every scope that a sandbox has prepared.
+**Why.** V8 calls it with one object per frame, and `getThis` and `getFunction` of a sloppy frame return the host's
+own objects and functions, outside every scope that a sandbox prepares.
 
 **Instead.** Read `error.stack`, which is text.
 

@@ -6,7 +6,7 @@
 resolved is blocked in `strict`.
 
 **Why.** The page compiles the text with the rights of its origin: cross-site scripting, carried out by the agent. A
-frame's window is another realm whose constructors nobody has looked at.
+frame's window is another realm, whose constructors the guard does not know.
 
 **Instead.** `textContent`, `append`, `createElement` with named properties, `addEventListener` with a function; in
 a driver, `fill` and `click`.

@@ -1,14 +1,14 @@
 """Load a module with a call of `import()`.
 
-**What.** Every dynamic import, whatever its specifier: a constant, a `data:` URL, a value that nobody can resolve.
+**What.** Every dynamic import, whatever its specifier: a constant, a `data:` URL, an unresolved value.
 
 **Why.** In Node `import('node:child_process')` needs no `require` and cannot be shadowed; in a page
-`import('data:text/javascript,…')` and `import('https://…')` run text as code. It is syntax, so no list of names
-that a sandbox removes will stop it.
+`import('data:text/javascript,…')` and `import('https://…')` run text as code. It is syntax, so a sandbox that
+removes names does not stop it.
 
 **Instead.** Pass values in. A page's own modules are loaded by the page.
 
-**References.** ECMA-262 §13.3.10; vm2 and other `vm` based sandboxes have to refuse it through
+**References.** ECMA-262 §13.3.10; vm2 and other `vm` based sandboxes have to reject it through
 `importModuleDynamically`.
 """
 

@@ -8,7 +8,7 @@
 session's preloads and extensions, decryption of stored secrets, the screen, a child process, a window with
 `nodeIntegration` turned on.
 
-**Instead.** Read what `app`, `BrowserWindow` and `webContents` tell: names, versions, bounds, titles, URLs.
+**Instead.** Read the properties of `app`, `BrowserWindow` and `webContents`: names, versions, bounds, titles, URLs.
 
 **References.** Electron, security checklist; CVE-2018-1000136, a webview that turned Node integration on again.
 """

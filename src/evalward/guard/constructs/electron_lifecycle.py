@@ -1,7 +1,7 @@
 """End or restart the Electron application.
 
-**What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module; a click on a menu item
-whose role may be `quit`.
+**What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module; a click on a menu
+item whose role may be `quit`.
 
 **Why.** As for `process.exit`; and `relaunch` starts the application again with arguments that the payload chooses,
 such as a debugging port.

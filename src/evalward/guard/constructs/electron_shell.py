@@ -1,10 +1,10 @@
-"""Open a file or a URL outside of the application.
+"""Open a file or a URL outside the application.
 
 **What.** `shell.openExternal`, `openPath`, `showItemInFolder`, `trashItem` and every other member of Electron's
 `shell` but `beep`.
 
-**Why.** The operating system runs whatever is registered for the scheme or the file type, without a question.
-Electron's own security checklist warns of `openExternal` with content that is not trusted.
+**Why.** The operating system runs the program that is registered for the scheme or the file type, without asking.
+Electron's own security checklist warns against `openExternal` with untrusted content.
 
 **Instead.** Return the URL; a person or the driver decides.
 

@@ -6,8 +6,8 @@
 
 **Instead.** Write the function out.
 
-**References.** ECMA-262 §20.2.1.1; CWE-95; doT CVE-2020-8141 and pug CVE-2021-21353, template engines whose
-generated source could be injected into.
+**References.** ECMA-262 §20.2.1.1; CWE-95; doT CVE-2020-8141 and pug CVE-2021-21353, template engines that
+allowed injection into their generated source.
 """
 
 from typing import Final

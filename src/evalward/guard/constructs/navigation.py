@@ -4,7 +4,7 @@
 `form.submit()`, a window's `loadURL` and `loadFile`. Off by default. `javascript:` URLs are `dom-script-injection`,
 always.
 
-**Why switch it on.** The page that was judged is gone, with the state of the test; a URL also carries data out.
+**Why switch it on.** The page and the state of the test are lost, and a URL can carry data out.
 
 **Instead.** Navigate with the driver, which waits for the page and knows where it is.
 

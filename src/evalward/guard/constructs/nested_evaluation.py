@@ -1,14 +1,14 @@
-"""Hand text to another evaluator.
+"""Pass text to another evaluator.
 
 **What.** `webContents.executeJavaScript`, `page.evaluate` with text instead of a function, `addInitScript`,
 `addScriptTag`, `setContent`, CDP sessions, a driver's private members, which lead to its connection, `ShadowRealm`,
 `vm.*`, Node's inspector and REPL.
 
-**Why.** The text runs in another realm under another policy, and it is not the text that was judged here. A guard in
-front of one sink is worth nothing when its payload may open the next.
+**Why.** The text runs in another realm under another policy, and it was not judged. A guard in front of one sink is
+useless if a payload may reach the next sink.
 
 **Instead.** Pass a function, which is part of the payload and is judged with it, or send the inner text to Evalward
-as a payload of its own, for its own target.
+as a separate payload, for its own target.
 
 **References.** CWE-95; Electron, `webContents.executeJavaScript`; Playwright, `page.addInitScript`; Node.js, `vm`
 ("not a security mechanism").

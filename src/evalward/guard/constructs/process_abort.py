@@ -1,11 +1,11 @@
 """Abort the host process with a core dump.
 
-**What.** A call of `process.abort`, by whatever road.
+**What.** A call of `process.abort`, in any way.
 
 **Why.** It ends the process at once, runs no handler, and may leave a core file that holds the memory of the
 application: tokens, cookies, the text of documents.
 
-**Instead.** Throw an error: the sink reports it, and the process lives on.
+**Instead.** Throw an error: the sink reports it, and the process continues.
 
 **References.** Node.js, `process.abort`; CWE-528 (core dump exposed).
 """

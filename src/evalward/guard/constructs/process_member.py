@@ -1,8 +1,8 @@
 """A member of `process` that is not on the list of allowed reads.
 
 **What.** `process` is an allow list of reads: version, versions, release, platform, arch, pid, ppid, type,
-resourcesPath, argv, uptime(), hrtime, memoryUsage(), cpuUsage(), cwd(), nextTick(function) and a short list of
-`env` names. Every other member, known or not yet invented, is denied under its own name, as `process.binding`,
+resourcesPath, argv, uptime(), hrtime, memoryUsage(), cpuUsage(), cwd(), nextTick(function) and a short list of `env`
+names. Every other member, present or future, is denied under its own name, as `process.binding`,
 `process.mainModule`, `process.env` or `process.getBuiltinModule`.
 
 **Why.** A deny list of an object that grows with each release of Node and Electron is always one release late.
@@ -10,15 +10,16 @@ resourcesPath, argv, uptime(), hrtime, memoryUsage(), cpuUsage(), cwd(), nextTic
 each lead to the file system and to child processes; the whole of `process.env` holds the secrets of the machine;
 `process.on` outlives the payload.
 
-A denied *function* or *object* may still be compared and tested, since its identity tells nothing: `typeof process.env`
-and `if (process.send)` are allowed. Denied *data* may not even be read. One comparison (`process.env.TOKEN < 'm'`), a
-test, `typeof`, `in`, a default that steps in or an exception each tell one bit, and a loop puts the bits together.
+A denied *function* or *object* may still be compared and tested, because its identity is no secret: `typeof
+process.env` and `if (process.send)` are allowed. Denied *data* may not even be read. One comparison
+(`process.env.TOKEN < 'm'`), a test, `typeof`, `in`, a default or an exception each reveal one bit, and a loop
+collects the bits.
 
 **Instead.** Read one of the allowed members. A policy may add reads (`process_reads`) and names of environment
 variables (`env_names`), or decide about one member under its own label.
 
 **References.** Node.js DEP0111 (`process.binding`); vm2 CVE-2019-10761 and CVE-2023-37466, n8n CVE-2025-68613 and
-jsonpath-plus CVE-2024-21534, where what is reached first is `process`, and from there the rest of the machine.
+jsonpath-plus CVE-2024-21534, whose payloads first reach `process`, and through it the rest of the machine.
 """
 
 from typing import Final

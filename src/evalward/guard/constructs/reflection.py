@@ -1,10 +1,10 @@
-"""Hand over the means of reflection.
+"""Pass on the means of reflection.
 
 **What.** `Reflect` and the reflective methods of `Object` where they leave the payload as values that can be used on
-anything. Where they give out a member of a capability, the label is that of what is reached.
+anything. Where they return a member of a capability, the label is that of the member.
 
-**Why.** With a descriptor every capability is data: it can be put into an array, shuffled and taken out again by a
-number, so that no key is left to look at.
+**Why.** With a descriptor every capability is data: it can be put into an array and read by a number, so that no key
+remains to check.
 
 **Instead.** Use these methods on your own objects; there they are ordinary.
 

@@ -3,8 +3,8 @@
 **What.** `import … from`, `import '…'`, `export … from`, and `export` of the payload's own values. They exist only in
 the shape `module`.
 
-**Why.** An imported module is loaded and run before the payload's first line; see `import()`. An export hands the
-payload's values to whatever imports it, after the verdict.
+**Why.** An imported module is loaded and run before the payload's first line; see `import()`. An export passes the
+payload's values to its importers, after the verdict.
 
 **Instead.** Pass values in, and return a value.
 

@@ -1,9 +1,9 @@
-"""Read or write what the page keeps.
+"""Read or write stored data of the page.
 
 **What.** `localStorage`, `sessionStorage`, `indexedDB`, `caches`, `cookieStore`, `document.cookie`, and a browser
 context's cookies and storage state, the cookies of an Electron session. Off by default.
 
-**Why switch it on.** Session tokens live there. A payload that reads them can act as the user elsewhere, one that
+**Why switch it on.** Session tokens live there. A payload that reads them can act as the user elsewhere; one that
 writes them can plant a session.
 
 **Instead.** Read what the page shows.

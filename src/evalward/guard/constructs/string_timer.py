@@ -1,4 +1,4 @@
-"""Hand text to a timer.
+"""Pass text to a timer.
 
 **What.** `setTimeout`, `setInterval` or `setImmediate` with a first argument that is text, or that may be text from
 an argument, JSON or the page. A function, or a parameter that holds one, is ordinary.

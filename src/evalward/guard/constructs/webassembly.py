@@ -2,8 +2,8 @@
 
 **What.** Any use of the global `WebAssembly`.
 
-**Why.** The bytes are a second program that no reading of the payload judges. It can call every function that it is
-handed, and burn the processor without one loop in the JavaScript.
+**Why.** The bytes are a second program, which is not judged. It can call every function that it receives, and use up
+the processor without a loop in the JavaScript.
 
 **Instead.** Compute in JavaScript, or call a function of the page that already has its module loaded.
 

@@ -4,11 +4,11 @@
 through a bare name.
 
 **Why.** Inside it a bare name may be a property: `with (process) exit(0)` holds neither `process.exit` nor any
-member access. It defeats every check that looks for names or dots.
+member access. It defeats every check for names or dots.
 
 **Instead.** Name the object, or destructure what you need.
 
-**References.** ECMA-262 §14.11, which strict mode refuses; n8n CVE-2026-1470, an escape through `with` and a bare
+**References.** ECMA-262 §14.11, which strict mode forbids; n8n CVE-2026-1470, an escape through `with` and a bare
 `constructor`.
 """
 

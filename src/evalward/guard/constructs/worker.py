@@ -3,8 +3,8 @@
 **What.** `Worker`, `SharedWorker`, `navigator.serviceWorker`, worklets, `importScripts`,
 Node's `worker_threads`.
 
-**Why.** A worker runs code from a URL, which may be a `blob:` or `data:` URL made of text, in a realm of its own that
-outlives the payload. A service worker stays after the page is gone and answers the next page's requests.
+**Why.** A worker runs code from a URL, which may be a `blob:` or `data:` URL made of text, in its own realm, which
+outlives the payload. A service worker stays after the page is closed and answers the next page's requests.
 
 **Instead.** Do the work in the payload, in steps if it is long.
 
