@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evalward.api import validate as validate
-    from evalward.errors.registry import Code as Code
+    from evalward.codes import Code as Code
     from evalward.guard.target import Profile as Profile
     from evalward.guard.target import Shape as Shape
     from evalward.guard.target import Target as Target
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evalward.policy import Policy as Policy
 
 _HOME = {
-    "Code": "evalward.errors.registry",
+    "Code": "evalward.codes",
     "Finding": "evalward.guard.verdict",
     "Location": "evalward.guard.verdict",
     "Policy": "evalward.policy",

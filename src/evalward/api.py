@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evalward.guard import judge
-from evalward.guard.sinks import asked_sink
 from evalward.guard.target import Shape, Target, parse_target
 from evalward.policy import Policy, judge_under
+from evalward.policy.named_sink import asked_sink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

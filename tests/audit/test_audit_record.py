@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evalward.audit import AuditRecord, Kind, Outcome, decision_record
 from evalward.audit.chain import GENESIS, Head, link, members
 from evalward.errors import Code, Provenance
-from evalward.guard.labels import CONSTRUCT_LABELS
+from evalward.guard.constructs.labels import CONSTRUCT_LABELS
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 from evalward.guard import labels
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.guard.labels import RULESET_NUMBER
+from evalward.guard.constructs.labels import RULESET_NUMBER
 
 RUNNER = CliRunner()
 NEXT = RULESET_NUMBER + 1

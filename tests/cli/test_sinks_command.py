@@ -13,7 +13,8 @@ from evalward.cli import serverless
 from evalward.cli.app import app
 from evalward.errors import Code
 from evalward.errors.self_repair import Repair
-from evalward.guard.sinks import UnknownSink, sinks
+from evalward.guard.sinks import sinks
+from evalward.policy.named_sink import UnknownSink
 
 ROOT = Path(__file__).parents[2]
 

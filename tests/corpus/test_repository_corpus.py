@@ -9,7 +9,7 @@ import pytest
 
 from evalward.corpus.case import Case, Expectation, load_cases
 from evalward.corpus.run import run_cases
-from evalward.guard.labels import is_known_label
+from evalward.guard.constructs.labels import is_known_label
 from evalward.guard.target import Profile, Target
 from evalward.policy import Policy
 

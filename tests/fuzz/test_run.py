@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from evalward.cli.app import app
 from evalward.cli.fuzz import _watch_in_lines
+from evalward.codes import Code
 from evalward.corpus.case import load_cases
-from evalward.errors.registry import Code
 from evalward.fuzz.axes import AXES
 from evalward.fuzz.cases import append_cases
 from evalward.fuzz.compose import Program, compose

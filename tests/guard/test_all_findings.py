@@ -10,7 +10,7 @@ import pytest
 from guard_cases import RULES, verdict
 
 from evalward import Policy, validate
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.rules import BlocklistMode
 from evalward.guard.target import Target
 from evalward.guard.verdict import MAX_FINDINGS

@@ -4,7 +4,7 @@ from typing import Any
 
 from guard_cases import front_end, over, verdict
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.syntax.shapes import Rejection
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from guard_cases import RULES, over, verdict
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.rules import BlocklistMode, Keyword
 
 SUBSTRING = replace(RULES, blocklist_mode=BlocklistMode.SUBSTRING)

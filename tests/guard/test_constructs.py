@@ -11,7 +11,7 @@ from evalward.corpus.case import Case
 from evalward.errors import Code
 from evalward.guard import constructs, judge
 from evalward.guard.constructs import CONSTRUCTS, Construct, Twins, construct_of
-from evalward.guard.labels import PROCESS_FAMILY
+from evalward.guard.constructs.labels import PROCESS_FAMILY
 from evalward.guard.rules import Action, Rules
 from evalward.guard.target import Profile, Target
 from evalward.oracle.verify import verify_cases
@@ -51,12 +51,15 @@ def switched_on(construct: Construct, profile: Profile = Profile.BALANCED) -> Ru
 def test_a_module_bears_its_constructs_name(construct: Construct) -> None:
     module = getattr(constructs, construct.slug)
     assert construct is module.CONSTRUCT
+    assert construct.label == module.LABEL
     assert construct.page == module.__doc__
 
 
 def test_every_module_is_in_the_list() -> None:
     files = {path.stem for path in Path(str(constructs.__file__)).parent.glob("*.py")}
-    assert files - {"__init__", "construct"} == {construct.slug for construct in CONSTRUCTS.values()}
+    assert files - {"__init__", "construct", "labels", "rank", "table"} == {
+        construct.slug for construct in CONSTRUCTS.values()
+    }
 
 
 @EACH

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from guard_cases import RULES, verdict
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.checks.seed import seed_findings
 from evalward.guard.rules import Limits
 from evalward.guard.syntax.depth import nesting_exceeds

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from guard_cases import DATA, over, verdict
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 
 NODE = shutil.which("node")
 _ASK = """

@@ -14,8 +14,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalward.codes import Code
 from evalward.corpus.case import load_cases
-from evalward.errors.registry import Code
 from evalward.guard import judge
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.rules import Limits, Rules

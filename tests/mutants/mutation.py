@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evalward.codes import Code
 from evalward.corpus.case import Case, load_cases
-from evalward.errors.registry import Code
 from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
 from evalward.oracle.verify import verify_cases

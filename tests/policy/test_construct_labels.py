@@ -1,13 +1,13 @@
 import pytest
 
-from evalward.guard.labels import (
+from evalward.guard.constructs.labels import (
     CONSTRUCT_LABELS,
     OFF_BY_DEFAULT_LABELS,
-    PROCESS_MEMBERS,
     UNSWITCHABLE_LABELS,
     catalogue_label,
     is_known_label,
 )
+from evalward.guard.constructs.process_member import DOCUMENTED_MEMBERS
 
 
 def test_the_special_labels_are_labels() -> None:
@@ -34,4 +34,4 @@ def test_a_member_that_a_payload_made_up_is_left_out_of_logs() -> None:
 
 
 def test_members_are_names() -> None:
-    assert all(is_known_label(f"process.{name}") for name in PROCESS_MEMBERS)
+    assert all(is_known_label(f"process.{name}") for name in DOCUMENTED_MEMBERS)

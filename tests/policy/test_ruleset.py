@@ -8,7 +8,7 @@ import pytest
 from evalward import validate
 from evalward.guard import labels
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.guard.labels import RULESET_NUMBER, audited_under
+from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
 from evalward.policy import Policy, PolicyError, parse_policy
 
 NEXT = RULESET_NUMBER + 1

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from evalward.errors import Code
-from evalward.guard.labels import catalogue_label
+from evalward.guard.constructs.labels import catalogue_label
 from evalward.guard.rules import SEED_KEYWORDS, Enforcement
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from evalward.audit.record import COUNTS, ENUMS, KEYWORD_ID, PATTERNS, SCHEMA_VERSION, WEAKENED, Kind, Outcome
-from evalward.guard.labels import CONSTRUCT_LABELS, PROCESS_MEMBERS
+from evalward.guard.constructs.labels import CONSTRUCT_LABELS
+from evalward.guard.constructs.process_member import DOCUMENTED_MEMBERS
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
 
@@ -88,7 +89,7 @@ def _of_kind(kind: Kind) -> dict[str, Any]:
 
 
 def _members() -> list[str]:
-    return sorted(name for name in PROCESS_MEMBERS if f"process.{name}" not in CONSTRUCT_LABELS)
+    return sorted(name for name in DOCUMENTED_MEMBERS if f"process.{name}" not in CONSTRUCT_LABELS)
 
 
 def _text(pattern: str) -> dict[str, Any]:

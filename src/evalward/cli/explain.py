@@ -24,7 +24,7 @@ from evalward.cli.construct_pages import (
     where,
 )
 from evalward.guard.constructs import CONSTRUCTS, Construct, construct_of
-from evalward.guard.labels import is_known_label
+from evalward.guard.constructs.labels import is_known_label
 from evalward.similar import did_you_mean
 
 _WIDTH = 110

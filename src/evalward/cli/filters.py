@@ -10,7 +10,7 @@ import typer
 from evalward.audit.record import Kind, Outcome
 from evalward.cli.serverless import target_option
 from evalward.errors import Code
-from evalward.guard.labels import CONSTRUCT_LABELS, is_known_label
+from evalward.guard.constructs.labels import CONSTRUCT_LABELS, is_known_label
 from evalward.similar import did_you_mean
 
 if TYPE_CHECKING:

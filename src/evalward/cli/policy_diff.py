@@ -11,7 +11,7 @@ from evalward.cli.excerpt import printable
 from evalward.cli.progress import progress_bar
 from evalward.corpus.case import CorpusError, load_cases
 from evalward.corpus.compare import Change, changes
-from evalward.guard.labels import RULESET_NUMBER
+from evalward.guard.constructs.labels import RULESET_NUMBER
 from evalward.guard.target import Target
 from evalward.policy import Policy, PolicyError, load_policy
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
-from evalward.guard.sinks import UnknownSink, asked_sink, sinks
+from evalward.guard.sinks import sinks
 from evalward.guard.target import TARGET_ALIASES, Profile, Shape, Target, parse_target
 from evalward.policy import Policy, load_policy
+from evalward.policy.named_sink import UnknownSink, asked_sink
 from evalward.similar import did_you_mean
 
 if TYPE_CHECKING:

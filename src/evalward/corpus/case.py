@@ -21,9 +21,10 @@ from pydantic import (
     model_validator,
 )
 
-from evalward.guard.sinks import Frame, asked_sink, sinks
+from evalward.guard.sinks import Frame, sinks
 from evalward.guard.target import Profile, Shape, Target, parse_target
 from evalward.policy.fields import BindingName, BindingValue  # noqa: TC001 - Pydantic reads the annotations
+from evalward.policy.named_sink import asked_sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

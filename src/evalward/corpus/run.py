@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalward.codes import Code
 from evalward.corpus.case import Expectation
-from evalward.errors.registry import Code
 from evalward.guard import judge
 
 if TYPE_CHECKING:

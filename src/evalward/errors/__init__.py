@@ -1,5 +1,6 @@
 """The registry of codes and the envelope that carries them (contract.md §1, §2)."""
 
+from evalward.codes import Code
 from evalward.errors.allow_envelope import AllowEnvelope
 from evalward.errors.canonical import JsonValue, NotJsonError, canonical_json
 from evalward.errors.coded import CodedError
@@ -18,7 +19,7 @@ from evalward.errors.plugins import (
     register_error_codes,
     unregister_error_codes,
 )
-from evalward.errors.registry import REGISTRY, Category, Cause, Code, ErrorRow, row_of
+from evalward.errors.registry import REGISTRY, Category, Cause, ErrorRow, row_of
 from evalward.errors.self_repair import Range, Repair, pointer
 from evalward.errors.verdict_envelope import verdict_envelope, would_block, would_block_names
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from evalward.codes import Code
 from evalward.errors.canonical import JsonValue, canonical_text, to_json, to_json_object
-from evalward.errors.registry import Code, row_of
+from evalward.errors.registry import row_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

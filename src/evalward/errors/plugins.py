@@ -11,8 +11,9 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.codes import Code
 from evalward.errors.coded import CodedError
-from evalward.errors.registry import PLUGIN_ROWS, REGISTRY, Category, Cause, Code, ErrorRow
+from evalward.errors.registry import PLUGIN_ROWS, REGISTRY, Category, Cause, ErrorRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,8 @@ import threading
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from evalward.errors.registry import Code, row_of
+from evalward.codes import Code
+from evalward.errors.registry import row_of
 
 if TYPE_CHECKING:
     from pathlib import Path

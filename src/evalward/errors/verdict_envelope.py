@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.codes import Code
 from evalward.errors.context import source_context
 from evalward.errors.envelope import Meta, Provenance, error_envelope, success_envelope
-from evalward.errors.registry import Code
 from evalward.errors.self_repair import Repair
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _next_actions(verdict: Verdict) -> Sequence[str] | None:
     """Return what to use instead of the blocked construct, or None for what the registry says."""
     if verdict.code is not Code.EVAL_BLOCKED_CONSTRUCT or verdict.construct is None:
         return None
-    from evalward.guard.constructs import construct_of  # noqa: PLC0415 - the guard imports this package's registry
+    from evalward.guard.constructs import construct_of  # noqa: PLC0415 - clients do without the guard
 
     construct = construct_of(verdict.construct)
     return construct.use_instead if construct else None

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.fuzz.compose import compose
 from evalward.fuzz.prove import TARGET
 from evalward.guard import judge

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evalward.codes import Code
 from evalward.corpus.run import LIMIT_CODES
-from evalward.errors.registry import Code
 from evalward.fuzz.axes import AXES
 from evalward.fuzz.compose import compose
 from evalward.fuzz.shrink import significant

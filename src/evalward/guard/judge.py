@@ -1,7 +1,7 @@
 """The guard's order of work: admission, target, blocklist, parse, resolve, judge (guard.md §1).
 
-A pure function of its arguments. Every step that cannot say "safe" denies; only the comparison profile
-``seed`` lets an unparsable payload pass, because that is what it compares with.
+A pure function of its arguments. A step that cannot prove a payload safe denies it. Only the comparison
+profile ``seed`` allows a payload that does not parse, as the seed guard did.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.admission.admit import admit, content_hash
 from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
 from evalward.guard.checks.seed import seed_findings
 from evalward.guard.checks.switched import switched_findings
-from evalward.guard.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
+from evalward.guard.constructs import analysis_limit, parser_ambiguity
+from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS, UNSWITCHABLE_LABELS
 from evalward.guard.resolve import resolve
 from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.sinks import sinks
-from evalward.guard.sinks.readings import programs_for
 from evalward.guard.syntax.ambiguity import contextual_name_fault
 from evalward.guard.syntax.locate import locate
 from evalward.guard.syntax.offending import offending_token
 from evalward.guard.syntax.program import Survey
+from evalward.guard.syntax.readings import programs_for
 from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.syntax.survey import survey
 from evalward.guard.syntax.wrap import WRAPPERS
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Target
 
-_LIMIT = "analysis-limit"
+_LIMIT = analysis_limit.LABEL
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -61,9 +62,9 @@ def judge(
 ) -> Verdict:
     """Return the verdict on ``payload`` run by ``target`` in ``shape`` (None: in any undeclared way).
 
-    With a ``sink``, an id that ``sinks.asked_sink`` takes beside ``target`` and without a shape, the payload must be
-    safe in every way in which that sink reads it. ``rules`` is the effective policy for ``target``. Never raises on
-    any payload: what it may raise is a defect, and the caller answers INTERNAL.
+    With a ``sink`` (its id; its target is ``target``, and ``shape`` is None) the payload must be safe in every way in
+    which that sink reads it. ``rules`` is the effective policy for ``target``. No payload makes this raise: an
+    exception is a defect, and the caller answers INTERNAL.
     """
     base = Verdict(
         code=None,
@@ -116,7 +117,7 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
 
 
 def _watches_more(rules: Rules) -> bool:
-    """Say whether policy switched on what ordinary code does too: that takes a look at every payload."""
+    """Say whether policy switched on a construct that ordinary code uses, too: then no payload is skipped."""
     actions = rules.actions
     return bool(actions) and any(
         actions.get(label, Action.ALLOW) is not Action.ALLOW for label in OFF_BY_DEFAULT_LABELS
@@ -124,7 +125,7 @@ def _watches_more(rules: Rules) -> bool:
 
 
 def merged(surveys: Sequence[Survey]) -> Survey:
-    """Return one survey that holds for all programs of a payload: counts added, flags joined."""
+    """Return one survey for all programs of a payload: counts added, flags joined."""
     if len(surveys) == 1:
         return surveys[0]
     flags = {
@@ -148,7 +149,7 @@ def _surveys(
 
 
 def _with_keywords(case: _Case, found: Sequence[Occurrence], judged: Verdict) -> Verdict:
-    """Return the denial for the keywords in ``found``, which hides nothing of what else ``judged`` found."""
+    """Return the denial for the keywords in ``found``, with the other findings of ``judged``."""
     return _keyword(case, found, judged) if found else judged
 
 
@@ -174,7 +175,7 @@ def _keyword(case: _Case, found: Sequence[Occurrence], judged: Verdict | None = 
 
 
 def _told(found: Sequence[Occurrence]) -> list[Occurrence]:
-    """Return the first occurrences, and the first of each keyword: to say where one is takes a look at the text."""
+    """Return the first occurrences, and the first of each keyword: locating one is expensive."""
     firsts = {each.keyword.id: number for number, each in reversed([*enumerate(found)])}
     return [
         each
@@ -184,19 +185,18 @@ def _told(found: Sequence[Occurrence]) -> list[Occurrence]:
 
 
 def _rejected(case: _Case, why: Rejection) -> Verdict:
-    if why.construct is None or why.construct.startswith(_LIMIT):
-        if why.budget is None:
-            named = contextual_name_fault(case.payload)
-            if named is not None:
-                return _blocked(case, [Finding("parser-ambiguity", locate(case.payload, *named))], ())
-            found = None if why.exact else _offending(case, why.start)
-            place = found or (why.start, why.end)
-            return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
-        name = "parse_budget" if why.construct is None else why.construct.partition(":")[2]
+    if why.budget is not None:
         denial = case.deny(
-            Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {name} of {why.budget} is used up.", why.start
+            Code.EVAL_ANALYSIS_LIMIT, f"The analysis limit {why.limit} of {why.budget} is used up.", why.start
         )
-        return replace(denial, limit=(name, why.budget, None))
+        return replace(denial, limit=(why.limit, why.budget, None))
+    if why.construct is None:
+        named = contextual_name_fault(case.payload)
+        if named is not None:
+            return _blocked(case, [Finding(parser_ambiguity.LABEL, locate(case.payload, *named))], ())
+        found = None if why.exact else _offending(case, why.start)
+        place = found or (why.start, why.end)
+        return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
     finding = Finding(why.construct, locate(case.payload, why.start, why.end))
     return _blocked(case, [finding], ())
 
@@ -212,7 +212,7 @@ def _offending(case: _Case, fault: int) -> tuple[int, int] | None:
 
 
 def _seed(case: _Case) -> Verdict:
-    """Parse as a script unless told otherwise: the seed guard knew no shapes and no ambiguities."""
+    """Parse as a script unless a shape is declared: the seed guard knew no shapes and no ambiguities."""
     shape, limit = case.base.shape or Shape.SCRIPT, case.rules.limits.payload_bytes
     programs = programs_of(case.payload, shape, limit_bytes=limit)
     if isinstance(programs, Rejection):

@@ -7,9 +7,10 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalward.guard.binding import BindingKind
+from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.constructs import analysis_limit
 from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
 from evalward.guard.interpret.interpreter import Interpreter
@@ -44,41 +45,12 @@ _BINDING_KINDS: dict[str, Value] = {
     BindingKind.ELEMENT: of(known("Element")),
 }
 _SINK_KINDS: dict[str, Value] = {"global": V_GLOBAL, "undefined": V_UNDEFINED}
-# What a sink of each target usually binds, when policy declares nothing else.
-_USUAL: dict[Target, dict[str, str]] = {
-    Target.MAIN: {"electron": "electron", "app": "electron.app", "electronApp": "electronApp", "arg": "json"},
-    Target.RENDERER: {"arg": "json"},
-    Target.NODE: {
-        "page": "playwright.page",
-        "context": "playwright.context",
-        "browser": "playwright.browser",
-        "electronApp": "playwright.electronApp",
-        "arg": "json",
-    },
-    Target.SANDBOX: {"arg": "json"},
-}
 # How a driver's code takes its page: `async (page) => …` or `async ({ page, context }) => …`.
 _TAKES_A_PAGE = re.compile(
     rb"\(*(?:async\b)?\s*(?:function\b[^(]*)?\(?\s*(?:page\b|\{[^}]*\b(?:page|context|browser|electronApp)\b)"
 )
 _PAGE = of(known("playwright.page"), known("playwright.fixtures"))
 _SWITCHED_GROUPS = frozenset({"network", "storage", "navigation", "clipboard"})
-_ELECTRON_GLOBALS = {
-    "shell": "electron.shell",
-    "BrowserWindow": "electron.BrowserWindow",
-    "webContents": "electron.webContents",
-}
-
-
-# What drivers of browsers are called where they are loaded (Playwright, Puppeteer).
-_DRIVERS = {
-    "chromium": "playwright.browserType",
-    "firefox": "playwright.browserType",
-    "webkit": "playwright.browserType",
-    "playwright": "playwright",
-    "_electron": "playwright.browserType",
-}
-
 _STEPS_AT_START = 64_000
 _STEPS_PER_BYTE = 1
 _MAX_TOLD = MAX_FINDINGS  # findings of one construct
@@ -102,9 +74,9 @@ def step_limit(limits: Limits, length: int) -> int:
 
 def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
     """Return what the sink binds: the target's usual names, then what policy or the request declare."""
-    bound = {name: _BINDING_KINDS[kind] for name, kind in _USUAL[target].items()}
+    bound = {name: _BINDING_KINDS[kind] for name, kind in USUAL_BINDINGS[target].items()}
     if target is Target.MAIN:
-        for name, path in _ELECTRON_GLOBALS.items():
+        for name, path in ELECTRON_GLOBALS.items():
             bound[name] = of(known(path, load_catalogue().get(path).label))
     for name, kind in rules.bindings.items():
         bound[name] = _BINDING_KINDS[kind]
@@ -113,10 +85,10 @@ def bindings_for(rules: Rules, target: Target) -> dict[str, Value]:
 
 def bindings_of(sink: Sink, rules: Rules) -> dict[str, Value]:
     """Return what a sink binds: its own names, those of policy or the request, and what the target's realm has."""
-    usual = _USUAL[sink.target].items() if sink.target is Target.MAIN else ()
+    usual = USUAL_BINDINGS[sink.target].items() if sink.target is Target.MAIN else ()
     bound = {name: _BINDING_KINDS[kind] for name, kind in usual if kind != "json"}
     if sink.target is Target.MAIN:
-        for name, path in _ELECTRON_GLOBALS.items():
+        for name, path in ELECTRON_GLOBALS.items():
             bound[name] = of(known(path, load_catalogue().get(path).label))
     for name, kind in {**rules.bindings, **sink.bindings}.items():
         bound[name] = kind_value(kind)
@@ -145,7 +117,7 @@ def modules_for(target: Target, catalogue: Catalogue) -> dict[str, Value]:
         if name != "default"
     }
     if target is Target.NODE:
-        found |= {name: of(known(path)) for name, path in _DRIVERS.items()}
+        found |= {name: of(known(path)) for name, path in DRIVER_GLOBALS.items()}
     return found
 
 
@@ -184,7 +156,7 @@ def resolve(
             # A run of its own: with the groups denied, less is known of what their members yield.
             found = _findings(program, lowered, rules, target, load_catalogue(switched), sink)
             findings.extend(
-                each for each in found.findings if each.construct in switched | {"analysis-limit"}
+                each for each in found.findings if each.construct in switched | {analysis_limit.LABEL}
             )
             untold |= Counter({label: found.untold[label] for label in switched})
     return Resolved(list(dict.fromkeys(findings)), untold)
@@ -253,7 +225,7 @@ def _findings(
     except AnalysisLimitError:
         # What was found stands: values only grow. What else there is is not known.
         uses = [use for use in uses if use.rank <= _READ]
-        unfinished = [Finding("analysis-limit")]
+        unfinished = [Finding(analysis_limit.LABEL)]
     if found.checked and not found.selecting <= found.checked:
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = found.checked

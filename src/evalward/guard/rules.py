@@ -1,4 +1,4 @@
-"""The effective policy for one target, as the guard reads it: plain frozen data, compiled by ``evalward.policy``."""
+"""The effective policy for one target: plain frozen data, compiled by ``evalward.policy``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Action(StrEnum):
 
 
 class Enforcement(StrEnum):
-    """``enforce``: what policy blocks is denied; ``audit``: it may run, and is recorded as what would be denied."""
+    """``enforce``: what policy blocks is denied; ``audit``: it may run, and is recorded as a would-be denial."""
 
     ENFORCE = "enforce"
     AUDIT = "audit"
@@ -63,8 +63,8 @@ class Limits:
 class Rules:
     """Everything of a policy that decides about one payload for one target.
 
-    ``allowed`` is the target's opt-in (default deny). ``actions`` holds what differs from each construct's
-    default. ``bindings`` maps a name that the sink binds to what it is bound to, such as
+    ``allowed`` is the target's opt-in (default deny). ``actions`` holds the actions that differ from a construct's
+    default. ``bindings`` maps a name that the sink binds to the kind of its value, such as
     ``{"electronApp": "electron", "page": "playwright.page", "arg": "json"}``. Raise ValueError for a kind that is
     no ``BindingKind``.
     """

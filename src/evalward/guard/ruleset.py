@@ -1,4 +1,4 @@
-"""One digest for everything in this package that decides: verdicts of two rulesets do not compare."""
+"""One digest of everything in this package that decides: verdicts of different rulesets are not comparable."""
 
 from __future__ import annotations
 

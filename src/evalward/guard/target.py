@@ -1,4 +1,4 @@
-"""Where a payload would run, and in which syntactic shape (guard.md §1, §3)."""
+"""The realm in which a payload would run, its syntactic shape, and the profile (guard.md §1, §3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Shape(StrEnum):
 
 
 class Profile(StrEnum):
-    """How much the guard must prove before it lets a payload pass."""
+    """How much the guard must prove before it allows a payload."""
 
     BALANCED = "balanced"
     STRICT = "strict"

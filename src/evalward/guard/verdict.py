@@ -1,4 +1,4 @@
-"""What the guard answers: a verdict, and the findings that it rests on."""
+"""The guard's answer: a verdict and its findings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalward.guard.rules import Enforcement
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.errors.registry import Code
+    from evalward.codes import Code
     from evalward.guard.target import Profile, Shape, Target
 
 KEYWORD_PREFIX = "keyword:"
@@ -18,7 +18,7 @@ KEYWORD_PREFIX = "keyword:"
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in the payload. Lines and columns count from 1, columns in code points, offsets in UTF-8 bytes."""
+    """A span of the payload. Lines and columns count from 1, columns in code points, offsets in UTF-8 bytes."""
 
     line: int
     column: int
@@ -28,7 +28,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One step of how a value got from its source to its use; ``note`` never repeats payload text."""
+    """One step of a value from its source to its use; ``note`` never repeats payload text."""
 
     note: str
     location: Location | None = None
@@ -40,9 +40,9 @@ MAX_FINDINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A construct (a label of the catalogue), where it is used and how it got there.
+    """A use of a construct: its label, its location, and the steps that led there.
 
-    A finding of the blocklist has the ``keyword``'s id, and no construct.
+    A finding of the blocklist has the ``keyword``'s id and an empty construct.
     """
 
     construct: str
@@ -59,7 +59,7 @@ class Finding:
 def listed(found: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return at most ``MAX_FINDINGS``: the first of each name, then the others, in the order of ``found``.
 
-    So what hides behind many occurrences of one word is named all the same.
+    So many occurrences of one name do not hide the others.
     """
     if len(found) <= MAX_FINDINGS:
         return tuple(found)
@@ -78,10 +78,10 @@ class Verdict:
     ``keyword`` (the keyword's id) for EVAL_BLOCKED_KEYWORD, ``limit`` (name, allowed, actual) for
     EVAL_PAYLOAD_TOO_LARGE and EVAL_ANALYSIS_LIMIT. ``findings`` is everything that denies the payload, keywords
     first, at most ``MAX_FINDINGS`` of ``findings_total``. ``shadow`` holds what policy only audits.
-    ``enforcement`` is what policy said of this payload; under ``audit`` a denial that policy lets pass is kept in
-    ``withheld``, and ``exception_id`` names the exception that let the payload through. ``details`` are more of the
-    envelope's details, by name; a verdict is shared by all who ask the same, so that nothing in it can change.
-    ``sink`` is the id of the sink whose readings were judged, None where the request named none.
+    ``enforcement`` is the policy's mode for this payload. Under ``audit``, ``withheld`` holds the denial that was not
+    enforced, and ``exception_id`` names the exception that allowed the payload. ``details`` are further details of the
+    envelope, by name. ``sink`` is the id of the sink whose readings were judged, None if the request named none. A
+    verdict is immutable, because the cache shares it.
     ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number.
     """
 

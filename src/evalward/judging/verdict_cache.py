@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from cachetools import LRUCache
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard import judge
 from evalward.guard.syntax.grammar import GRAMMAR
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
 from evalward.errors import Code, canonical_json
-from evalward.guard.labels import UNSWITCHABLE_LABELS, is_known_label
+from evalward.guard.constructs.labels import UNSWITCHABLE_LABELS, is_known_label
 from evalward.guard.rules import Enforcement
 from evalward.guard.verdict import KEYWORD_PREFIX
 from evalward.policy.fields import PlainText, Sha256, TargetName, ToolName, problem

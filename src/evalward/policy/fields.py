@@ -19,7 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
-from evalward.guard.labels import CONSTRUCT_LABELS, is_known_label
+from evalward.guard.constructs.labels import CONSTRUCT_LABELS, is_known_label
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.target import TARGET_ALIASES, Target, parse_target
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from evalward.errors import canonical_json
-from evalward.guard.labels import RULESET_NUMBER, UNSWITCHABLE_LABELS
+from evalward.guard.constructs.labels import RULESET_NUMBER, UNSWITCHABLE_LABELS
 from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Enforcement, Keyword, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.guard.verdict import KEYWORD_PREFIX

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalward.errors import Code, CodedError, Range, Repair, pointer
 from evalward.guard.admission.blocklist import TEXT_OF
 from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
-from evalward.guard.labels import RULESET_NUMBER, audited_under
+from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
 from evalward.guard.rules import Action, BlocklistMode, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.guard.verdict import KEYWORD_PREFIX

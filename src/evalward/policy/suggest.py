@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalward.guard.labels import UNSWITCHABLE_LABELS
+from evalward.guard.constructs.labels import UNSWITCHABLE_LABELS
 from evalward.guard.verdict import KEYWORD_PREFIX
 
 if TYPE_CHECKING:

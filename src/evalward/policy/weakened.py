@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.guard.labels import RULESET_NUMBER, catalogue_label
+from evalward.guard.constructs.labels import RULESET_NUMBER, catalogue_label
 from evalward.guard.rules import Action, Enforcement
 from evalward.guard.target import Profile
 from evalward.policy.model import LimitsPolicy, Policy

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import wasmtime
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.syntax.run_shape import choose_shape
 from evalward.guard.target import Shape
 from evalward.sandbox.engine import Engine, Run, stack_of

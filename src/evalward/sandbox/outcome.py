@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.sandbox.engine import MAX_MEMORY, MIN_MEMORY, MIN_STACK, STACK_BYTES
 
 if TYPE_CHECKING:
-    from evalward.errors.registry import Code
+    from evalward.codes import Code
     from evalward.guard.target import Shape
 
 MAX_ARGUMENT: Final = 1 << 20

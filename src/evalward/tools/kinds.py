@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
 
-from evalward.guard.sinks import UnknownSink, asked_sink
 from evalward.guard.target import Shape, Target  # noqa: TC001 - Pydantic reads the annotations
 from evalward.policy.fields import Bindings, TargetName, problem
+from evalward.policy.named_sink import UnknownSink, asked_sink
 
 
 class FieldKind(StrEnum):

@@ -17,9 +17,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, mo
 from pydantic_core import PydanticCustomError
 
 from evalward.errors import canonical_json
-from evalward.guard.sinks import UnknownSink, asked_sink
 from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
+from evalward.policy.named_sink import UnknownSink, asked_sink
 from evalward.tools.field_search import last_step
 from evalward.tools.kinds import MAX_RULES, FieldKind, Rule
 from evalward.tools.names import folded

@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
-from evalward.guard.syntax.markup import inserting, is_disguised, may_be_script
+from evalward.guard.markup import is_disguised
+from evalward.guard.syntax.served_text import inserting, may_be_script
 from evalward.guard.target import Shape, Target
 from evalward.tools.kinds import FieldKind
 from evalward.tools.url import scripts_of

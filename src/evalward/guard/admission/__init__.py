@@ -1,1 +1,1 @@
-"""What a payload must be before it is parsed: size, encoding, blocklist, invisible characters (guard.md §1)."""
+"""The checks before a payload is parsed: size, encoding, blocklist, invisible characters (guard.md §1)."""

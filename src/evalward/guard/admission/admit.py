@@ -1,4 +1,4 @@
-"""What a payload must be before anything looks inside it (guard.md §1, step 1)."""
+"""Size and encoding of a payload, checked before anything else (guard.md §1, step 1)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 
 if TYPE_CHECKING:
     from evalward.guard.rules import Limits
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a payload is not looked at: a code, the offset of the fault, or the limit that it passes."""
+    """Why a payload is rejected: a code, and the offset of the fault or the limit that is exceeded."""
 
     code: Code
     message: str
@@ -28,7 +28,7 @@ def content_hash(payload: bytes) -> str:
 
 
 def admit(payload: bytes, limits: Limits) -> Refusal | None:
-    """Return why ``payload`` is refused (size in UTF-8 bytes, strict UTF-8, no NUL), or None."""
+    """Return why ``payload`` is rejected (size in UTF-8 bytes, strict UTF-8, no NUL), or None."""
     if len(payload) > limits.payload_bytes:
         return Refusal(
             Code.EVAL_PAYLOAD_TOO_LARGE,
@@ -42,6 +42,6 @@ def admit(payload: bytes, limits: Limits) -> Refusal | None:
             return Refusal(Code.EVAL_BAD_ENCODING, "The payload is not valid UTF-8.", offset=fault.start)
     nul = payload.find(0)
     if nul >= 0:
-        # A NUL cuts text in C code, so that the parser and the engine may see different payloads.
+        # A NUL ends a string in C, so that the parser and the engine may see different payloads.
         return Refusal(Code.EVAL_BAD_ENCODING, "The payload contains a NUL character.", offset=nul)
     return None

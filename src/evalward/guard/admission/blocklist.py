@@ -1,10 +1,18 @@
-"""Blocklisted words in the raw text, and which of their occurrences count (guard.md §1, step 3)."""
+"""Blocklisted words in the raw text, and which occurrences count (guard.md §1, step 3)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import (
+    eval_call,
+    function_call,
+    function_new,
+    process_exit,
+    proto,
+    require_call,
+)
 from evalward.guard.syntax.spans import COMMENT, span_around
 
 if TYPE_CHECKING:
@@ -13,17 +21,17 @@ if TYPE_CHECKING:
     from evalward.guard.rules import Keyword
     from evalward.guard.syntax.spans import Span
 
-# These are calls, so that text which merely mentions them is harmless; a plain word may be a key.
+# These are calls, so mentioning them in text is harmless; a plain word may be a key.
 CALL_LIKE = frozenset({"process.exit", "require(", "eval(", "Function("})
 
 TEXT_OF = {
-    "process.exit": frozenset({"process.exit"}),
-    "require(": frozenset({"require()"}),
-    "eval(": frozenset({"eval()"}),
-    "Function(": frozenset({"Function()", "new Function()"}),
-    "__proto__": frozenset({"__proto__"}),
+    "process.exit": frozenset({process_exit.LABEL}),
+    "require(": frozenset({require_call.LABEL}),
+    "eval(": frozenset({eval_call.LABEL}),
+    "Function(": frozenset({function_call.LABEL, function_new.LABEL}),
+    "__proto__": frozenset({proto.LABEL}),
 }
-"""The constructs of which a built-in keyword is the text: the word and the use are found in the same place."""
+"""The constructs that a built-in keyword spells: word and use are found in the same place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ def confirmed(
     """Return those of ``found`` that the tree does not show to be harmless.
 
     ``spans`` are the opaque spans of the wrapped source, in which the payload begins at ``offset``. Text in a
-    regular expression is like text in a string: it is matched, not run.
+    regular expression is matched and not run, like text in a string.
     """
     return [each for each in found if _counts(each, payload, spans, offset)]
 

@@ -1,7 +1,7 @@
-"""Characters that make a payload read as another program: the construct ``bidi`` (CVE-2021-42574, UTS #39).
+"""Characters that make a payload look like another program: the construct ``bidi`` (CVE-2021-42574, UTS #39).
 
-A check of the text alone. What scripts and emoji need is left alone: joiners between letters that are not ASCII,
-a presentation selector behind an emoji or keycap, the tag characters of a flag, a byte order mark at the start.
+A check of the text alone. It accepts what scripts and emoji need: joiners between letters that are not ASCII, a
+presentation selector behind an emoji or keycap, the tag characters of a flag, a byte order mark at the start.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def invisible_characters(payload: bytes, *, limit: int) -> tuple[tuple[int, int]
 
 
 def _is_at_home(text: str, place: int) -> bool:
-    """Say whether the characters around an invisible one give it a meaning that is seen."""
+    """Say whether the characters around an invisible one give it a visible effect."""
     char, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
     if char in _JOINERS:
         return _may_join(before) and _may_join(after)

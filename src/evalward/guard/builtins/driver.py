@@ -18,12 +18,11 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Known,
     Value,
-    is_active,
     join,
     known,
     of,
 )
-from evalward.guard.interpret.objects.page_sinks import SCRIPT_URL, holds_active_document
+from evalward.guard.markup import holds_active_document, is_active, is_script_url
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -183,7 +182,7 @@ def _expose(machine: Machine, call: Call) -> Value:
 def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
     for text in machine.to_string(call.arg(0), call.start, call.end):
-        if text is ACTIVE or (type(text) is str and (SCRIPT_URL.match(text) or holds_active_document(text))):
+        if text is ACTIVE or (type(text) is str and (is_script_url(text) or holds_active_document(text))):
             machine.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
     return machine.materialize("promise:unknown", call.start)
 

@@ -25,10 +25,10 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Primitive,
     Value,
-    is_active,
     join,
     of,
 )
+from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

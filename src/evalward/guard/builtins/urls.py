@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.flow import Flow
@@ -15,18 +14,16 @@ from evalward.guard.domain.values import (
     V_U1,
     V_UNDEFINED,
     Value,
-    is_active,
     join,
     known,
     of,
 )
-from evalward.guard.interpret.objects.page_sinks import INJECTION, SCRIPT_URL, holds_active_document
+from evalward.guard.interpret.objects.page_sinks import INJECTION
+from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
-
-_SCRIPTED = re.compile(r"<\s*(?:\w+:)?script\b|[\s/\"']on[a-z]+\s*=|javascript:", re.IGNORECASE)
 
 
 def _url(machine: Machine, call: Call) -> Value:
@@ -52,7 +49,7 @@ def _blob(machine: Machine, call: Call) -> Value:
     made = machine.instance("Response.prototype", call.start)
     for part in machine.iterate(call.arg(0), None, call.start, call.end):
         for text in machine.to_string(of(part), call.start, call.end):
-            if text is ACTIVE or text in SPELLING or (type(text) is str and _SCRIPTED.search(text)):
+            if text is ACTIVE or text in SPELLING or (type(text) is str and is_scripted(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
                         machine.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
@@ -82,7 +79,7 @@ def _perhaps_navigate(machine: Machine, call: Call) -> Value:
     """Judge ``x.assign(url)`` where x may be a window's location, and ``x.open(url)`` where it may be a window."""
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
-            if type(atom) is str and SCRIPT_URL.match(atom):
+            if type(atom) is str and is_script_url(atom):
                 machine.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
     return V_U1
 

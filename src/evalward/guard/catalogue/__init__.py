@@ -1,4 +1,4 @@
-"""What the guard knows of the objects around a payload: data files, and how they are read (guard.md §2)."""
+"""The objects that surround a payload: data files, and their loader (guard.md §2)."""
 
 from evalward.guard.catalogue.entries import Catalogue, Entry, load_catalogue
 

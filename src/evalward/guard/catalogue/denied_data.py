@@ -1,12 +1,12 @@
 """Which denied members are *data*: one bit of their value is already a leak (guard.md §2, use).
 
-A capability (a function, or an object whose identity tells nothing) may be compared and tested; denied data may not
-even be read, since everything that can be done with a value (a comparison, `typeof`, truthiness, a default that
-steps in, an exception) tells something of it. In a table of the catalogue:
+A capability (a function, or an object whose identity reveals nothing) may be compared and tested. Denied data may not
+even be read, because every operation on a value (a comparison, `typeof`, truthiness, a default, an exception) reveals
+something about it. In a table of the catalogue:
 
-- ``data`` lists the denied members that are data, ``"*"`` all of them but those that ``identity`` lists.
+- ``data`` lists the denied members that are data; ``"*"`` means all except those that ``identity`` lists.
 - ``inside`` lists denied members that hold data: what is read from them is data, they themselves are not.
-- ``secret_names = true``: which names the object has is data too, so that `in` and its like are reads.
+- ``secret_names = true``: the names of the object's members are data, too, so `in` and the like are reads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 INSIDE = "*"
-"""The name under which everything inside a denied object stands, as in ``process.config.*``."""
+"""The last name of a path that means everything inside a denied object, as in ``process.config.*``."""
 
 
 class DeniedData:
-    """What the tables say of denied members, asked by path."""
+    """The denied members that are data, by path."""
 
     def __init__(self) -> None:
         self._paths: set[str] = set()
@@ -29,7 +29,7 @@ class DeniedData:
         self._secret_names: set[str] = set()
 
     def add(self, path: str, table: dict[str, Any]) -> None:
-        """Take up one table of the catalogue."""
+        """Add one table of the catalogue."""
         names = table.get("data", "").split()
         if names == [INSIDE]:
             self._owners[path] = frozenset(table.get("identity", "").split())
@@ -42,7 +42,7 @@ class DeniedData:
             self._secret_names.add(path)
 
     def add_paths(self, paths: Iterable[str]) -> None:
-        """Take up whole paths; ``name.*`` is what is inside of ``name``."""
+        """Add whole paths; ``name.*`` is everything inside ``name``."""
         for path in paths:
             self._paths.add(path)
             if path.endswith(f".{INSIDE}"):
@@ -57,9 +57,9 @@ class DeniedData:
         return identity is not None and name not in identity
 
     def holds_data(self, path: str) -> bool:
-        """Whether the object at ``path`` may be asked for denied data by a key."""
+        """Whether a key may read denied data from the object at ``path``."""
         return path in self._owners or path in self._secret_names
 
     def has_secret_names(self, path: str) -> bool:
-        """Whether it tells something which names the denied object at ``path`` has."""
+        """Whether the names of the members of the denied object at ``path`` are data."""
         return path in self._secret_names

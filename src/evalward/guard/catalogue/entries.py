@@ -1,17 +1,16 @@
-"""The capability catalogue: which objects exist, what each member is, and what a read, call or write of it means.
+"""The capability catalogue: the objects, their members, and the meaning of a read, call or write of each.
 
 The data are TOML files beside this module, one per environment. A table describes one object by its path:
 
 - ``values.<result>`` lists members that hold a value, ``methods.<result>`` members that are functions with that
   result, ``deny`` members that are capabilities (``"<label>" = "names"``), ``sinks.<kind>`` members whose *write*
   is a sink. A list is one string of names.
-- ``result`` is the value of a call of the object itself, ``instance`` the path that its instances inherit from,
+- ``result`` is the value of calling the object itself, ``instance`` the path that its instances inherit from,
   ``prototype`` the object's own prototype, ``element`` the value behind a numeric key.
-- ``label`` makes the object itself a capability, ``others`` says what a member is that no list names (``host``,
+- ``label`` makes the object itself a capability, ``others`` says what unlisted members are (``host``,
   ``undefined``, ``named``: an element or window by its name,
-  ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct that a read by
-  an unresolved key is (none: the union of the members), ``inert`` marks functions that do nothing with what they
-  are given.
+  ``deny``: a capability labelled ``<path>.<name>``), ``unresolved`` is the construct of a read by an unresolved key
+  (none: the union of the members), ``inert`` marks functions that ignore their arguments.
 - ``data``, ``identity``, ``inside`` and ``secret_names`` say which denied members are data (``denied_data``).
 
 A result is ``string text number boolean undefined plain data unknown``, ``@path`` (that object), ``new:path`` (an
@@ -77,7 +76,7 @@ _PERHAPS_OF_PAGES = (
     "Worker",
     "SharedWorker",
 )
-# Methods of page libraries (jQuery's manipulation) that make elements of text.
+# Methods of page libraries (jQuery's manipulation) that make elements from text.
 _MARKUP_METHODS = (
     "html",
     "append",
@@ -119,7 +118,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What a named member of a catalogued object is: a result, and the label if it is a capability."""
+    """A member of a catalogued object: its result, and its label if it is a capability."""
 
     result: str
     label: str | None = None
@@ -134,9 +133,7 @@ class Catalogue:
         self.denied_data = DeniedData()
         self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
-        self.constants: dict[
-            tuple[str, str | None], Any
-        ] = {}  # what the resolver makes of a result and a label
+        self.constants: dict[tuple[str, str | None], Any] = {}  # the resolver's values, by result and label
         digest = hashlib.sha256()
         for name, text in sorted(documents.items()):
             digest.update(name.encode() + b"\0" + text.encode() + b"\0")
@@ -152,7 +149,7 @@ class Catalogue:
                     if what.result.startswith("@")
                 }
         self.globals = self.entries["globalThis"].members
-        # Methods that judge what they are given, wherever they stand: an unknown object may be an element or a window.
+        # Methods that judge their arguments on any receiver: an unknown object may be an element or a window.
         self.judging = {name: f"Element.{name}" for name in _JUDGING_METHODS} | {
             name: name for name in _TIMERS
         }
@@ -170,17 +167,17 @@ class Catalogue:
         entry = self.entries.get(path) or self._functions.get(path)
         if entry is None:
             if len(self._functions) >= _MAX_FUNCTIONS:
-                self._functions.clear()  # a payload may make up paths
+                self._functions.clear()  # a payload may invent paths
             entry = Entry(path, prototype="Function.prototype", callable=True)
             self._functions[path] = entry
         return entry
 
     def is_standard(self, path: str, name: str) -> bool:
-        """Whether a member is an object or function that ECMA-262 defines: replacing it changes every program."""
+        """Whether a member is an object or function that ECMA-262 defines: replacing it affects every program."""
         return (path, name) in self.standard and path != "console"
 
     def switch_on(self, label: str, members: dict[str, str]) -> None:
-        """Make members capabilities, each as a whole: what was known of them no longer matters."""
+        """Make members capabilities as a whole; their own members no longer matter."""
         for path, names in members.items():
             prefix = "" if path == "globalThis" else f"{path}."
             for name in names.split():
@@ -249,7 +246,7 @@ class Catalogue:
 
 @cache
 def load_catalogue(switched: frozenset[str] = frozenset()) -> Catalogue:
-    """Return the catalogue that ships with the package, with what the labels in ``switched`` deny besides."""
+    """Return the catalogue that ships with the package, and deny what the labels in ``switched`` deny, too."""
     folder = files(__package__)
     catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})
     if switched:

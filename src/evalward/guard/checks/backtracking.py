@@ -1,8 +1,9 @@
 """Regular expressions that can take exponential time: the construct ``catastrophic-regex`` (CWE-1333).
 
 A backtracking engine takes exponential time where the pattern's automaton is *exponentially ambiguous*: some text
-leads from a position back to itself in two ways (Weideman et al., CIAA 2016), and what comes behind can fail.
-Polynomial patterns are not looked for. What costs more than the budget is reported: it is not cleared.
+leads from a position back to itself in two ways (Weideman et al., CIAA 2016), and the rest of the pattern can fail.
+Polynomial patterns are not searched for. A pattern that costs more than the budget is reported, because it is not
+proven harmless.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _IDENTIFIER, _STRING, _ARGUMENTS = kind("identifier"), kind("string"), kind("arg
 
 
 def catastrophic_regexes(program: ParsedProgram, *, limit: int) -> tuple[tuple[int, int], ...]:
-    """Return the payload spans of at most ``limit`` regular expressions that are catastrophic or not cleared."""
+    """Return the payload spans of at most ``limit`` regular expressions that are not proven harmless."""
     found: list[tuple[int, int]] = []
     budget = _BUDGET
     for node, pattern, flags in _regexes(program):
@@ -41,12 +42,12 @@ def catastrophic_regexes(program: ParsedProgram, *, limit: int) -> tuple[tuple[i
 
 
 def is_catastrophic(pattern: str, flags: str = "") -> bool:
-    """Say whether matching ``pattern`` can take exponential time, or whether that is too costly to find out."""
+    """Say whether matching ``pattern`` can take exponential time, or is too expensive to decide."""
     return _judge(pattern, flags, _BUDGET)[0]
 
 
 def _judge(pattern: str, flags: str, budget: int) -> tuple[bool, int]:
-    """Return the answer for one pattern, and what is left of the budget."""
+    """Return the answer for one pattern, and the rest of the budget."""
     try:
         made = automaton(pattern, flags, budget=budget)
         return _is_ambiguous(made), made.budget
@@ -83,7 +84,7 @@ def _constant_arguments(program: ParsedProgram, node: Node) -> list[str]:
 
 
 def _is_ambiguous(made: Automaton) -> bool:
-    """Look for a text that leads from a position back to itself in two ways, where something behind may fail."""
+    """Look for a text that leads from a position back to itself in two ways, where the rest may fail."""
     for part in _components(made):
         inside = {
             source: {aim: ways for aim, ways in made.edges[source].items() if aim in part} for source in part
@@ -119,7 +120,7 @@ def _meet_again(made: Automaton, inside: dict[int, dict[int, int]]) -> bool:
 
 
 def _components(made: Automaton) -> Iterator[frozenset[int]]:
-    """Yield the strongly connected components that hold an edge (Kosaraju, with own stacks)."""
+    """Yield the strongly connected components that hold an edge (Kosaraju, iterative)."""
     made.spend(2 * sum(map(len, made.edges)) + len(made.edges))
     order = _finish_order(made.edges)
     backward: list[list[int]] = [[] for _ in made.edges]

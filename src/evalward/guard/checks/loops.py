@@ -1,7 +1,7 @@
-"""Loops that nothing in them ends: the construct ``unbounded-loop`` (CWE-835).
+"""Loops that nothing inside them ends: the construct ``unbounded-loop`` (CWE-835).
 
-One pass with an own stack. Every jump is the index of the outermost statement that it leaves, and a statement hands
-the least index of its jumps up to the one around it, so that the cost does not grow with the depth.
+One iterative pass. A jump is recorded as the index of the outermost statement that it leaves. Each statement passes
+the smallest index of its jumps to its parent, so that the cost does not grow with the depth.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOWHERE = 1 << 60
 
 @dataclass(slots=True)
 class _Frame:
-    """A statement that a jump may leave, or a function. ``leaves`` is the least index that a jump in it leaves."""
+    """A statement that a jump may leave, or a function. ``leaves`` is the smallest index that a jump in it leaves."""
 
     node: Node
     label: bytes = b""

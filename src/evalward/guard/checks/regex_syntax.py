@@ -2,8 +2,8 @@
 
 A position is one occurrence of a character or class in the pattern, a *mask* the set of characters that it matches:
 one bit for each ASCII character, one for all others. Anchors, lookarounds and back references are positions that
-match no character, so that what stands behind a loop and may fail stays visible. A bounded repetition of fewer than
-``_MANY`` counts as one that does not go on for ever; an exact count is read once.
+match no character, so that a part behind a loop that may fail stays visible. A bounded repetition of fewer than
+``_MANY`` counts as finite; an exact count is read once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _OTHERS = 1 << _ASCII
 _EVERYTHING = (_OTHERS << 1) - 1
 _MANY = 16
 _STEPS_PER_TOKEN = 8  # reading one costs about what eight edges cost
-# Every run is bounded, so that a pattern full of openings that are never closed is not scanned for each of them.
+# Every run is bounded, so that a pattern full of unclosed openings is not scanned once for each.
 _COUNT = re.compile(r"\{(\d{1,1000})(?:(,)(\d{0,1000}))?\}")
 _GROUP = re.compile(r"\(\?(?:(?P<look><?[=!])|<[^>]{0,200}>|[a-z-]{0,20}:)")
 _CODE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]+)\})")
@@ -50,7 +50,7 @@ _ANY = _EVERYTHING ^ _mask("\n\r")
 
 @dataclass(slots=True)
 class Automaton:
-    """``masks`` by position; ``edges[p][q]`` counts the ways from ``p`` to ``q``; ``loops`` may go on for ever."""
+    """``masks`` by position; ``edges[p][q]`` counts the ways from ``p`` to ``q``; ``loops`` repeat without bound."""
 
     budget: int
     masks: list[int] = field(default_factory=list)
@@ -110,7 +110,7 @@ class _Part:
 
 @dataclass(slots=True)
 class _Group:
-    """An open group: the alternatives that are done, the sequence that is read, the part to be quantified next."""
+    """An open group: finished alternatives, the sequence being read, the part to quantify next."""
 
     look: bool = False
     done: list[_Part] = field(default_factory=list)
@@ -121,7 +121,7 @@ class _Group:
 def automaton(pattern: str, flags: str, *, budget: int) -> Automaton:
     """Return the automaton of ``pattern``; raise TooComplexError past ``budget`` steps.
 
-    What is not valid is read in some way that does not matter: an engine refuses it.
+    How an invalid pattern is read does not matter, because an engine rejects it.
     """
     made = Automaton(budget)
     groups = [_Group()]

@@ -1,13 +1,24 @@
 """Profile ``seed``: the verdicts of the seed guard, for comparison (guard.md §0, §1, §3).
 
-It knows literal keys only. Nothing is resolved: ``globalThis['pro' + 'cess']`` and ``const f = Function``
-pass, which is what the profile is there to show.
+It knows literal keys only and resolves nothing: ``globalThis['pro' + 'cess']`` and ``const f = Function`` pass.
+The profile exists to show that.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import (
+    constructor_chain,
+    dynamic_import,
+    eval_call,
+    function_call,
+    function_new,
+    process_abort,
+    process_exit,
+    process_kill,
+    require_call,
+)
 from evalward.guard.syntax.grammar import COMMENTS, kind, kinds
 from evalward.guard.syntax.locate import locate
 from evalward.guard.verdict import Finding
@@ -26,8 +37,12 @@ _IMPORT = kind("import")
 _PARENTHESIZED = kind("parenthesized_expression")
 
 _GLOBALS = frozenset({b"globalThis", b"window", b"self", b"global"})
-_PROCESS_MEMBERS = {name: f"process.{name.decode()}" for name in (b"exit", b"kill", b"abort")}
-_CALLS = {b"eval": "eval()", b"require": "require()", b"Function": "Function()"}
+_PROCESS_MEMBERS = {
+    b"exit": process_exit.LABEL,
+    b"kill": process_kill.LABEL,
+    b"abort": process_abort.LABEL,
+}
+_CALLS = {b"eval": eval_call.LABEL, b"require": require_call.LABEL, b"Function": function_call.LABEL}
 
 
 def seed_findings(program: ParsedProgram, payload: bytes) -> list[Finding]:
@@ -55,12 +70,12 @@ def _label(node: Node, program: ParsedProgram) -> str | None:
     if own == _CALL:
         callee = _bare(node.children[0])
         if callee.kind_id == _IMPORT:
-            return "import()"
+            return dynamic_import.LABEL
         return _CALLS.get(program.text(callee)) if callee.kind_id == _IDENTIFIER else None
     if own == _NEW:
         constructor = _bare(_code(node)[1])
         is_function = constructor.kind_id == _IDENTIFIER and program.text(constructor) == b"Function"
-        return "new Function()" if is_function else None
+        return function_new.LABEL if is_function else None
     return None
 
 
@@ -77,7 +92,7 @@ def _member(node: Node, program: ParsedProgram) -> str | None:
         return None
     inner = _key(holder, program)
     if key == inner == b"constructor":
-        return ".constructor.constructor"
+        return constructor_chain.LABEL
     root = _bare(holder.children[0])
     if inner == b"process" and root.kind_id == _IDENTIFIER and program.text(root) in _GLOBALS:
         return _PROCESS_MEMBERS.get(key)

@@ -1,19 +1,23 @@
-"""Ask who is calling.
+"""Reach the caller of a function.
 
 **What.** `arguments.callee`, and `caller` and `arguments` of a function.
 
-**Why.** `caller` hands out the function that called the payload, with its arguments, through one sloppy frame: the
-host's own code, out of reach otherwise.
+**Why.** Through one sloppy frame, `caller` returns the function that called the payload, and its arguments: host code
+that is otherwise out of reach.
 
 **Instead.** Give the function a name and use it.
 
-**References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode refuses.
+**References.** ECMA-262 §10.4.4 and §20.2.4, which strict mode forbids.
 """
+
+from typing import Final
 
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "arguments.callee"
+
 CONSTRUCT = Construct(
-    label="arguments.callee",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Give the function a name and call it by that name.",
@@ -31,4 +35,5 @@ CONSTRUCT = Construct(
             "(function () { return arguments['len' + 'gth'] })()",
         ),
     ),
+    wakes="callee",
 )

@@ -4,7 +4,7 @@ r"""Characters that make the text look like another program.
 and variation selectors where no script or emoji needs them. A pure check of the text. An escape such as `\u202e` is
 visible and does not count. Off by default.
 
-**Why switch it on.** Where a person reads a payload before it runs, that person should read what runs. The characters
+**Why switch it on.** A person who approves a payload must see the code that runs. The characters
 also carry data: a payload can hide in a string that looks empty.
 
 **Instead.** Write such a character as an escape.
@@ -13,11 +13,15 @@ also carry data: a payload can hide in a string that looks empty.
 campaign, which hid code in variation selectors.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.rules import Action
 
+LABEL: Final = "bidi"
+
 CONSTRUCT = Construct(
-    label="bidi",
+    label=LABEL,
     page=__doc__,
     use_instead=("Write the character as an escape, such as \\u200b.", "Remove the invisible characters."),
     targets=EVERYWHERE,

@@ -10,12 +10,16 @@ payload puts there is pasted later, perhaps into a terminal.
 **References.** W3C Clipboard API, privacy considerations; the "pastejacking" class.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.rules import Action
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "clipboard"
+
 CONSTRUCT = Construct(
-    label="clipboard",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Return the text instead of copying it.",

@@ -32,9 +32,11 @@ class Construct:
 
     ``page`` is the module's docstring: a first line that is the title, then Markdown; None where Python
     strips docstrings. ``use_instead`` are the ``next_actions`` of an envelope: whole sentences, the best first.
-    ``default`` is the action without a policy. What is not ``switchable`` is blocked whatever a policy says,
-    because it hides code from the guard or ends its work. ``since`` is the first ruleset that blocks it in profile
-    balanced; the ones before it audit it, so that a new block is seen for one minor release before it is felt.
+    ``default`` is the action without a policy. A construct that is not ``switchable`` is always blocked, because it
+    hides code from the guard or exhausts the analysis. ``since`` is the first ruleset that blocks it in profile
+    balanced; earlier ones audit it, so that a new block is visible for one minor release before it denies anything.
+    ``wakes`` are the words, separated by blanks, that send a payload to the resolver, besides those that the
+    catalogue lists under this label.
     """
 
     label: str
@@ -45,6 +47,7 @@ class Construct:
     default: Action = Action.BLOCK
     switchable: bool = True
     since: int = 1
+    wakes: str = ""
 
     @property
     def title(self) -> str:

@@ -6,7 +6,7 @@
 resolved is blocked in `strict`.
 
 **Why.** The page compiles the text with the rights of its origin: cross-site scripting, carried out by the agent. A
-frame's window is another realm whose constructors nobody has looked at.
+frame's window is another realm, whose constructors the guard does not know.
 
 **Instead.** `textContent`, `append`, `createElement` with named properties, `addEventListener` with a function; in
 a driver, `fill` and `click`.
@@ -14,10 +14,14 @@ a driver, `fill` and `click`.
 **References.** CWE-79; HTML Standard §8.4 and §13.4; Trusted Types; OWASP, DOM based XSS prevention.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import PAGES, Construct, Twins
 
+LABEL: Final = "dom-script-injection"
+
 CONSTRUCT = Construct(
-    label="dom-script-injection",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Set textContent, or append elements made with document.createElement.",
@@ -43,5 +47,9 @@ CONSTRUCT = Construct(
             "document.body.setAttribute('onclick', 'step()')", "document.body.setAttribute('title', 'step()')"
         ),
         Twins("document.querySelector('iframe').contentWindow", "document.querySelector('iframe').src"),
+    ),
+    wakes=(
+        "Attr DOMParser attributes createAttribute createAttributeNS createObjectURL currentScript "
+        "getAttributeNode getAttributeNodeNS getNamedItem scripts setAttributeNode setAttributeNodeNS"
     ),
 )

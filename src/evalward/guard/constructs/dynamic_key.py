@@ -1,10 +1,10 @@
-"""Use a key that nobody can resolve on a capability or a sink.
+"""Use an unresolved key on a capability or a sink.
 
 **What.** `process[k]`, `globalThis[k]`, `app[k]` where the value of `k` cannot be determined; and a write through an
 unresolved key to an object that has script sinks, such as `el[arg.p] = arg.html`. On plain data, on arrays and on a
-table of your own functions unresolved keys are ordinary; `strict` asks for proof that the receiver is plain.
+table of your own functions unresolved keys are ordinary; `strict` demands proof that the receiver is plain.
 
-**Why.** The key may be any member, so what is used may be the worst of them.
+**Why.** The key may name any member, including the most dangerous one.
 
 **Instead.** Name the member, check the key against a list, or look it up in an object or `Map` of your own.
 
@@ -12,11 +12,15 @@ table of your own functions unresolved keys are ordinary; `strict` asks for proo
 `detect-object-injection`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "dynamic-key"
+
 CONSTRUCT = Construct(
-    label="dynamic-key",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Name the member, or compare the key with the names that you expect.",

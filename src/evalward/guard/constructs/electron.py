@@ -8,16 +8,20 @@
 session's preloads and extensions, decryption of stored secrets, the screen, a child process, a window with
 `nodeIntegration` turned on.
 
-**Instead.** Read what `app`, `BrowserWindow` and `webContents` tell: names, versions, bounds, titles, URLs.
+**Instead.** Read the properties of `app`, `BrowserWindow` and `webContents`: names, versions, bounds, titles, URLs.
 
 **References.** Electron, security checklist; CVE-2018-1000136, a webview that turned Node integration on again.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "electron"
+
 CONSTRUCT = Construct(
-    label="electron",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Read names, versions, bounds, titles and URLs from app, BrowserWindow and webContents.",
@@ -36,4 +40,5 @@ CONSTRUCT = Construct(
         ),
         Twins("electron.session.defaultSession.clearCache()", "electron.app.getPath('userData')"),
     ),
+    wakes="crashReporter nodeIntegration nodeIntegrationInSubFrames nodeIntegrationInWorker",
 )

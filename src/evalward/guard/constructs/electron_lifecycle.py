@@ -1,7 +1,7 @@
 """End or restart the Electron application.
 
-**What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module; a click on a menu item
-whose role may be `quit`.
+**What.** `app.exit`, `app.quit` and `app.relaunch`, through any binding of the Electron module; a click on a menu
+item whose role may be `quit`.
 
 **Why.** As for `process.exit`; and `relaunch` starts the application again with arguments that the payload chooses,
 such as a debugging port.
@@ -11,11 +11,15 @@ such as a debugging port.
 **References.** Electron, `app`; Electron, command line switches (`--remote-debugging-port`).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "electron-lifecycle"
+
 CONSTRUCT = Construct(
-    label="electron-lifecycle",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Close the application from the driver: electronApp.close().",
@@ -27,4 +31,5 @@ CONSTRUCT = Construct(
         Twins("electron.app.relaunch()", "electron.app.isReady()"),
         Twins("const { quit } = app; quit()", "const { getName } = app; getName()"),
     ),
+    wakes="MenuItem buildFromTemplate getApplicationMenu",
 )

@@ -1,21 +1,25 @@
-"""Open a file or a URL outside of the application.
+"""Open a file or a URL outside the application.
 
 **What.** `shell.openExternal`, `openPath`, `showItemInFolder`, `trashItem` and every other member of Electron's
 `shell` but `beep`.
 
-**Why.** The operating system runs whatever is registered for the scheme or the file type, without a question.
-Electron's own security checklist warns of `openExternal` with content that is not trusted.
+**Why.** The operating system runs the program that is registered for the scheme or the file type, without asking.
+Electron's own security checklist warns against `openExternal` with untrusted content.
 
 **Instead.** Return the URL; a person or the driver decides.
 
 **References.** Electron, security checklist, "Do not use `shell.openExternal` with untrusted content"; CWE-78.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "electron-shell"
+
 CONSTRUCT = Construct(
-    label="electron-shell",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Return the URL or path instead of opening it.",

@@ -2,8 +2,8 @@
 
 **What.** A call of the global `Function`, by its name or an alias, or its use as a callback.
 
-**Why.** It compiles its last argument in the global scope: `eval` under another name, and one that no strict mode
-and no shadowed variable weakens.
+**Why.** It compiles its last argument in the global scope: it is `eval` under another name, which neither strict
+mode nor a shadowed variable restricts.
 
 **Instead.** Write the function out.
 
@@ -11,10 +11,14 @@ and no shadowed variable weakens.
 reached it.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "Function()"
+
 CONSTRUCT = Construct(
-    label="Function()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the function out in the payload instead of building it from text.",

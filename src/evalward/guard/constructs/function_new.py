@@ -6,14 +6,18 @@
 
 **Instead.** Write the function out.
 
-**References.** ECMA-262 §20.2.1.1; CWE-95; doT CVE-2020-8141 and pug CVE-2021-21353, template engines whose
-generated source could be injected into.
+**References.** ECMA-262 §20.2.1.1; CWE-95; doT CVE-2020-8141 and pug CVE-2021-21353, template engines that
+allowed injection into their generated source.
 """
+
+from typing import Final
 
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "new Function()"
+
 CONSTRUCT = Construct(
-    label="new Function()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write the function out in the payload instead of building it from text.",

@@ -1,20 +1,24 @@
-"""Ask a module where it is.
+"""Read the location of a module.
 
 **What.** `import.meta` and anything read from it.
 
 **Why.** `import.meta.url` and `dirname` reveal paths of the machine, `import.meta.resolve` probes what is installed,
-and bundlers hang functions of their own on it.
+and bundlers add their own functions to it.
 
-**Instead.** Pass the path in, if the payload has a use for it.
+**Instead.** Pass the path as an argument.
 
 **References.** ECMA-262 §13.3.12; Node.js, ES modules, `import.meta`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "import.meta"
+
 CONSTRUCT = Construct(
-    label="import.meta",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the path or URL that the payload needs as an argument.",
@@ -29,4 +33,5 @@ CONSTRUCT = Construct(
             Shape.MODULE,
         ),
     ),
+    wakes="import",
 )

@@ -1,22 +1,26 @@
-"""Another road to the module loader.
+"""Another way to the module loader.
 
 **What.** `module.require`, `module.constructor._load`, `require.cache`, `require.resolve`, `require.main`,
 `createRequire`, the `module` object itself where it leaves the payload, and modules such as `fs` by their bare
-names, which Node's command line gives and a sink may have around the payload.
+names, which Node's command line defines and a sink may have in scope.
 
 **Why.** Each of them loads code, or replaces code that is already loaded: an entry of `require.cache` is the module
 that every other part of the application uses.
 
-**Instead.** As for `require()`: arguments in, a value out.
+**Instead.** As for `require()`: pass arguments, return a value.
 
 **References.** Node.js, modules API, `module.createRequire` and `require.cache`; CWE-829.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import HOSTS, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "module-loading"
+
 CONSTRUCT = Construct(
-    label="module-loading",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",

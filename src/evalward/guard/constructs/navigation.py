@@ -4,19 +4,23 @@
 `form.submit()`, a window's `loadURL` and `loadFile`. Off by default. `javascript:` URLs are `dom-script-injection`,
 always.
 
-**Why switch it on.** The page that was judged is gone, with the state of the test; a URL also carries data out.
+**Why switch it on.** The page and the state of the test are lost, and a URL can carry data out.
 
 **Instead.** Navigate with the driver, which waits for the page and knows where it is.
 
 **References.** CWE-601; HTML Standard §7.4.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import Construct, Twins
 from evalward.guard.rules import Action
 from evalward.guard.target import Shape, Target
 
+LABEL: Final = "navigation"
+
 CONSTRUCT = Construct(
-    label="navigation",
+    label=LABEL,
     page=__doc__,
     use_instead=("Navigate with the driver: page.goto(url).", "Click the link instead of setting location."),
     targets=(Target.RENDERER, Target.MAIN),
@@ -32,4 +36,5 @@ CONSTRUCT = Construct(
         ),
     ),
     default=Action.ALLOW,
+    wakes="navigate",
 )

@@ -1,24 +1,28 @@
-"""Hand text to another evaluator.
+"""Pass text to another evaluator.
 
 **What.** `webContents.executeJavaScript`, `page.evaluate` with text instead of a function, `addInitScript`,
 `addScriptTag`, `setContent`, CDP sessions, a driver's private members, which lead to its connection, `ShadowRealm`,
 `vm.*`, Node's inspector and REPL.
 
-**Why.** The text runs in another realm under another policy, and it is not the text that was judged here. A guard in
-front of one sink is worth nothing when its payload may open the next.
+**Why.** The text runs in another realm under another policy, and it was not judged. A guard in front of one sink is
+useless if a payload may reach the next sink.
 
 **Instead.** Pass a function, which is part of the payload and is judged with it, or send the inner text to Evalward
-as a payload of its own, for its own target.
+as a separate payload, for its own target.
 
 **References.** CWE-95; Electron, `webContents.executeJavaScript`; Playwright, `page.addInitScript`; Node.js, `vm`
 ("not a security mechanism").
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import HOSTS, Construct, Twins
 from evalward.guard.target import Target
 
+LABEL: Final = "nested-evaluation"
+
 CONSTRUCT = Construct(
-    label="nested-evaluation",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass a function instead of text: page.evaluate(() => document.title).",
@@ -34,4 +38,5 @@ CONSTRUCT = Construct(
             target=Target.MAIN,
         ),
     ),
+    wakes="exposeBinding exposeFunction fulfill loadURL",
 )

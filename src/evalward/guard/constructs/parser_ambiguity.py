@@ -5,8 +5,8 @@ comments that a carriage return ends or does not end, a hash bang line, `yield`,
 expression or a division after a block or an arrow function, JSX, and text that is one program as a script and
 another in parentheses.
 
-**Why.** The parser is part of the attack surface. What it does not see, nothing behind it can judge: each of these
-hides a call in what looks like a comment, a string or a regular expression.
+**Why.** The parser is part of the attack surface. What it misses, no later stage can judge: each of these
+hides a call in text that looks like a comment, a string or a regular expression.
 
 **Instead.** Write the place unambiguously (parentheses, a semicolon, another name), or declare the shape.
 
@@ -14,11 +14,15 @@ hides a call in what looks like a comment, a string or a regular expression.
 tree-sitter-javascript with V8.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "parser-ambiguity"
+
 CONSTRUCT = Construct(
-    label="parser-ambiguity",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Declare the shape in which the sink runs the payload.",

@@ -1,20 +1,24 @@
 """The `process` object itself leaves the payload.
 
-**What.** The whole object is stored where it outlives the payload, handed to code that is not part of it, thrown, or
-returned to a caller that keeps it. Its members have labels of their own.
+**What.** The whole object is stored where it outlives the payload, passed to code outside the payload, thrown, or
+returned to a caller that keeps it. Its members have their own labels.
 
-**Why.** Whoever receives the object can do later what the payload may not do now, and two payloads must not be able
-to do together what one may not.
+**Why.** The receiver can do later what the payload may not do now, and two payloads together must not do what one
+may not.
 
-**Instead.** Hand over the one value that is needed.
+**Instead.** Pass the one value that is needed.
 
 **References.** Node.js, `process`; CWE-668 (exposure of a resource to the wrong sphere).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process"
+
 CONSTRUCT = Construct(
-    label="process",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Hand over the one value that is needed, such as process.platform.",

@@ -1,19 +1,23 @@
 """Abort the host process with a core dump.
 
-**What.** A call of `process.abort`, by whatever road.
+**What.** A call of `process.abort`, in any way.
 
 **Why.** It ends the process at once, runs no handler, and may leave a core file that holds the memory of the
 application: tokens, cookies, the text of documents.
 
-**Instead.** Throw an error: the sink reports it, and the process lives on.
+**Instead.** Throw an error: the sink reports it, and the process continues.
 
 **References.** Node.js, `process.abort`; CWE-528 (core dump exposed).
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.abort"
+
 CONSTRUCT = Construct(
-    label="process.abort",
+    label=LABEL,
     page=__doc__,
     use_instead=("Throw an error to report that something is wrong.", "Return a value that says so."),
     targets=EVERYWHERE,

@@ -1,23 +1,27 @@
 """End the host process.
 
 **What.** A call of `process.exit`, however the object and the key are spelled, carried or read: through
-`globalThis`, an alias, destructuring, a key that is put together, a `with` block, `Reflect.get`.
+`globalThis`, an alias, destructuring, a computed key, a `with` block, `Reflect.get`.
 
 **Why.** The payload runs inside the application that it is meant to inspect. Ending that process loses the user's
-unsaved work, the agent's session and whatever the driver still had to write, and it skips the cleanup that a close
-of the window would run. From the outside it looks like a crash.
+unsaved work, the agent's session and the driver's unwritten data, and it skips the cleanup that closing the window
+runs. To the user it looks like a crash.
 
 **Instead.** Return from the payload. Closing the application is the operator's or the driver's decision: in
 Playwright, `electronApp.close()` from driver code.
 
-**References.** Node.js, `process.exit`; CWE-705 (incorrect control flow scoping). It is the first word of the
-blocklist of the Electron drivers that Evalward was made for.
+**References.** Node.js, `process.exit`; CWE-705 (incorrect control flow scoping). The blocklists of
+Electron drivers begin with it.
 """
+
+from typing import Final
 
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.exit"
+
 CONSTRUCT = Construct(
-    label="process.exit",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Return a value instead of ending the process.",

@@ -1,19 +1,23 @@
 """Send a signal to a process.
 
-**What.** A call of `process.kill`, by whatever road.
+**What.** A call of `process.kill`, in any way.
 
 **Why.** It signals any process of the same user: the application itself, its helpers, the editor next to it. Signal
-0 only asks whether a process exists, which is a probe of the machine and no business of a payload either.
+0 only tests whether a process exists, which still probes the machine.
 
-**Instead.** A process that the test started is the test's to stop, from the code that holds its handle.
+**Instead.** Stop a process that the test started from the code that holds its handle.
 
 **References.** Node.js, `process.kill`; POSIX `kill`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "process.kill"
+
 CONSTRUCT = Construct(
-    label="process.kill",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Stop a child process from the code that started it.",

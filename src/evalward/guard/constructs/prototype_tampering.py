@@ -1,12 +1,12 @@
 """Change what every object inherits.
 
 **What.** Writes to built-in prototypes by any means (`defineProperty`, an array's methods, `Object.freeze`),
-`Object.setPrototypeOf`, `__defineGetter__` and its kin; in `strict`, and in `balanced` when the key comes from an
-argument, JSON or the page, also a write through what an unresolved key has selected (`o[a][b] = v`). A standard
-function that is replaced on its object (`Math.random = …`) is not denied: what the payload puts there is followed.
+`Object.setPrototypeOf`, `__defineGetter__` and similar methods; in `strict`, and in `balanced` when the key comes
+from an argument, JSON or the page, also a write through what an unresolved key has selected (`o[a][b] = v`). A
+standard function that is replaced on its object (`Math.random = …`) is not denied: the guard follows the replacement.
 
 **Why.** The change outlives the payload and reaches the host's own code. A patched `trimEnd` or `then` is called by
-code with more rights than the payload, with arguments that it was never meant to see.
+code with more rights than the payload, with arguments that the payload must not see.
 
 **Instead.** Write a function of your own. Before a write by a key from outside, check it with `Object.hasOwn`, or
 write into a `Map`.
@@ -15,10 +15,14 @@ write into a `Map`.
 flat CVE-2020-36632, SandboxJS CVE-2025-34146.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "prototype-tampering"
+
 CONSTRUCT = Construct(
-    label="prototype-tampering",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Write a function of your own instead of changing a built-in.",
@@ -33,5 +37,9 @@ CONSTRUCT = Construct(
             "Object.defineProperty({}, 'a', { value: 1 })",
         ),
         Twins("({}).constructor.prototype.polluted = 1", "({}).constructor.prototype.polluted"),
+    ),
+    wakes=(
+        "prototype getPrototypeOf setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors "
+        "defineProperty defineProperties"
     ),
 )

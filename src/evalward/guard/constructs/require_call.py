@@ -1,21 +1,25 @@
 """Load a CommonJS module.
 
 **What.** A call of `require`, under any name: an alias, `globalThis['req' + 'uire']`, `this.require`. Reading it for
-`typeof` is no use.
+`typeof` does not count.
 
 **Why.** One call gives `fs`, `child_process`, `net` or any package on disk, that is, everything that the user may do.
-This is the shortest way from an evaluated string to a shell.
+It is the shortest way from an evaluated string to a shell.
 
-**Instead.** What a payload needs from outside it gets as an argument. The driver around it has imports of its own.
+**Instead.** Pass what the payload needs as an argument. The driver has its own imports.
 
 **References.** CWE-829 (functionality from an untrusted sphere); node-serialize CVE-2017-5941 and serialize-to-js
 CVE-2017-5954, both published with a payload that requires `child_process`.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "require()"
+
 CONSTRUCT = Construct(
-    label="require()",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass the data that the payload needs as an argument.",

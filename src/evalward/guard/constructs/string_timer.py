@@ -1,4 +1,4 @@
-"""Hand text to a timer.
+"""Pass text to a timer.
 
 **What.** `setTimeout`, `setInterval` or `setImmediate` with a first argument that is text, or that may be text from
 an argument, JSON or the page. A function, or a parameter that holds one, is ordinary.
@@ -10,10 +10,14 @@ an argument, JSON or the page. A function, or a parameter that holds one, is ord
 **References.** HTML Standard §8.7 (timers); CWE-95; the `unsafe-eval` and Trusted Types rules of browsers cover it.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import HOSTS, PAGES, Construct, Twins
 
+LABEL: Final = "string-timer"
+
 CONSTRUCT = Construct(
-    label="string-timer",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Pass a function: setTimeout(() => step(), 100).",
@@ -28,4 +32,5 @@ CONSTRUCT = Construct(
         ),
         Twins("setTimeout(document.title, 10)", "setTimeout(() => document.title, 10)"),
     ),
+    wakes="setImmediate",
 )

@@ -1,22 +1,25 @@
-"""A loop that nothing in it ends.
+"""A loop that never ends.
 
-**What.** `while (true)`, `do … while (true)`, `for (;;)` and their like whose body has no way out: no `break`, no
+**What.** `while (true)`, `do … while (true)`, `for (;;)` and similar loops whose body has no exit: no `break`, no
 `return` or `throw`, no jump to an outer loop, no `await` or `yield`. Off by default.
 
-**Why switch it on.** It stops the page or the main process for good: a payload shares the thread with what it
-inspects. This finds the mistake, not the attacker, for whom `while (x)` does as well; a time limit at the sink is
-what stops both.
+**Why switch it on.** It blocks the page or the main process forever, because a payload shares their thread. This
+finds mistakes, not attacks, which can use `while (x)`; a time limit at the sink stops both.
 
 **Instead.** Loop with a bound, or wait with a promise.
 
 **References.** CWE-835.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.rules import Action
 
+LABEL: Final = "unbounded-loop"
+
 CONSTRUCT = Construct(
-    label="unbounded-loop",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Give the loop a bound: for (let i = 0; i < 100; i++).",

@@ -2,18 +2,22 @@
 
 **What.** Any use of the global `WebAssembly`.
 
-**Why.** The bytes are a second program that no reading of the payload judges. It can call every function that it is
-handed, and burn the processor without one loop in the JavaScript.
+**Why.** The bytes are a second program, which is not judged. It can call every function that it receives, and use up
+the processor without a loop in the JavaScript.
 
 **Instead.** Compute in JavaScript, or call a function of the page that already has its module loaded.
 
 **References.** WebAssembly JavaScript Interface; the `wasm-unsafe-eval` source of Content Security Policy.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 
+LABEL: Final = "WebAssembly"
+
 CONSTRUCT = Construct(
-    label="WebAssembly",
+    label=LABEL,
     page=__doc__,
     use_instead=("Compute it in JavaScript.", "Call a function that the page exposes."),
     targets=EVERYWHERE,

@@ -3,19 +3,23 @@
 **What.** `Worker`, `SharedWorker`, `navigator.serviceWorker`, worklets, `importScripts`,
 Node's `worker_threads`.
 
-**Why.** A worker runs code from a URL, which may be a `blob:` or `data:` URL made of text, in a realm of its own that
-outlives the payload. A service worker stays after the page is gone and answers the next page's requests.
+**Why.** A worker runs code from a URL, which may be a `blob:` or `data:` URL made of text, in its own realm, which
+outlives the payload. A service worker stays after the page is closed and answers the next page's requests.
 
 **Instead.** Do the work in the payload, in steps if it is long.
 
 **References.** HTML Standard §10; Service Workers; the `worker-src` directive of Content Security Policy.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Target
 
+LABEL: Final = "worker"
+
 CONSTRUCT = Construct(
-    label="worker",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Do the work in the payload, in several calls if it is long.",
@@ -35,4 +39,5 @@ CONSTRUCT = Construct(
             target=Target.RENDERER,
         ),
     ),
+    wakes="audioWorklet sharedStorageWorklet",
 )

@@ -1,11 +1,10 @@
 """Close or swallow the wrapper that the sink puts around the payload.
 
-**What.** Text that is no program of its own in its shape, and yet parses once it stands between the sink's opening
-and closing text: it closes the function and opens another, or comments the end away.
+**What.** Text that is no program in its shape, but parses between the sink's opening and closing text: it closes the
+function and opens another, or turns the end into a comment.
 
-**Why.** The part behind the closing bracket runs outside of the function: with another `this`, without the argument
-that is bound there, before or after the harness that was meant to contain it. It is the injection of SQL, one
-language on.
+**Why.** The part behind the closing bracket runs outside the function: with another `this`, without the bound
+argument, before or after the harness that should contain it. SQL injection works in the same way.
 
 **Instead.** Send one whole expression, function or body.
 
@@ -13,11 +12,15 @@ language on.
 function's text.
 """
 
+from typing import Final
+
 from evalward.guard.constructs.construct import EVERYWHERE, Construct, Twins
 from evalward.guard.target import Shape
 
+LABEL: Final = "wrapper-breakout"
+
 CONSTRUCT = Construct(
-    label="wrapper-breakout",
+    label=LABEL,
     page=__doc__,
     use_instead=(
         "Send one whole expression, function or body, with balanced brackets.",

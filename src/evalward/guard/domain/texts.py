@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
@@ -18,9 +17,9 @@ from evalward.guard.domain.values import (
     TEXT,
     V_STRING,
     Value,
-    is_active,
     of,
 )
+from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,6 @@ _BEGUN = frozenset({PREFIXED, ELSEWHERE})
 _FOREIGN = V_STRING | {COMPOSED}
 _PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
 _MAX_GLUED = 4_096
-_MIN_SCHEME = 2
 
 
 def unresolved_text(pieces: Sequence[Value]) -> Value:
@@ -64,17 +62,7 @@ _EMPTY = of("")
 
 def _begins_script(head: Value) -> bool:
     """Whether a text begins as the scheme of a script does: what follows may be empty, or complete it."""
-    return any(
-        type(text) is str and len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
-        for text in head
-    )
-
-
-# How the name of an event handler begins that is cut off.
-_HANDLER_BEGUN = re.compile(
-    r"[\s\"'/]on(?:err|loa|cli|mou|foc|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub)[a-z]*\Z",
-    re.IGNORECASE,
-)
+    return any(type(text) is str and begins_script_scheme(text) for text in head)
 
 
 def _is_active_together(pieces: Sequence[Value]) -> bool:
@@ -82,7 +70,7 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
     glued = ""
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
-        if any(is_active(text) or _HANDLER_BEGUN.search(text) for text in constants):
+        if any(is_active(text) or ends_in_handler(text) for text in constants):
             return True
         if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
             glued += constants[0]

@@ -8,11 +8,10 @@ constructor.
 
 from __future__ import annotations
 
-import html
-import re
 from typing import TypeAlias
 
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
+from evalward.guard.markup import is_active
 from evalward.guard.syntax.digits import number_text
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
@@ -257,25 +256,6 @@ def of(*atoms: Atom) -> Value:
 
 
 V_GLOBAL: Value = of(known("globalThis", "global-object"))
-
-
-_ACTIVE_MARKUP = re.compile(
-    r"<\s*(?:script|iframe|object|embed|base|meta|link|svg\s*:\s*script)|[\s\"'/]on[a-z]+\s*=|srcdoc|"
-    r"(?:java|vb)script:|data:text/html",
-    re.IGNORECASE,
-)
-_INVISIBLE = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
-
-
-def is_active(text: str) -> bool:
-    """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling."""
-    if "<" not in text and ":" not in text:
-        return False
-    decoded = html.unescape(text) if "&" in text else text
-    return bool(
-        _ACTIVE_MARKUP.search(decoded)
-        or (":" in decoded and _ACTIVE_MARKUP.search(_INVISIBLE.sub("", decoded)))
-    )
 
 
 def join(left: Value, right: Value) -> Value:

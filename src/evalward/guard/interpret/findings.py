@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.uses import PROCESS_MEMBERS, Step, Use
+from evalward.guard.constructs import process_member
+from evalward.guard.domain.uses import Step, Use
 
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
@@ -41,7 +42,7 @@ class Findings:
         self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
-        if construct.startswith("process.") and construct[8:] not in PROCESS_MEMBERS:
+        if construct.startswith("process.") and construct[8:] not in process_member.CAPABILITIES:
             rank += 1  # a name put together in a loop passes through names that mean nothing
         key = (construct, rank, start, end)
         trace = self.origins.get(atom, ()) if atom is not None else ()

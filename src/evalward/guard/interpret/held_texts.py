@@ -22,24 +22,16 @@ from evalward.guard.domain.values import (
     TEXT,
     Known,
     Value,
-    is_active,
     known,
     of,
 )
+from evalward.guard.markup import is_active, is_running_name, starts_like_script_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
-
-_SCHEME = re.compile(r"[\x00-\x20]*(?:j\s*a\s*v\s*a\s*s|v\s*b\s*s|data\s*:)", re.IGNORECASE)
-# The name of an event handler, or of an element or attribute whose content runs.
-_NAME = re.compile(
-    r"\s*(?:on(?:err|loa|cli|dbl|mou|foc|blu|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub|mes|scr)[a-z]*"
-    r"|script|srcdoc)\s*\Z",
-    re.IGNORECASE,
-)
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 _CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 _MAX_NESTING = 2
@@ -55,11 +47,11 @@ _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own p
 
 
 def _telling(text: str) -> Value:
-    if _NAME.match(text):
+    if is_running_name(text):
         return of(text, COMPOSED)
     if is_active(text) or ("&" in text and is_active(html.unescape(text))):
         return of(text, ACTIVE)  # what gives back a part of it gives that
-    return of(text) if _SCHEME.match(text) or _CALL.search(text) else BOTTOM
+    return of(text) if starts_like_script_url(text) or _CALL.search(text) else BOTTOM
 
 
 class HeldTexts:

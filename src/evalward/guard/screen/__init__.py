@@ -1,1 +1,1 @@
-"""Whether there is anything to resolve: the fast path for ordinary code (guard.md §6)."""
+"""The fast path for ordinary code: decides whether there is anything to resolve (guard.md §6)."""

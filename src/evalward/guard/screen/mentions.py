@@ -1,23 +1,23 @@
-"""Words that name a capability in one place and nothing in another: where a mention is harmless (guard.md §6).
+"""Where a trigger word names no capability (guard.md §6).
 
-A trigger word is forgiven when *every* place of it in the raw text has one of the forms below. A form holds for
-the text however it is parsed, in code as in strings and comments, and looks no further back than one character
-and one blank: behind a line break or a slash a comment may hide the dot.
+A trigger word is harmless if *every* occurrence of it in the raw text has one of the forms below. A form holds
+however the text is parsed, in code, strings and comments. It looks back no further than one character and one blank,
+because a comment behind a line break or a slash may hide the dot.
 
-- **Element sinks** (``src``, ``href``, ``innerHTML`` ...): to be written they are named behind a dot, or by text.
+- **Element sinks** (``src``, ``href``, ``innerHTML`` ...): they are written behind a dot, or by a name in text.
   A name without a dot is a variable. Behind a dot it is read if a member, a comparison, ``&&``, ``||`` or ``;``
   follows. Text writes only through what copies properties or writes attributes: with ``_KEYED_BY_TEXT`` in the
-  payload nothing is forgiven (computed keys and ``setAttribute`` load a payload by themselves). ``value`` and
-  ``textContent`` are sinks of attribute nodes alone, and are forgiven where nothing yields such a node.
-- **Names of the global object that are ordinary names too** (``top``, ``parent``, ``self`` ...): the global object
-  is a member of itself alone, so that behind a dot they mean something else unless the receiver is the global
-  object, which is a trigger by each of its other names, as is a bare ``this``; ``this.top`` is not forgiven.
-- **Timers**: an arrow function right behind the parenthesis is the whole first argument, for no operator takes
-  one as its left operand. A parameter of the function given to ``new Promise`` is a native function, as long as
-  no place of the word ``Promise`` can redefine it.
-- ``evaluate`` and its like with an arrow function: what that function does stands in the same text.
+  payload no such word is harmless (computed keys and ``setAttribute`` are triggers themselves). ``value`` and
+  ``textContent`` are sinks of attribute nodes only, and are harmless where nothing yields such a node.
+- **Names of the global object that are ordinary names too** (``top``, ``parent``, ``self`` ...): only the global
+  object has itself as a member, so behind a dot they mean something else, unless the receiver is the global object.
+  Each of its other names is a trigger, as is a bare ``this``; ``this.top`` is not harmless.
+- **Timers**: an arrow function right behind the parenthesis is the whole first argument, because no operator
+  accepts one as its left operand. A parameter of the function given to ``new Promise`` is a native function, if no
+  occurrence of the word ``Promise`` can redefine it.
+- ``evaluate`` and similar methods with an arrow function: its body is in the same text.
 - ``constructor(...) {`` behind ``{``, ``}`` or ``;`` defines a constructor, or is an error.
-- ``createElement`` and ``setAttribute`` with a written-out harmless name.
+- ``createElement`` and ``setAttribute`` with a literal harmless name.
 - ``write`` is a sink of documents only, and a variable of that name is that sink only by destructuring.
 """
 
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 
-# What stands before a word that no dot precedes, comments and line breaks notwithstanding.
+# The text before a word that no dot precedes, whatever comments and line breaks there are.
 _NO_DOT = rb"(?:\A|[^.\s/\\\w$\x80-\xff] ?|[\w$)\]] )"
 _ARROW = rb"(?:async )?(?:[A-Za-z_$][\w$]*|\([\w$, ]*\)) ?=>"
 _HARMLESS_TAGS = (
@@ -35,9 +35,9 @@ _HARMLESS_TAGS = (
 _HARMLESS_ATTRIBUTES = (
     rb"(?:aria-[a-z]+|data-[a-z-]+|alt|class|disabled|for|hidden|id|name|role|tabindex|title|type|value)"
 )
-# What writes a property or an attribute that text names.
+# Functions that write a property or an attribute named by text.
 _KEYED_BY_TEXT = frozenset({b"assign"})
-# Whatever yields an attribute as a node; XPath does too, and `evaluate` is a trigger.
+# Members that yield an attribute node. XPath does, too, and `evaluate` is a trigger.
 _ATTRIBUTE_NODES = frozenset(
     {
         b"attributes",
@@ -72,7 +72,7 @@ _EXECUTOR = re.compile(
 )
 _NAME_BYTE = re.compile(rb"[\w$]")
 
-# A form: what ends right before the word, and what begins right behind it.
+# A form: the text that ends before the word, and the text that begins behind it.
 _Form = tuple[re.Pattern[bytes], re.Pattern[bytes]]
 
 
@@ -97,7 +97,7 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
     forms |= dict.fromkeys(_GLOBAL_OBJECT, member_of_another)
     forms |= dict.fromkeys(_EVALUATIONS, (_form(rb"\.", rb"\(" + _ARROW),))
     forms |= dict.fromkeys(_TIMERS, (_form(anything, rb"\(" + _ARROW),))
-    # Elsewhere it is Electron's module that serves URLs.
+    # Elsewhere it is Electron's module `protocol`.
     forms[b"protocol"] = (_form(rb"location\.", rb" ?[!=]==|[;,)]| [+?] | && | \|\| "),)
     forms[b"constructor"] = (_form(rb"[{};]\s*", rb"\([^()]*\)\s*\{"),)
     forms[b"createElement"] = (_form(rb"\.", _quoted(_HARMLESS_TAGS)),)
@@ -114,8 +114,8 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
 
 
 _HARMLESS = _forms()
-# A document's `open` takes a URL, too: there the word may only be a text that is compared or kept, or the name of a
-# literal, which no pattern can have.
+# A document's `open` accepts a URL, too: beside a document the word may only be a text that is compared or stored, or
+# the key of a literal value, which no pattern has.
 _OPEN_BESIDE_A_DOCUMENT = (
     _form(rb"[=:] ?'", rb"'"),
     _form(rb'[=:] ?"', rb'"'),
@@ -124,7 +124,7 @@ _OPEN_BESIDE_A_DOCUMENT = (
 
 
 def are_harmless(source: bytes, mentioned: frozenset[bytes], present: frozenset[bytes]) -> bool:
-    """Say whether each place of each word in ``mentioned`` is harmless; ``present`` are all words of ``source``."""
+    """Say whether every occurrence of ``mentioned`` words is harmless; ``present`` are all words of ``source``."""
     if present.isdisjoint(_ATTRIBUTE_NODES):
         mentioned -= _OF_ATTRIBUTE_NODES
     if not mentioned <= _HARMLESS.keys():

@@ -1,12 +1,12 @@
-"""Ordinary code, recognised by its text: nothing to resolve, and nothing that two readers read apart (guard.md §6).
+"""Ordinary code, recognised by its text: nothing to resolve and no ambiguity (guard.md §6).
 
-A *quiet* program needs neither the survey nor the resolver. It names no capability (``triggers``), and its text
-has none of the character sequences at which this grammar's tokens and V8's part: each of guard.md §4's
-differences (U1 to U12) needs one of them, so that the tree of a quiet program is the tree of V8. The tree is then
-asked about the few places that the text leaves open: what a bracket is, and which function an ``await`` is in.
-Whatever is not certain is not quiet, and goes through the survey.
+A *quiet* program needs neither the survey nor the resolver. It names no capability (``triggers``). Its text has none
+of the character sequences at which this grammar's tokens differ from V8's: each difference of guard.md §4 (U1 to U12)
+needs one of them, so the tree of a quiet program is the tree of V8. The tree then decides the few places that the text
+leaves open: what a bracket is, and which function an ``await`` is in. A program that is not certainly quiet goes
+through the survey.
 
-What it saves: the survey costs 0.4 of a parse, this 0.15, most of which is the search for words.
+The survey costs 0.4 of a parse; this costs 0.15, most of it for the search for words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # An escape that may spell a name, or may lie within one: `\\s` behind a letter is left to the tree.
 _SPELLS = re.compile(rb"\\(?:[xu0-9\r\n\x80-\xff]|(?<=[\w$]\\)[AC-Zac-eg-mo-qsuw-z_$])")
 _TRIVIA = rb"(?:[\t\n\v\f\r ]|//[^\n\r\x80-\xff]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
-# Where tokens part: a slash behind a brace (U6, U9, U10), a slash that ends a line or meets a comment (U5), what
+# Where tokens differ: a slash behind a brace (U6, U9, U10), a slash that ends a line or meets a comment (U5), what
 # JSX needs (U7), a lone CR (U11), and the words that are keywords in one reading and names in the other (U4, U8).
 _PARTS = (
     (b"}", re.compile(rb"\}(?=" + _TRIVIA + rb"[/\x80-\xff])")),
@@ -52,13 +52,13 @@ _SPACE = 0x20
 _SUBSCRIPT = kind("subscript_expression")
 _COMPUTED = kind("computed_property_name")
 _AWAIT_EXPRESSION = kind("await_expression")
-# Going down to a place may look at each node of its statement: so many looks, in all, per node of the tree.
+# The descent to a place may visit each node of its statement: the budget of visits, per node of the tree.
 _LOOKS_PER_NODE = 16
 _LOOKS_AT_START = 4_096
 
 
 def is_quiet(program: ParsedProgram, limits: Limits) -> bool:
-    """Say whether ``program`` surely holds nothing to resolve, no ambiguity, and keeps the limits."""
+    """Say whether ``program`` certainly has nothing to resolve and no ambiguity, and keeps the limits."""
     source, root = program.source, program.tree.root_node
     if any(text in source for text in _NEVER) or may_be_refused(source):
         return False
@@ -86,7 +86,7 @@ def _has_quiet_places(program: ParsedProgram) -> bool:
 
 
 def _open_brackets(source: bytes) -> list[int]:
-    """Return the places of ``[`` that the character before does not show to open an array."""
+    """Return the places of ``[`` whose preceding character does not prove that it opens an array."""
     found = []
     place = source.find(b"[")
     while place >= 0:
@@ -100,7 +100,7 @@ def _open_brackets(source: bytes) -> list[int]:
 
 
 class _Places:
-    """Finds the node at a place, going down from the statement that holds it."""
+    """Finds the node at a place, by a descent from its statement."""
 
     def __init__(self, program: ParsedProgram) -> None:
         self._program = program

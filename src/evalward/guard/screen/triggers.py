@@ -1,25 +1,26 @@
 """Whether a payload holds anything to resolve at all (guard.md §6).
 
-A capability is reached by a name that stands in the text, or by a key that is put together. So a payload with
-none of the names, no computed key, no bare ``this`` and no escape that could spell a name reaches none, in
-whatever way it is parsed, and the resolver need not run. Every test errs towards True.
+A payload reaches a capability by a name in its text, or by a key that it computes. The resolver need not run on a
+payload that has none of the names, no computed key, no bare ``this`` and no escape that could spell a name, in
+whatever way it is parsed. Every test errs towards True.
 
-The names are whole words of the raw text, in code, strings and comments alike: what the catalogue labels or
-lists as a sink, and ``_MEMBERS``. Some names of functions are *not* among them, although a capability may pass
-through what they name, because they yield none that was not named otherwise:
+The names are whole words of the raw text, in code, strings and comments alike. The table is derived: from the words
+of the constructs (``wakes``), from what the catalogue labels, judges or lists as a sink, from the names that sinks
+bind, and from the words of active markup. A capability may pass through functions whose names are *not* in the table,
+because those yield nothing that was not named otherwise:
 
-- ``then``, ``apply``, ``call``, ``bind``, ``toString``, ``valueOf``, ``toJSON``, ``Symbol``: they call or hand on a
-  function that the payload already has. To be a capability it was named, or read by a computed key.
-- ``super.x``, ``new.target``: a function's member, or a function, of the payload; the way on from there is
-  ``constructor``, ``__proto__`` or a computed key.
-- a template's tag is a callee like any other.
+- ``then``, ``apply``, ``call``, ``bind``, ``toString``, ``valueOf``, ``toJSON``, ``Symbol`` call or pass on a function
+  that the payload already has. To be a capability it was named, or read by a computed key.
+- ``super.x`` and ``new.target`` are a function's member, or a function, of the payload. From there the way leads
+  through ``constructor``, ``__proto__`` or a computed key.
+- A template's tag is a callee like any other.
 
-``mentions`` says which words are forgiven in which places. What is *written* matters too: a standard object
-that is replaced or changed (``JSON.parse = f``) changes every program, so that one which is used other than by
-a call of a member loads a payload that assigns members.
+``mentions`` says which words are harmless in which places. What is *written* matters, too: a standard object that is
+replaced or changed (``JSON.parse = f``) changes every program. So the resolver runs if the payload assigns members
+and uses a standard object otherwise than by calling a member.
 
-What made the difference, on 1 KB: one regular expression over all words costs 0.8 of a parse, ``in`` for each
-word 0.5, taking the words out by ``translate`` and ``split`` and one look into a set 0.05.
+Measured on 1 KB, in units of one parse: a regular expression of all words costs 0.8, ``in`` for each word 0.5,
+``translate`` and ``split`` and one set operation 0.05.
 """
 
 from __future__ import annotations
@@ -27,45 +28,52 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard import markup
+from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.screen.mentions import are_harmless
+from evalward.guard.sinks import sinks
+from evalward.guard.syntax.tokens import RESERVED_NAMES
 
 if TYPE_CHECKING:
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.syntax.program import Survey
 
-# Members that lead somewhere from ordinary values, and what judges that which it is given.
-_MEMBERS = (
-    "constructor prototype __proto__ caller callee arguments prepareStackTrace captureStackTrace "
-    "getPrototypeOf setPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors defineProperty "
-    "defineProperties __lookupGetter__ __lookupSetter__ __defineGetter__ __defineSetter__ Reflect Proxy "
-    "setTimeout setInterval setImmediate evaluate evaluateHandle evaluateAll $eval $$eval waitForFunction "
-    "exposeFunction exposeBinding setAttribute setAttributeNS setAttributeNode setAttributeNodeNS "
-    "createElement createElementNS insertAdjacentHTML write writeln innerHTML outerHTML srcdoc src href "
-    "action location import export attributes getAttributeNode getNamedItem createAttribute "
-    "createAttributeNS Attr toggleAttribute execCommand executeScript executeAsyncScript electron "
-    "electronApp app shell BrowserWindow webContents javascript vbscript DOMParser createObjectURL "
-    "setContent loadURL goto fulfill navigate audioWorklet paintWorklet layoutWorklet animationWorklet "
-    "sharedStorageWorklet _stdout _stderr nodeIntegration nodeIntegrationInWorker nodeIntegrationInSubFrames "
-    "getAttributeNodeNS script SCRIPT scripts currentScript "
-    "html parseHTML crashReporter chromium firefox webkit playwright _electron "
-    "getApplicationMenu buildFromTemplate MenuItem "
-    "enum"  # no capability, but no name either (`tokens`)
-)
 # Every byte that no ASCII name holds becomes a blank. What begins with a digit is no name: V8 lets none follow
 # a number without a gap.
 _NAMES_ONLY = bytes(byte if byte in b"_$" or bytes([byte]).isalnum() else 0x20 for byte in range(256))
 
 
 _COPIED_TO_PAGE = frozenset({b"assign", b"document"})  # properties whose names stand elsewhere: `arg`
-# What a word of `_MEMBERS` must name before any of its own members can be reached.
-_ONLY_NAMED = frozenset({"Attr", "HandlerAttr", "ScriptElement", "ScriptText", "electron.crashReporter"})
+# What a payload reaches only by a word that wakes the resolver anyway, so that its own members need not.
+_REACHED_BY = {
+    "Attr": "Attr",
+    "HandlerAttr": "getAttributeNode",
+    "ScriptElement": "script",
+    "ScriptText": "script",
+    "electron.crashReporter": "crashReporter",
+}
+# Methods that judge what they are given, and that strings, arrays and page libraries have too. They wake nothing by
+# themselves, because what makes their argument active (`markup`, a handler's name, a script's element) does.
+_ORDINARY_METHODS = frozenset(
+    {
+        *("after", "append", "appendTo", "assign", "before", "insertAfter", "insertBefore", "open"),
+        *("prepend", "prependTo", "replace", "replaceWith", "wrap", "wrapAll", "wrapInner"),
+    }
+)
+# A bound page, context or browser wakes nothing by itself: each of its dangerous members has a name that does.
+_ELECTRON_KINDS = frozenset({BindingKind.ELECTRON, BindingKind.ELECTRON_APP_MODULE, BindingKind.ELECTRON_APP})
 
 
 def _words(catalogue: Catalogue) -> frozenset[bytes]:
-    words = {*_MEMBERS.split(), *catalogue.evaluating}
+    """Return every word that wakes the resolver, derived from what the guard knows of capabilities."""
+    words = {*markup.WORDS, *_bound_names(), *catalogue.evaluating}
+    words |= catalogue.judging.keys() - _ORDINARY_METHODS
+    for construct in CONSTRUCTS.values():
+        words.update(construct.wakes.split())
     for path, entry in catalogue.entries.items():
-        if path in _ONLY_NAMED:
+        if path in _REACHED_BY:
             continue
         if (entry.label is not None and "." not in path) or _is_labelled(catalogue, entry.result):
             words.add(path.rpartition(".")[2])
@@ -75,7 +83,18 @@ def _words(catalogue: Catalogue) -> frozenset[bytes]:
             if member.label is not None or _is_labelled(catalogue, member.result)
         )
         words.update(entry.sinks)
-    return frozenset(word.encode() for word in words)
+    return frozenset(word.encode() for word in words).union(RESERVED_NAMES)
+
+
+def _bound_names() -> set[str]:
+    """Return the names that a sink or a target's realm binds to Electron or to a browser driver."""
+    bound = [*USUAL_BINDINGS.values(), *(sink.bindings for sink in sinks().values())]
+    return {
+        name
+        for names in bound
+        for name, kinds in names.items()
+        if not _ELECTRON_KINDS.isdisjoint(kinds.split("|"))
+    } | {*ELECTRON_GLOBALS, *DRIVER_GLOBALS}
 
 
 def _is_labelled(catalogue: Catalogue, result: str) -> bool:
@@ -84,7 +103,8 @@ def _is_labelled(catalogue: Catalogue, result: str) -> bool:
     return entry is not None and entry.label is not None
 
 
-_TRIGGERS = _words(load_catalogue())
+TRIGGERS = _words(load_catalogue())
+"""Every word that wakes the resolver, in UTF-8."""
 
 
 def _standard_objects(catalogue: Catalogue) -> dict[bytes, bool]:
@@ -135,7 +155,7 @@ def is_loaded(source: bytes, survey: Survey, *, strict: bool) -> bool:
 def names_something(source: bytes) -> bool:
     """Whether the words of a text may name a capability, or replace a standard object."""
     present = frozenset(source.translate(_NAMES_ONLY).split())
-    if not present.isdisjoint(_TRIGGERS) and not are_harmless(source, present & _TRIGGERS, present):
+    if not present.isdisjoint(TRIGGERS) and not are_harmless(source, present & TRIGGERS, present):
         return True
     if present >= _COPIED_TO_PAGE:
         return True

@@ -1,13 +1,12 @@
-"""Sinks by name: what a driver really does with a text that it is given to evaluate (front-doors.md §1).
+"""Sinks by name: how each driver parses a text that it is given to evaluate (front-doors.md §1).
 
-Who knows the driver need not know shapes. The data are in ``sinks.toml`` beside this module, one table per sink; a
-text must be safe under every reading that the driver has for it. ``tests/sinks`` proves each against the driver
-itself.
+A caller that names the driver need not know shapes. The data are in ``sinks.toml`` beside this module, one table per
+sink. A text must be safe under every reading that the driver has for it. ``tests/sinks`` checks each sink against the
+driver itself.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -17,22 +16,18 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.errors.coded import CodedError
-from evalward.errors.registry import Code
-from evalward.errors.self_repair import Repair, pointer
-from evalward.guard.target import Shape, Target, parse_target
+from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SPACE: Final = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""What ``\\s`` matches and ``trim`` takes away in ECMAScript (§12.2, §12.3), as a class of a regular expression."""
+"""What ``\\s`` matches and ``trim`` removes in ECMAScript (§12.2, §12.3), as a class of a regular expression."""
 _TRIM: Final = re.compile(f"[{SPACE}]+")
-_SIMILAR: Final = 3
 
 
 class Frame(StrEnum):
-    """How a reading takes the text; its ``prefix`` and ``suffix`` are what the driver pastes around it."""
+    """How a reading parses the text; the driver puts the reading's ``prefix`` and ``suffix`` around it."""
 
     SCRIPT = "script"  # a whole Script, as `eval` at the top level takes it
     REPL = "repl"  # the same with `await` at the top level
@@ -45,11 +40,11 @@ _FRAMES_TOGETHER: Final = ({Frame.SCRIPT, Frame.EXPRESSION}, {Frame.REPL, Frame.
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way in which a driver takes a text.
+    """One way in which a driver reads a text.
 
-    ``when`` is what the text must match for this reading to be taken; the first reading that matches is, together
-    with those behind it that are marked ``also``. A text that is no program under an ``optional`` reading is still
-    one under the others. ``called`` says that the driver calls what the text gives, if that is a function.
+    ``when`` is a pattern that the text must match. The first reading that matches applies, together with those behind
+    it that are marked ``also``. A text that is no program under an ``optional`` reading may still be one under the
+    others. ``called`` says that the driver calls the value of the text, if that is a function.
     """
 
     frame: Frame
@@ -67,10 +62,10 @@ class Sink:
 
     ``this`` and ``parameters`` are kinds of bindings: what `this` is, and what a function is called with (in a body:
     what ``arguments`` holds), ``rest`` the kind of any further argument. ``bindings`` are names in the text's scope.
-    ``trims`` says that the driver takes white space off both ends first, ``drops`` is what it then takes off the end,
-    once; ``without_return`` says that it takes the word `return` off the beginning of the last line. ``emit`` is how a
-    program is to be written for this sink so that it has one reading: ``{statements}`` stands for statements,
-    ``{body}`` for a function's. ``proof`` names where the driver does what is said here.
+    ``trims`` says that the driver first strips white space from both ends, ``drops`` is what it then removes once from
+    the end. ``without_return`` says that it removes the word `return` from the start of the last line. ``emit`` is a
+    template for a program that has one reading for this sink: ``{statements}`` stands for statements, ``{body}`` for
+    those of a function. ``proof`` names the place in the driver's source.
     """
 
     id: str
@@ -88,7 +83,7 @@ class Sink:
     emit: str = ";{statements}"
 
     def read(self, text: str) -> str:
-        """Return what the driver makes of ``text`` before it reads it."""
+        """Return ``text`` as the driver changes it before it parses it."""
         if self.without_return:
             return _without_return(text)
         if not self.trims:
@@ -103,7 +98,7 @@ class Sink:
         return text[begin:end]
 
     def readings_of(self, text: str) -> tuple[Reading, ...]:
-        """Return the readings that the driver may take ``text`` in, as ``read`` left it."""
+        """Return the readings that apply to ``text``, which ``read`` has returned."""
         taken: list[Reading] = []
         for reading in self.readings:
             if (not taken or reading.also) and (reading.when is None or reading.when.match(text)):
@@ -126,62 +121,10 @@ def sink_ids() -> tuple[str, ...]:
 
 @cache
 def sinks() -> Mapping[str, Sink]:
-    """Return every sink by its id; raise ValueError for data that are wrong."""
+    """Return every sink by its id; raise ValueError for invalid data."""
     text = (files(__package__) / "sinks.toml").read_text(encoding="utf-8")
     found = {name: _sink(name, table) for name, table in tomllib.loads(text).items()}
     return MappingProxyType(found)
-
-
-class UnknownSink(CodedError, ValueError):  # noqa: N818 - named for what it says
-    """INVALID_INPUT: there is no such sink, or it contradicts what else the request declares."""
-
-
-def asked_sink(
-    name: str,
-    *,
-    target: Target | str | None = None,
-    shape: Shape | str | None = None,
-    bindings: Mapping[str, str] | None = None,
-) -> Sink:
-    """Return the sink called ``name``; raise UnknownSink (INVALID_INPUT) for one that cannot be meant.
-
-    A sink says its target, its readings and its bindings; a request that declares another target, any shape, or
-    another kind for a name that the sink binds is refused rather than judged in one of two ways.
-    """
-    sink = sinks().get(name)
-    if sink is None:
-        similar = difflib.get_close_matches(name, sinks(), n=_SIMILAR)
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            "There is no sink of this name.",
-            repair=Repair(field="/sink", allowed=[*sinks()]),
-            similar_refs=similar,
-        )
-    if target is not None and _target(target) is not sink.target:
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            f"The sink {sink.id} evaluates in the target {sink.target}; the request says another.",
-            repair=Repair(field="/target", allowed=[sink.target]),
-        )
-    if shape is not None:
-        raise UnknownSink(
-            Code.INVALID_INPUT,
-            f"The sink {sink.id} says how it reads a text; a shape beside it could only contradict it.",
-            repair=Repair(field="/shape", allowed=[]),
-        )
-    for each, kind in (bindings or {}).items():
-        own = sink.bindings.get(each)
-        if own is not None and own != kind:
-            raise UnknownSink(
-                Code.INVALID_INPUT,
-                f"The sink {sink.id} binds {each} to something else.",
-                repair=Repair(field=pointer("bindings", each), allowed=[own]),
-            )
-    return sink
-
-
-def _target(name: Target | str) -> Target:
-    return name if isinstance(name, Target) else parse_target(name)
 
 
 def _sink(name: str, table: dict[str, Any]) -> Sink:

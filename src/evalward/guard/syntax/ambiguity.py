@@ -1,8 +1,8 @@
-"""Where this grammar's tree and V8's reading part although the tree has no error (guard.md §4, U1 to U9).
+"""Where V8 reads a text differently from this grammar although the tree has no error (guard.md §4, U1 to U9).
 
-Each rule is deliberately wider than the difference that it stands for: what V8 rejects may be rejected here
-too. Checks of single nodes are called by the one pass in ``walk``; those of the text decide first whether
-there is anything to look for.
+Each rule is deliberately wider than the difference that it stands for: it may also reject what V8 rejects. The one
+pass in ``survey`` calls the checks of single nodes. The checks of the text decide first whether the text holds
+anything to search for.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _TRIVIA = re.compile(
 )
 _PLAIN_SPACE = b"\t\v\f "
 _LINE_ENDS = (b"\n", b"\r", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
-# What goes on with an expression from the line above, and what such an expression does not end in.
+# What continues an expression from the line above, and what such an expression does not end in.
 _GOES_ON = b"`,:;*%><=[(?^|&/.+-!i"
 _BEFORE_EXPRESSION = b";{(,[=?:&|"
-# Past so many nobody looks, so that a text of comments costs no square of its length.
+# No more than this are examined, so that a text of comments does not cost quadratic time.
 _COMMENTS_IN_A_ROW = 64
 _BRACE = 0x7B
 _HTML = re.compile(rb"<!--|-->")
@@ -108,7 +108,7 @@ def html_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
 
 
 def contextual_name_fault(payload: bytes) -> tuple[int, int] | None:
-    """U4 where the tree is broken: a sloppy script that declares ``yield`` or ``await`` may well run in V8."""
+    """U4 where the tree is broken: a sloppy script that declares ``yield`` or ``await`` may run in V8."""
     match = _NAMED_CONTEXTUALLY.search(payload)
     return match.span(1) if match else None
 
@@ -131,7 +131,7 @@ def line_comment_fault(program: ParsedProgram) -> tuple[int, int] | None:
 
 
 def unusual_space_fault(program: ParsedProgram) -> tuple[int, int] | None:
-    """U12: to the grammar's rule that inserts semicolons, space that is not ASCII is no space, but a token.
+    """U12: to the grammar's rule that inserts semicolons, white space that is not ASCII is a token.
 
     ``f`` LF NBSP ``(x)`` calls in V8 and is two statements in the tree; so is a division there.
     """
@@ -209,7 +209,7 @@ def statement_fault(source: bytes, start: int) -> bool:
 
 
 def function_fault(children: list[Node], source: bytes) -> bool:
-    """``async`` and a line break: V8 reads a name and a plain function, in which ``await`` is a name too."""
+    """``async`` and a line break: V8 reads a name and a plain function, in which ``await`` is also a name."""
     for index, child in enumerate(children):
         if child.kind_id == _ASYNC:
             following = children[index + 1]
@@ -218,18 +218,18 @@ def function_fault(children: list[Node], source: bytes) -> bool:
 
 
 def arrow_fault(body: Node, source: bytes) -> bool:
-    """U9 for concise bodies: what begins with ``{`` behind ``=>`` is a block and nothing else."""
+    """U9 for concise bodies: ``{`` behind ``=>`` always begins a block."""
     return body.kind_id != _BLOCK and source[body.start_byte] == _BRACE
 
 
 def arrow_may_be_operand(end: int, source: bytes) -> bool:
-    """U6, cheaply: say whether what follows an arrow function could go on with it as an operand."""
+    """U6, a cheap test: say whether the text behind an arrow function could use it as an operand."""
     match = _AFTER_ARROW.match(source, end)
     return _ENDS_EXPRESSION.match(source, match.end() if match else end) is None
 
 
 def arrow_operand(root: Node) -> Node | None:
-    """U6: an arrow function as operand or callee, which no grammar allows and the tree has all the same."""
+    """U6: an arrow function as operand or callee, which ECMA-262 forbids and the tree allows."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -243,14 +243,14 @@ def arrow_operand(root: Node) -> Node | None:
 
 
 def regex_fault(children: list[Node]) -> bool:
-    """U5: a comment, or a name that is not glued to the closing slash, is no set of flags."""
+    """U5: a comment, or a name that does not directly follow the closing slash, is no set of flags."""
     return any(child.kind_id in COMMENTS for child in children) or any(
         left.end_byte != right.start_byte for left, right in itertools.pairwise(children)
     )
 
 
 def return_fault(node: Node, source: bytes) -> bool:
-    """Find a line break behind ``return``, which ends it in V8 whatever follows (ECMA-262 §12.10.1)."""
+    """Find a line break behind ``return``, which always ends the statement in V8 (ECMA-262 §12.10.1)."""
     after = node.start_byte + len(b"return")
     if source[after : after + 1] not in b" ({[\"'`;}":
         return _broken_return(node, source, after)

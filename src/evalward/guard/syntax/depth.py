@@ -1,4 +1,4 @@
-"""How deep a tree nests, with chains that grow to one side counted as one level (guard.md §4, Limits)."""
+"""How deep a tree nests, where a chain that grows to one side counts as one level (guard.md §4, Limits)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _ELSE = kind("else_clause")
 
 
 def may_nest_deeper(root: Node, limit: int) -> bool:
-    """Say, without a look at most nodes, whether any node may lie deeper than ``limit`` levels below ``root``.
+    """Say whether any node may lie deeper than ``limit`` levels below ``root``, without visiting most nodes.
 
-    A subtree cannot be deeper than it has nodes, and tree-sitter knows that number of each: only the few
-    large subtrees are entered.
+    A subtree cannot be deeper than its number of nodes, which tree-sitter knows: only the few large subtrees are
+    visited.
     """
     stack = [(root, 0)]
     while stack:

@@ -1,10 +1,10 @@
-"""Numbers as the language writes them (ECMA-262 §6.1.6.1.20)."""
+"""Numbers as JavaScript prints them (ECMA-262 §6.1.6.1.20)."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-_EXACT = 2**53  # below it, every whole number has its own digits
+_EXACT = 2**53  # below it, every integer has its own digits
 
 
 def number_text(value: float) -> str:
@@ -15,7 +15,7 @@ def number_text(value: float) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == int(value) and abs(value) < _EXACT:
         return str(int(value))
-    # Python's shortest digits that read back as the same number are the standard's as well.
+    # Python, too, prints the fewest digits that parse to the same number.
     sign, figures, exponent = Decimal(repr(value)).normalize().as_tuple()
     digits = "".join(map(str, figures))
     point = len(digits) + int(exponent)

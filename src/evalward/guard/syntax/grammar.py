@@ -1,4 +1,4 @@
-"""The grammar's node kinds as numbers: comparing ``kind_id`` is much cheaper than names."""
+"""The grammar's node kinds as numbers: comparing ``kind_id`` is much cheaper than comparing names."""
 
 from __future__ import annotations
 

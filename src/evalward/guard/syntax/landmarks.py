@@ -1,9 +1,9 @@
-"""The nodes of a tree that its survey looks at, found in C (guard.md §4, §6).
+"""The nodes that the survey of a tree examines, found by a query in C (guard.md §4, §6).
 
-A Python loop over every node costs 0.7 of the parse, a tree-sitter query 0.35, and the survey needs one node in
-ten. ``QueryCursor`` has a blind spot: it skips what lies more than 65,533 levels deep. A subtree is never deeper
-than it has nodes, so the query is asked only about subtrees that have fewer; what holds more is walked.
-Every pattern names a single node: a pattern of several keeps a state per open node, quadratic in deep trees.
+A Python loop over every node costs 0.7 of the parse and a tree-sitter query 0.35; the survey needs one node in ten.
+``QueryCursor`` skips nodes that lie more than 65,533 levels deep. A subtree is never deeper than its number of nodes,
+so the query runs on subtrees that have fewer, and larger ones are walked. Every pattern names a single node: a pattern
+of several keeps a state per open node, which is quadratic in deep trees.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _query(kinds: frozenset[int]) -> Query:
 
 
 def landmarks(root: Node, kinds: frozenset[int]) -> list[Node]:
-    """Return every node at or below ``root`` whose kind is one of ``kinds``, in no order."""
+    """Return every node at or below ``root`` whose kind is one of ``kinds``, in no particular order."""
     query = _query(kinds)
     if root.descendant_count < _SEEN_WHOLE:
         return QueryCursor(query).captures(root).get("node", [])

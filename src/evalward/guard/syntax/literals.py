@@ -15,7 +15,7 @@ _MAX_CODE_POINT = 0x10FFFF
 
 
 class _UnmodelledEscapeError(ValueError):
-    """An escape that no rule here explains."""
+    """An escape that is not modelled here."""
 
 
 def _expand(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Byte offsets of a payload as places that a person can find."""
+"""Byte offsets of a payload as lines and columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TERMINATORS = ("\r\n", "\r", "\u2028", "\u2029")
 
 
 def locate(payload: bytes, start: int, end: int) -> Location:
-    """Return where ``payload[start:end]`` lies; offsets outside the payload are drawn to its ends.
+    """Return where ``payload[start:end]`` lies; offsets outside the payload are clamped to its ends.
 
     Lines and columns count from 1, columns in code points.
     """

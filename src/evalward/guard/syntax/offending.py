@@ -1,7 +1,7 @@
-"""Where a text stops being a program: the first token that no reading of it can go on with.
+"""The token of a syntax error: the first one that no parse of the text can continue with.
 
-An ERROR node says which part of the text recovery gave up, which begins at the last token that was still right, or
-far before it. The parser's own log says how far it got.
+An ERROR node covers the text that error recovery skipped. It begins at the last correct token, or far before it. The
+parser's log says how far the parser got.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tree_sitter import LogType
 
 _MAX_MESSAGES: Final = 12_000
-"""Of the log, which has one for each character and costs 1 µs each: about 10 ms, or 3 KB of text."""
+"""Messages of the log that are read. It has one for each character, at 1 µs each: about 10 ms, or 3 KB of text."""
 _BEFORE: Final = 1024
-"""Bytes before the ERROR node from which on the log is read."""
+"""How many bytes before the ERROR node the log is switched on."""
 
 _PROCESS: Final = re.compile(r"process version:\d+, version_count:\d+, state:\d+, row:(\d+), col:(\d+)")
 _TRIVIA: Final = re.compile(
@@ -30,7 +30,7 @@ _TOKEN: Final = re.compile(rb"[\w$\x80-\xff]+|[\s\S]|\Z")
 
 
 class _Log:
-    """Notes the furthest place that a reading reached before the first one needed recovery."""
+    """Records the furthest place that any parse state reached before the first one needed recovery."""
 
     def __init__(self) -> None:
         self.furthest = (0, 0)
@@ -48,12 +48,12 @@ class _Log:
 
 
 def offending_token(source: bytes, fault: int) -> tuple[int, int] | None:
-    """Return the span of the token at which ``source`` stops being a program, its end if that is where.
+    """Return the span of the token at which ``source`` stops being a program; an empty span at its end.
 
-    ``fault`` is where the ERROR node begins, which is no later. None: the log is too long, or has no fault.
+    ``fault`` is where the ERROR node begins, at or before that token. None: the log is too long, or has no fault.
     """
     log = _Log()
-    parser = Parser(LANGUAGE)  # one of its own: it goes with its log
+    parser = Parser(LANGUAGE)  # a new one, because it keeps its logger
     meter = Meter(source, len(source))
     listening = fault <= _BEFORE
     if listening:

@@ -1,7 +1,7 @@
 """A parse that ends within a counted budget, whatever the input (guard.md §4).
 
-Broken input parses super-linearly while it holds the GIL, and tree-sitter 0.26 can be stopped only through
-the progress callback of a parse that reads its text through a callable. Nothing here reads a clock: the same
+Broken input parses super-linearly while it holds the GIL. tree-sitter 0.26 can be stopped only through the
+progress callback of a parse that reads its text through a callable. Nothing here reads a clock: the same
 input spends the same budget on every machine.
 """
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 _CHUNK = 4096
 # One progress call is 100 parser operations, 15 to 17 µs on ordinary code: 3,000 are about 50 ms at 64 KiB.
 _CALLS_PER_64K = 3_000
-# The densest valid text (`;;;;`) needs one call per 14 bytes; error recovery that goes round needs far more.
+# The densest valid text (`;;;;`) needs one call per 14 bytes; error recovery that loops needs far more.
 _BYTES_PER_CALL = 12
 _CALLS_AT_START = 48
 # Valid text is read at most 3.4 times over; `/[` repeated starts a new scan to the end at every bracket.
 _READS_OF_TEXT = 16
 _READ_AT_START = 64 * 1024
-# Calls that recovery may still take once every reading has an error, to say where the first one is.
+# Calls that recovery may still spend once every parse state has an error, to locate the first error.
 _CALLS_AFTER_ERROR = 16
 _OWN_REFERENCES = 2
 
@@ -62,7 +62,7 @@ _local = _PerThread()
 
 
 class Meter:
-    """Hands the source out in slices and counts what the parser does with them."""
+    """Gives the parser the source in slices, and counts the slices and the progress calls."""
 
     __slots__ = ("allowed", "calls", "calls_in_error", "offset", "read_left", "source", "spent", "views")
 
@@ -77,11 +77,11 @@ class Meter:
         self.spent = False
 
     def read(self, offset: int, _point: Point) -> memoryview:
-        """Return the next slice of the text: what the parser reads through."""
+        """Return the next slice of the text; the parser's read callback."""
         self.read_left -= _CHUNK
         # There is no other way to stop a scan than to let the text end.
         view = self.source[offset : offset + _CHUNK] if self.read_left > 0 else self.source[:0]
-        # What is never released keeps the whole text alive (0.26.1 leaks 27 MB over 300 parses).
+        # A slice that is not released keeps the whole text alive (0.26.1 leaks 27 MB over 300 parses).
         self.views.append(view)
         return view
 
@@ -100,13 +100,13 @@ class Meter:
         return False
 
     def release(self) -> None:
-        """Let go of the text, once the parse is over."""
+        """Release the text after the parse."""
         views = self.views
         while views:
             view = views.pop()
             view.release()
             # The binding (0.26.1) keeps one reference to every slice: with the loop's name and the call's
-            # argument that makes three. A binding that is mended leaves two, and nothing is dropped here.
+            # argument that makes three. A fixed binding leaves two, and nothing is released here.
             if sys.getrefcount(view) > _OWN_REFERENCES:
                 ctypes.pythonapi.Py_DecRef(ctypes.py_object(view))
         self.source.release()
@@ -123,7 +123,7 @@ def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFaul
     try:
         tree = parser.parse(meter.read, progress_callback=meter.progress)
     except ValueError:
-        # The binding says so that the callback stopped it; without a reset the next parse would go on.
+        # The callback stopped the parser; without a reset the next parse would continue this one.
         parser.reset()
         if meter.spent:
             return BudgetFault(meter.allowed, meter.offset)
@@ -139,7 +139,7 @@ def parse(source: bytes, *, limit_bytes: int) -> Tree | SyntaxFault | BudgetFaul
 
 
 def _first_fault(root: Node) -> SyntaxFault:
-    """Go down from ``root`` to the first ERROR or MISSING node; prefer an inner one, it says more."""
+    """Go down from ``root`` to the first ERROR or MISSING node; prefer an inner one, which is more precise."""
     node = root
     while True:
         for child in node.children:

@@ -1,4 +1,4 @@
-"""A payload as one or more sinks would parse it, and what one pass over its tree found out."""
+"""A payload as one or more sinks would parse it, and the results of one pass over its tree."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ParsedProgram:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What one look at a tree found; every flag errs towards True.
+    """The results of one pass over a tree; every flag errs towards True.
 
     ``opaque`` holds, sorted, the wrapped-source spans ``(start, end, kind)`` of comments ("c"), string and
-    template text ("s") and regular expressions ("r"); it is filled only when it was asked for.
+    template text ("s") and regular expressions ("r"); it is empty unless requested.
     """
 
     nodes: int

@@ -1,6 +1,6 @@
-"""The shape of a payload that declares none and is to be run here (sandbox.md, The call).
+"""The shape of a payload that declares none and is to run in the sandbox (sandbox.md, The call).
 
-What runs a payload and what judges it must choose alike, and so the choice is made in one place, without an engine.
+The sandbox and the guard must choose the same shape, so both choose it here, without an engine.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _TRANSPARENT: Final = kinds("expression_statement", "parenthesized_expression")
 
 
 def choose_shape(payload: bytes) -> Shape:
-    """Return the shape in which a payload without a declared one runs, for the guard to judge the same.
+    """Return the shape in which a payload without a declared shape runs and is judged.
 
     ``async_body`` if a ``return`` or ``await`` stands outside every function, ``function`` if the payload
-    is one function, else ``script``. A text that does not parse is a ``script``: the guard refuses it.
+    is one function, else ``script``. A text that does not parse is a ``script``; the guard rejects it.
     """
     tree = parse(payload, limit_bytes=len(payload))
     if isinstance(tree, Tree):
@@ -63,5 +63,5 @@ def _is_function(nodes: tuple[Node, ...] | list[Node]) -> bool:
             return True
         if code[0].kind_id not in _TRANSPARENT:
             return False
-        # A closing semicolon stays among the children: `f;` is a statement, and no function to call.
+        # A closing semicolon stays among the children: `f;` is a statement, not a function to call.
         nodes = [child for child in code[0].children if child.type not in {"(", ")"}]

@@ -1,10 +1,10 @@
-"""Which programs a payload is: one per way in which a sink may read it (guard.md §1, §4 U10).
+"""The programs that a payload is: one per way in which a sink may read it (guard.md §1, §4 U10).
 
-Why an undeclared shape is mostly parsed once: a text that V8 reads as ``(text)`` is one Expression. Unless
-its first token is one that ExpressionStatement forbids (``{``, ``function``, ``async function``, ``class``,
-``let [``: ECMA-262 §14.5), the same tokens are that same Expression when the text stands alone, because no
-token offends before its end, so that no semicolon is inserted. The body of an async function differs from a
-script in ``await`` and ``return`` alone; what ``await`` changes is checked in ``ambiguity``.
+Most payloads without a declared shape are parsed once. A text that V8 reads as ``(text)`` is one Expression. Its
+tokens are the same Expression when the text stands alone, unless its first token is one that ExpressionStatement
+forbids (``{``, ``function``, ``async function``, ``class``, ``let [``: ECMA-262 §14.5): no token is invalid before the
+end, so no semicolon is inserted. The body of an async function differs from a script only in ``await`` and
+``return``; ``words`` checks what ``await`` changes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tree_sitter import Tree
 
+from evalward.guard.constructs import parser_ambiguity, wrapper_breakout
 from evalward.guard.syntax.grammar import COMMENTS, REGEX_TEXT, STRING_TEXT, kind, kinds
 from evalward.guard.syntax.parse import BudgetFault, SyntaxFault, parse
 from evalward.guard.syntax.program import ParsedProgram
@@ -56,15 +57,17 @@ _UNSET = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """No program: a construct label, or a fault of the parse, at payload offsets.
+    """Why a payload is no program, at payload offsets: a construct, a limit that is used up, or a syntax error.
 
-    ``exact``: the place is that of the token that no engine takes.
+    ``budget`` is the value of the limit that is used up, and ``limit`` its name. ``exact`` says that the place is that
+    of the token that no engine accepts.
     """
 
     construct: str | None
     start: int
     end: int
     budget: int | None = None
+    limit: str = "parse_budget"
     exact: bool = False
 
 
@@ -73,8 +76,8 @@ def programs_of(
 ) -> tuple[ParsedProgram, ...] | Rejection:
     """Return the programs that ``payload`` is under ``shape``, or under each that it may meet when it is None.
 
-    Undeclared, it may be a script, an expression or the body of an async function; what is one function and nothing
-    else may also be called by the sink.
+    Without a declared shape it may be a script, an expression or the body of an async function. A payload that is one
+    function may also be called by the sink.
     """
     if shape is not None:
         return declared(payload, shape, limit_bytes)
@@ -94,7 +97,7 @@ def undeclared(payload: bytes, limit_bytes: int) -> tuple[ParsedProgram, ...] | 
         return _both(payload, script, limit_bytes)
     if isinstance(script, ParsedProgram):
         if _LET_BRACKET.match(payload, first) and _is_one_open(script):
-            return Rejection("parser-ambiguity", first, len(payload))
+            return Rejection(parser_ambiguity.LABEL, first, len(payload))
         return (_read_by(script, _shapes_of(script)),)
     return _breakout(payload, limit_bytes) or script
 
@@ -118,10 +121,10 @@ def _both(  # noqa: PLR0911
         return _breakout(payload, limit_bytes) or script
     if isinstance(script, Rejection):
         place = _script_may_divide(expression)
-        return Rejection("parser-ambiguity", *place) if place else (expression,)
+        return Rejection(parser_ambiguity.LABEL, *place) if place else (expression,)
     place = _first_difference(script, expression)
     if place is not None:
-        return Rejection("parser-ambiguity", *place)
+        return Rejection(parser_ambiguity.LABEL, *place)
     return (_read_by(script, (Shape.SCRIPT, Shape.ASYNC_BODY)), expression)
 
 
@@ -145,7 +148,7 @@ def _read_by(program: ParsedProgram, shapes: tuple[Shape, ...]) -> ParsedProgram
 
 
 def _shapes_of(script: ParsedProgram) -> tuple[Shape, ...]:
-    """Say which shapes read this script: as an expression, only one statement without a semicolon."""
+    """Return the shapes that read this script alike; only one statement without a semicolon is also an expression."""
     first = next((node for node in script.roots if node.kind_id not in COMMENTS), None)
     if first is not None and first.kind_id == _EXPRESSION_STATEMENT and _is_one_open(script):
         return _UNSET
@@ -162,10 +165,10 @@ def _is_one_open(script: ParsedProgram) -> bool:
 
 
 def _shapes_of_declaration(script: ParsedProgram) -> tuple[Shape, ...]:
-    """Say which shapes read a script that begins with a function or class, or nothing where that is unclear.
+    """Return the shapes that read a script which begins with a function or class; none where that is unclear.
 
-    The declaration itself is lexed alike as an expression. Nothing behind it: so is the payload. A name,
-    literal or block behind it cannot go on with an expression, so that no engine reads the payload as one.
+    The declaration has the same tokens as an expression. If nothing follows, so has the payload. A name, literal or
+    block behind it cannot continue an expression, so that no engine reads the payload as one.
     """
     first = next((node for node in script.roots if node.kind_id not in COMMENTS), None)
     if first is None or first.kind_id not in _DECLARATIONS:
@@ -186,7 +189,7 @@ def _program(payload: bytes, shape: Shape, limit_bytes: int) -> ParsedProgram | 
         return _rejection(tree, offset, len(payload))
     roots = roots_of(tree.root_node, shape, len(payload))
     if roots is None:
-        return Rejection("wrapper-breakout", 0, len(payload))
+        return Rejection(wrapper_breakout.LABEL, 0, len(payload))
     return ParsedProgram((shape,), source, tree, offset, len(payload), roots)
 
 
@@ -198,7 +201,7 @@ def declared(payload: bytes, shape: Shape, limit_bytes: int) -> tuple[ParsedProg
     if program.construct is None and program.budget is None and shape in BARE_SUFFIXES:
         bare = WRAPPERS[shape].prefix + payload + BARE_SUFFIXES[shape]
         if isinstance(parse(bare, limit_bytes=limit_bytes), Tree):
-            return Rejection("wrapper-breakout", 0, len(payload))
+            return Rejection(wrapper_breakout.LABEL, 0, len(payload))
     return program
 
 
@@ -210,7 +213,7 @@ def _rejection(fault: SyntaxFault | BudgetFault, offset: int, length: int) -> Re
 
 
 def _breakout(payload: bytes, limit_bytes: int) -> Rejection | None:
-    """Name the breakout of a payload that is no program alone; large ones are refused without that name."""
+    """Name the breakout of a payload that is no program alone; large ones are rejected without that name."""
     if len(payload) <= _NAMED_BREAKOUT:
         for shape in (Shape.EXPRESSION, Shape.ASYNC_BODY):
             found = declared(payload, shape, limit_bytes)
@@ -220,10 +223,10 @@ def _breakout(payload: bytes, limit_bytes: int) -> Rejection | None:
 
 
 def _script_may_divide(expression: ParsedProgram) -> tuple[int, int] | None:
-    """Find what V8 might lex otherwise, if what is only an expression here is a script there.
+    """Find a slash that V8 may lex differently, if the payload is only an expression here and a script there.
 
-    The body of a function or class is lexed alike in both; what follows it is not, nor is anything in a brace
-    that may be a block. Anonymous functions and classes cannot stand as statements.
+    The body of a function or class has the same tokens in both. The text behind it may not, nor the text in a brace
+    that may be a block. Anonymous functions and classes cannot be statements.
     """
     node = next((root for root in expression.roots if root.kind_id not in COMMENTS), None)
     after = 0

@@ -1,4 +1,4 @@
-"""Which spans of a program are text rather than code: comments, string and template text, regexes."""
+"""The spans of a program that are text rather than code: comments, string and template text, regular expressions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def opaque_spans(root: Node) -> tuple[Span, ...]:
     """Return the sorted spans of text under ``root``; neighbours of one literal are joined.
 
     ``${}`` of a template is code, so the text before and after it are two spans. Comments are never joined:
-    an html-like comment may follow another comment without a gap, and has an end of its own.
+    an html-like comment may follow another comment without a gap, and ends elsewhere.
     """
     found: list[Span] = []
     stack = [root]

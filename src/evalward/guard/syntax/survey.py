@@ -1,8 +1,8 @@
-"""One look at a tree: limits, ambiguities, and whether there is anything to resolve (guard.md §4, §6).
+"""One pass over a tree: limits, ambiguities, and whether there is anything to resolve (guard.md §4, §6).
 
-Only nodes that may matter are looked at (``landmarks``), and some of them only when the text holds what they
-are looked at for: an ambiguity needs characters in an order that ordinary code seldom has. What the text rules
-out is ruled out for every way to read it.
+The pass examines only nodes that may matter (``landmarks``), and some kinds only if the text holds the characters of
+the ambiguity in question, which ordinary code seldom does. What the text excludes is excluded for every way to
+parse it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import parser_ambiguity
 from evalward.guard.syntax import ambiguity
 from evalward.guard.syntax.depth import may_nest_deeper, nesting_exceeds
 from evalward.guard.syntax.grammar import FUNCTIONS, JSX, KIND_COUNT, kind, kinds
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.rules import Limits
 
-# What the look does with a node of a kind; 0 is nothing.
+# What the pass does with a node of a kind; 0 is nothing.
 _REJECT, _STATEMENT, _SUBSCRIPT, _COMPUTED, _ESCAPED, _WITH, _FUNCTION, _ARROW = range(1, 9)
 _RETURN, _REGEX, _AWAIT, _YIELD, _DECLARATION, _FOR_IN, _EXPORT, _REGION = range(9, 17)
 
@@ -84,7 +85,7 @@ _TABLE = _table()
 
 @cache
 def _wanted(*, escapes: bool, returns: bool, functions: bool, words: bool) -> frozenset[int]:
-    """Return the kinds that matter for a text with these peculiarities."""
+    """Return the kinds that matter for a text with these properties."""
     left_out = {0}
     if not escapes:
         left_out.add(_ESCAPED)
@@ -98,25 +99,25 @@ def _wanted(*, escapes: bool, returns: bool, functions: bool, words: bool) -> fr
 
 
 def survey(program: ParsedProgram, limits: Limits, *, spans: bool = False) -> Survey | Rejection:
-    """Look at ``program``; return what was seen, or why it is rejected (spans are payload offsets).
+    """Examine ``program``; return the results, or why it is rejected (at payload offsets).
 
-    With ``spans`` the survey carries the opaque spans.
+    With ``spans`` the results include the opaque spans.
     """
     seen = _survey(program, limits, spans=spans, ordered=False)
     if isinstance(seen, Rejection) and not seen.exact:
-        # A query gives its nodes in another order each time; which of several faults is named must not follow it.
+        # A query returns its nodes in no fixed order; which of several faults is reported must not depend on it.
         return _survey(program, limits, spans=spans, ordered=True)
     return seen
 
 
-# One flat loop is the point: a call per node costs more than the node.
+# One flat loop: a call per node costs more than examining the node.
 def _survey(  # noqa: C901, PLR0911, PLR0912, PLR0915
     program: ParsedProgram, limits: Limits, *, spans: bool, ordered: bool
 ) -> Survey | Rejection:
     source, root = program.source, program.tree.root_node
     nodes, allowed = root.descendant_count, node_limit(limits)
     if nodes > allowed:
-        return Rejection("analysis-limit:nodes", 0, 0, budget=allowed)
+        return Rejection(None, 0, 0, budget=allowed, limit="nodes")
     words = words_of(program)
     scoped = words is not None and words.scoped
     broken_async = b"async" in source and ASYNC_BROKEN.search(source) is not None
@@ -203,13 +204,13 @@ def node_limit(limits: Limits) -> int:
 
 
 def enters(words: Words, node: Node) -> None:
-    """Note ``node`` in ``words`` if it is one that decides what a word in it means."""
+    """Enter ``node`` into ``words`` if it decides the meaning of a word inside it."""
     if _TABLE[node.kind_id] in (_FUNCTION, _ARROW, _REGION):
         words.enter(node, node.children)
 
 
 def is_dynamic(subscript: Node) -> bool:
-    """Whether the index of a subscript is anything but a literal (whose text the word scan has seen)."""
+    """Whether the index of a subscript is anything but a literal, whose text the scan for words covers."""
     key = subscript.children[-2]
     return key.kind_id not in _LITERAL_KEYS and (
         key.kind_id != _TEMPLATE or any(part.kind_id == _SUBSTITUTION for part in key.children)
@@ -217,11 +218,11 @@ def is_dynamic(subscript: Node) -> bool:
 
 
 def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejection | None:
-    """Check what needs the whole tree, and only when the pass found a reason to."""
+    """Run the checks that need the whole tree, each only if the pass found a reason."""
     root, source = program.tree.root_node, program.source
     if may_nest_deeper(root, limit) and (deep := nesting_exceeds(root, limit)) is not None:
         start = min(max(deep.start_byte - program.offset, 0), program.length)
-        return Rejection("analysis-limit:depth", start, start, budget=limit)
+        return Rejection(None, start, start, budget=limit, limit="depth")
     if arrows and (operand := ambiguity.arrow_operand(root)) is not None:
         return _ambiguous(program, operand)
     if (hash_bang := ambiguity.hash_bang_fault(root, source)) is not None:
@@ -236,18 +237,18 @@ def _late_fault(program: ParsedProgram, limit: int, *, arrows: bool) -> Rejectio
         ambiguity.unusual_space_fault,
     ):
         if (span := check(program)) is not None:
-            return Rejection("parser-ambiguity", span[0] - program.offset, span[1] - program.offset)
+            return Rejection(parser_ambiguity.LABEL, span[0] - program.offset, span[1] - program.offset)
     return None
 
 
 def _ambiguous(program: ParsedProgram, node: Node) -> Rejection:
     start = min(max(node.start_byte - program.offset, 0), program.length)
     end = min(max(node.end_byte - program.offset, start), program.length)
-    return Rejection("parser-ambiguity", start, end)
+    return Rejection(parser_ambiguity.LABEL, start, end)
 
 
 def _refused(program: ParsedProgram, node: Node) -> Rejection:
-    """Return what the parser would have said, had it refused this token."""
+    """Return the syntax error that the parser should have reported at this token."""
     return replace(_ambiguous(program, node), construct=None, exact=True)
 
 

@@ -1,8 +1,8 @@
-"""A cheap look at the head of a text, to give one that recovery would choke on a smaller parse budget.
+"""A smaller parse budget for text that is expensive to recover from, found by a cheap test of its head.
 
-tree-sitter's error recovery spends time and memory that no progress call counts: 6 KB of ``a=>in `` take
-0.8 s, 64 KB take more memory than a machine has, and its ``has_error`` stays false. Text like that has
-errors all over, so that its head shows them. A suspicion lowers the budget, and says no more.
+tree-sitter's error recovery spends time and memory that no progress call counts: 6 KB of ``a=>in `` take 0.8 s, 64 KB
+exhaust the memory, and ``has_error`` stays false. Such a text has errors throughout, so its head shows them. A
+suspicion lowers the budget and does not reject the text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-# Below this size recovery costs less than 150 ms whatever the text.
+# Below this size recovery always costs less than 150 ms.
 _SMALL = 2_048
 _HEAD = 256
 _CALLS_OF_BROKEN = 120
@@ -21,13 +21,13 @@ _SHARE_OF_DENSE = 8
 # A cut text has errors where it was cut; only those that end well before count.
 _CUT = 64
 _OPENERS, _CLOSERS = b"([{", b")]}"
-# Text in strings may open brackets that it never closes, but hardly so many.
+# Text in strings may open brackets that it never closes, but seldom this many.
 _UNCLOSED = 2_000
 _QUOTE_ROWS = 64
-# Strings that stand where none may: each costs recovery some 50 µs, and the head may be in order.
+# Strings where none is allowed: each costs recovery about 50 µs, and the head may be correct.
 _MISPLACED = 600
 _CALLS_OF_MISPLACED = 180
-# What is never closed matches to its end, so that no place is looked at twice.
+# What is never closed matches to its end, so that no place is examined twice.
 _STRINGS = re.compile(
     rb"""//[^\n]*+|/\*.*?(?:\*/|\Z)|`(?:[^`\\]|\\.)*+`?"""
     rb"""|(?:(?<![\w$])([\w$]++)[ \t]*+)?(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
@@ -41,7 +41,7 @@ _BEFORE_STRINGS = frozenset(
 
 
 def affordable_calls(source: bytes, parser: Parser, allowed: int) -> int:
-    """Return how many of ``allowed`` progress calls ``source`` may spend, by the look of it."""
+    """Return how many of ``allowed`` progress calls ``source`` may spend, judged by its text."""
     if len(source) <= _SMALL:
         return allowed
     if _has_broken_head(source, parser):
@@ -52,7 +52,7 @@ def affordable_calls(source: bytes, parser: Parser, allowed: int) -> int:
 
 
 def _is_dense(source: bytes) -> bool:
-    """Find what costs much per byte and shows no error early: brackets never closed, rows of quotes."""
+    """Say whether a text is expensive per byte and shows no error early: unclosed brackets, rows of quotes."""
     opened = sum(source.count(bracket) for bracket in _OPENERS)
     if opened > _UNCLOSED and opened - sum(source.count(bracket) for bracket in _CLOSERS) > _UNCLOSED:
         return True
@@ -60,9 +60,9 @@ def _is_dense(source: bytes) -> bool:
 
 
 def _misplaced_strings(source: bytes) -> int:
-    """Count strings beside a name or another string, which no reading of the text has.
+    """Count strings next to a name or another string, which no program has.
 
-    A quote in a regular expression sets the count off until the next string that is in order.
+    A quote in a regular expression falsifies the count until the next correct string.
     """
     return sum(
         bool(after or (before and before not in _BEFORE_STRINGS))
@@ -77,7 +77,7 @@ def _has_broken_head(source: bytes, parser: Parser) -> bool:
 
 def _is_broken(source: bytes, parser: Parser, end: int) -> bool:
     if source.rfind(b"/*", 0, end) > source.rfind(b"*/", 0, end) or source.count(b"`", 0, end) % 2:
-        # The cut would lie in a comment or template, and their text is no code.
+        # The cut would lie in a comment or template, whose text is no code.
         return False
     root = parser.parse(source[:end]).root_node
     return root.has_error and _has_inner_error(root, end - _CUT)

@@ -1,13 +1,13 @@
-"""Texts that this grammar takes and no engine does, where tokens stand or break as ECMA-262 forbids (guard.md §4).
+"""Texts that this grammar accepts and every engine rejects, because ECMA-262 forbids a token there (guard.md §4).
 
-An engine refuses the whole of such a text, so that nothing in it runs; but the tree is then of a program that nobody
-reads, and "it parses" would be said of what is no JavaScript. Refused are: commas with nothing between them (in
-objects, arguments, parameters and patterns), a line break inside of a string, before `=>` or behind `throw`, an escape
+An engine rejects such a text as a whole, so nothing in it runs. But the tree describes a program that no engine sees,
+and the text would count as valid JavaScript. The guard rejects: commas with nothing between them (in
+objects, arguments, parameters and patterns), a line break inside a string, before `=>` or behind `throw`, an escape
 that stands for no character of a name or for no character at all, `enum` and `export` as names, an escaped reserved
-word, and `#!` anywhere but at the start. What is left to the engines is in docs/proof.md.
+word, and `#!` anywhere but at the start. docs/proof.md lists what is left to the engines.
 
-``may_be_refused`` looks at the text alone and errs towards True; only then is the tree walked. Every pattern begins
-with what it looks for, so that the search is for characters: of one with a class in front, each costs 0.05 of a parse.
+``may_be_refused`` tests the text alone and errs towards True; only then the tree is walked. Every pattern begins with
+a literal, because each one that begins with a character class costs 0.05 of a parse.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HOLE: Final = re.compile(rb",(?<=[\s,({/\x80-\xff],)")
 _ARROW_OFF_ITS_LINE: Final = re.compile(rb"=>(?<![\w$)] =>)(?<![\w$)]=>)")
 _THROW_BROKEN: Final = re.compile(rb"throw(?![ \t]*+(?:[^\s/\x80-\xff]|/[^/*]))")
 _ESCAPED: Final = re.compile(rb"\\u")
-# What follows a closing quote; a text that begins so is looked at once more.
+# What follows a closing quote; a text that begins so is tested again.
 _QUOTE_ON_A_LINE: Final = re.compile(rb"\n[ \t]*+(['\"])(?![A-Zb-eg-hj-np-z0-9])")
 _QUOTE_BEHIND_COMMENT: Final = re.compile(rb"\*/\s*+['\"]")
 _QUOTE_BEHIND_CR: Final = re.compile(rb"\r\s*+['\"]")
@@ -47,6 +47,8 @@ _ANY_NAME: Final = _NAMES | kinds(
 )
 _COMMA: Final = kind(",", named=False)
 _GOES_TO: Final = kind("=>", named=False)
+RESERVED_NAMES: Final = (b"enum", b"export")
+"""The reserved words that the grammar takes for names."""
 _RESERVED: Final = frozenset(
     {
         "break",
@@ -91,9 +93,9 @@ _MAX_CODE_POINT: Final = 0x10FFFF
 
 
 def may_be_refused(source: bytes) -> bool:
-    """Say whether the text has what an engine may refuse; False is certain.
+    """Say whether the text may hold a token that engines reject; False is certain.
 
-    Words are left to ``has_reserved_word``, which a text without one of the words in ``triggers`` need not be asked.
+    Reserved words are left to ``has_reserved_word``: they are triggers, so a quiet text has none.
     """
     return bool(
         _HOLE.search(source)
@@ -109,7 +111,7 @@ def may_be_refused(source: bytes) -> bool:
 
 def has_reserved_word(source: bytes) -> bool:
     """Say whether the text has a reserved word that the grammar takes for a name."""
-    return b"enum" in source or b"export" in source
+    return any(word in source for word in RESERVED_NAMES)
 
 
 def _may_close(source: bytes, match: re.Match[bytes]) -> bool:
@@ -124,7 +126,7 @@ def _may_close(source: bytes, match: re.Match[bytes]) -> bool:
 
 
 def refused_token(root: Node, source: bytes) -> Node | None:
-    """Return the first node, in the order of the text, that no engine takes, or None."""
+    """Return the first node, in the order of the text, that every engine rejects, or None."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -142,7 +144,7 @@ def refused_token(root: Node, source: bytes) -> Node | None:
 
 
 def _refused_child(number: int, children: list[Node], source: bytes) -> Node | None:
-    """Return the child at which an engine gives up."""
+    """Return the child that an engine rejects."""
     if number in _OBJECTS:
         return _empty_place(children)
     if number == _STRING:
@@ -163,7 +165,7 @@ def _breaks(source: bytes, left: Node, right: Node) -> bool:
 
 
 def _empty_place(children: list[Node]) -> Node | None:
-    """Return a comma with nothing before it."""
+    """Return a comma that no element precedes."""
     empty = True
     for child in children[1:]:
         if child.kind_id == _COMMA:

@@ -1,8 +1,8 @@
 """``await``, ``yield`` and ``let``: keywords here, names there (guard.md §4, U4 and U8).
 
-V8 reads them as names wherever the grammar of ECMA-262 lets it; tree-sitter reads them as keywords nearly
-everywhere. Behind a name a slash divides, behind a keyword it begins a regular expression, so that one of the
-two hides what the other runs.
+V8 reads them as names wherever ECMA-262 allows it; tree-sitter reads them as keywords nearly everywhere. Behind a name
+a slash divides, behind a keyword it begins a regular expression. So text that one parser takes for a regular expression
+may be code for the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evalward.guard.syntax.program import ParsedProgram
 
 LINE_BREAK = re.compile(rb"[\n\r]|\xe2\x80[\xa8\xa9]")
-# The word comes first: what begins with a literal is searched for ten times as fast.
+# The word comes first: a pattern that begins with a literal is ten times as fast.
 _WORD = {word: re.compile(rb"%s(?<!\w%s)\b" % (word, word)) for word in (b"await", b"yield", b"let")}
 _NAMES = frozenset(_WORD)
 # A name, brace or longer word right behind `let`: with two words side by side no reading has a name `let`,
@@ -46,7 +46,7 @@ _STATEMENT_STARTS = (b"{", b"function", b"class", b"async", b"let")
 
 @dataclass(slots=True)
 class Words:
-    """What the one pass meets of the three words in a program, to be judged when it is done."""
+    """The occurrences of the three words that the pass over a program finds, judged at its end."""
 
     program: ParsedProgram
     present: dict[bytes, int]
@@ -60,7 +60,7 @@ class Words:
         return b"await" in self.present or b"yield" in self.present
 
     def enter(self, node: Node, children: list[Node]) -> None:
-        """Note a function, field or static block: the innermost one decides what a word means."""
+        """Note a function, field or static block: the innermost one decides the meaning of a word."""
         own = node.kind_id
         start, end = node.start_byte, node.end_byte
         if own == _FIELD:
@@ -78,7 +78,7 @@ class Words:
                 is_generator = True
             elif child.kind_id == _PARAMETERS:
                 if own != _ARROW:
-                    start = child.start_byte  # a computed name belongs to what is around the method
+                    start = child.start_byte  # a computed name belongs to the scope around the method
                 break
         self.regions.append((start, -end, _OF_FUNCTION, is_async, is_generator or own in _GENERATORS))
 
@@ -88,7 +88,7 @@ class Words:
         self.uses.append((node.start_byte, node, awaits))
 
     def fault(self) -> Node | None:
-        """Return the first node that V8 reads, or may read, in another way."""
+        """Return the first node that V8 reads, or may read, differently."""
         # A word that is not one of the keywords seen may be a name, or lie in a property name or a string.
         if any(count != self.keywords[word] for word, count in self.present.items()):
             for name in _names(self.program):
@@ -100,7 +100,7 @@ class Words:
     def _awaits_bracket(self, name: Node) -> bool:
         """Say whether a name is the operator of ``await (x)`` or ``await [x]``, a name in the tree.
 
-        The tokens are those of V8 either way; that they group otherwise is known to the resolver.
+        The tokens are the same in V8; the resolver handles that they group differently.
         """
         source = self.program.source
         if name.kind_id != _IDENTIFIER or self.program.text(name) != b"await":

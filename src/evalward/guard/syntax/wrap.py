@@ -1,7 +1,7 @@
-"""The text that a sink puts around a payload, and what of the tree must still be that text (guard.md §1).
+"""The text that a sink puts around a payload, and the check that the payload did not close it (guard.md §1).
 
-A trailing line comment must not swallow the closing wrapper, so every suffix begins on a line of its own.
-That accepts what a sink without the line break would refuse, and nothing else.
+A trailing line comment must not swallow the closing wrapper, so every suffix begins on a new line. This accepts
+payloads that a sink without the line break would reject, and nothing else.
 """
 
 from __future__ import annotations

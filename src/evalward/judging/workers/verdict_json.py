@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from evalward.errors.registry import Code
+from evalward.codes import Code
 from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Location, TraceStep, Verdict

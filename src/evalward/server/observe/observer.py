@@ -6,7 +6,7 @@ import logging
 import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from evalward.guard.labels import catalogue_label, is_known_label
+from evalward.guard.constructs.labels import catalogue_label, is_known_label
 from evalward.server.requests.caller import UNKNOWN_CALLER
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from google.protobuf.message import DecodeError
 
 from evalward.errors import Code, CodedError, Repair, pointer
-from evalward.guard.sinks import asked_sink
 from evalward.guard.target import Shape, Target
+from evalward.policy.named_sink import asked_sink
 from evalward.server.requests.proto_enums import PROFILES, SHAPES, TARGETS
 from evalward.v1 import evalward_pb2 as pb
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.flow import Flow
@@ -23,10 +22,10 @@ from evalward.guard.domain.values import (
     V_NUMBER,
     Primitive,
     Value,
-    is_active,
     known,
     of,
 )
+from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
@@ -39,18 +38,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.surroundings import Surroundings
 
-SCRIPT_URL = re.compile(
-    r"[\x00-\x20]*(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
-    r"|[\x00-\x20]*data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
-    re.IGNORECASE,
-)
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
 )
 ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
-SCRIPT_SCHEME = re.compile(r"[\x00-\x20]*(?:java|vb)script\b", re.IGNORECASE)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 # What reads as a call, and is none of the functions that styles and drawings are written with.
 _CODE = re.compile(
@@ -60,17 +53,6 @@ _CODE = re.compile(
 )
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
 INJECTION = "dom-script-injection"
-
-_DOCUMENT_URL = re.compile(
-    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
-def holds_active_document(url: str) -> bool:
-    """Whether a ``data:`` URL is a document with script in it; one that is encoded may be."""
-    document = _DOCUMENT_URL.match(url)
-    return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
 
 
 class PageSinks:
@@ -142,14 +124,14 @@ class PageSinks:
                         "electron", 0, start, end, None, "a page is given what only the host may have"
                     )
             case "scheme":
-                if any(SCRIPT_SCHEME.match(text) for text in constants) or (certain and value & SPELLING):
+                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLING):
                     self._findings.report(INJECTION, 0, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
                     self._findings.report("navigation", 4, start, end, None, "the page is left")
-                if any(SCRIPT_URL.match(text) for text in constants) or ACTIVE in value:
+                if any(is_script_url(text) for text in constants) or ACTIVE in value:
                     self._findings.report(INJECTION, 0, start, end, None, "the URL is a script")
                 elif any(holds_active_document(text) for text in constants):
                     self._findings.report(INJECTION, 0, start, end, None, "the URL is a document with script")

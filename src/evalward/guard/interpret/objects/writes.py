@@ -22,11 +22,11 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    is_active,
     of,
 )
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
-from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES, SCRIPT_SCHEME
+from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
+from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ _SHARED_NAMES = frozenset(
 def _runs(value: Value) -> bool:
     """Whether a text runs where it is made markup, a URL or its scheme, or the payload hides what it says."""
     return not value.isdisjoint(_HIDDEN_TEXTS) or any(
-        type(atom) is str and (is_active(atom) or SCRIPT_SCHEME.match(atom)) for atom in value
+        type(atom) is str and (is_active(atom) or is_script_scheme(atom)) for atom in value
     )
 
 

@@ -1,4 +1,4 @@
-"""Which programs a text is for a sink: one per reading that the driver may take it in (front-doors.md §1)."""
+"""The programs that a text is for a sink: one per way in which the driver may read it (front-doors.md §1)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.constructs import parser_ambiguity
 from evalward.guard.sinks import Frame
 from evalward.guard.syntax.shapes import Rejection, declared, undeclared
 from evalward.guard.target import Shape
@@ -21,20 +22,20 @@ _SHAPES: Final = {
     Frame.EXPRESSION: (Shape.EXPRESSION,),
     Frame.BODY: (Shape.ASYNC_BODY,),
 }
-# Comments at the start of a line or a script alone: what is one for one reading is none for another.
+# Comments only at the start of a line or a script: one reading sees a comment where another sees none.
 _COMMENT_FIRST: Final = re.compile(r"(?:\s|\ufeff|/\*[\s\S]*?\*/)*+(?:<!--|-->|#!)")
 
 
 def programs_for(payload: bytes, sink: Sink, *, limit_bytes: int) -> tuple[ParsedProgram, ...] | Rejection:
     """Return the programs that ``payload``, which is valid UTF-8, is for ``sink``, or why it is none.
 
-    A text that two readings of the sink read apart is ``parser-ambiguity``, and one that is no program under a
-    reading which is not optional is refused.
+    A text that two readings of the sink parse differently is ``parser-ambiguity``. A text that is no program under a
+    reading that is not optional is rejected.
     """
     text = sink.read(payload.decode())
-    # White space at the start changes no program; what the driver takes off the end may.
+    # White space at the start changes no program; what the driver removes from the end may.
     if sink.without_return:
-        # Another text: places are those in what the driver evaluates.
+        # The driver evaluates another text, so locations refer to that one.
         payload = text.encode()
     read = payload if not sink.drops else payload[: payload.rfind(text.encode()) + len(text.encode())]
     taken = sink.readings_of(text)
@@ -56,7 +57,7 @@ def _programs(
 ) -> tuple[ParsedProgram, ...] | Rejection:
     if len(frames) > 1:
         if _COMMENT_FIRST.match(text):
-            return Rejection("parser-ambiguity", 0, len(read))
+            return Rejection(parser_ambiguity.LABEL, 0, len(read))
         return undeclared(read, limit_bytes)
     (frame,) = frames
     return declared(read, _SHAPES[frame][-1 if frame is Frame.BODY else 0], limit_bytes)

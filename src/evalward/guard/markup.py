@@ -1,0 +1,103 @@
+"""What active markup is: script elements, event handler attributes and URLs that run (HTML Standard; guard.md §2).
+
+Text is active if a page that inserts it, or follows it as a URL, may run script. Every pattern about markup is built
+here from the same lists. A leaf: it imports nothing of the guard.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import urllib.parse
+from typing import Final
+
+SCRIPT_SCHEMES: Final = ("javascript", "vbscript")
+WORDS: Final = frozenset({*SCRIPT_SCHEMES, "script", "SCRIPT", "srcdoc"})
+"""The words of active markup that are no attribute of the catalogue; handler attributes are there."""
+
+_SCHEME: Final = r"(?:java|vb)script"
+_CONTROLS: Final = r"[\x00-\x20]*"
+_HANDLER: Final = r"[\s\"'/]on[a-z]+\s*="
+# How the names of handlers begin. Three letters tell a cut-off handler from a word such as `one` or `only`.
+_HANDLER_STEM: Final = (
+    "on(?:err|loa|cli|dbl|mou|foc|blu|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub|mes|scr)[a-z]*"
+)
+_TAGS: Final = r"script|iframe|object|embed|base|meta|link|svg\s*:\s*script"
+
+_ACTIVE: Final = re.compile(rf"<\s*(?:{_TAGS})|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE)
+_SCRIPTED: Final = re.compile(rf"<\s*(?:\w+:)?script\b|{_HANDLER}|javascript:", re.IGNORECASE)
+# A URL parser drops white space and control characters that stand before a scheme or inside of one.
+_DROPPED: Final = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
+_CUT_OFF_HANDLER: Final = re.compile(rf"[\s\"'/]{_HANDLER_STEM}\Z", re.IGNORECASE)
+_RUNNING_NAME: Final = re.compile(rf"\s*(?:{_HANDLER_STEM}|script|srcdoc)\s*\Z", re.IGNORECASE)
+_SCRIPT_SCHEME: Final = re.compile(rf"{_CONTROLS}{_SCHEME}\b", re.IGNORECASE)
+_SCHEME_START: Final = re.compile(rf"{_CONTROLS}(?:j\s*a\s*v\s*a\s*s|v\s*b\s*s|data\s*:)", re.IGNORECASE)
+_SCRIPT_URL: Final = re.compile(
+    rf"{_CONTROLS}(?:j[\s]*a[\s]*v[\s]*a|v[\s]*b)[\s]*s[\s]*c[\s]*r[\s]*i[\s]*p[\s]*t[\s]*:"
+    rf"|{_CONTROLS}data:(?:(?:text|application)/(?:x-)?javascript|,[^\s])",
+    re.IGNORECASE,
+)
+_DOCUMENT_URL: Final = re.compile(
+    r"\s*data:(?:text/html|image/svg\+xml|application/(?:xhtml\+)?xml|text/xml)[^,]*?(;base64)?,(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_XML_SCRIPT: Final = re.compile(
+    r"<\s*[\w.-]+\s*:\s*script|<!\s*(?:ENTITY|ATTLIST)|<\?xml-stylesheet", re.IGNORECASE
+)
+# An escape character switches to another character set (ISO 2022), a NUL is half of a UTF-16 letter.
+_OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_MIN_SCHEME: Final = 2
+
+
+def is_active(text: str) -> bool:
+    """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling."""
+    if "<" not in text and ":" not in text:
+        return False
+    decoded = html.unescape(text) if "&" in text else text
+    return bool(_ACTIVE.search(decoded) or (":" in decoded and _ACTIVE.search(_DROPPED.sub("", decoded))))
+
+
+def is_scripted(text: str) -> bool:
+    """Whether a document holds script of its own; unlike ``is_active`` this ignores frames and linked resources."""
+    return _SCRIPTED.search(text) is not None
+
+
+def ends_in_handler(text: str) -> bool:
+    """Whether markup ends in the name of an event handler, or in the start of one."""
+    return _CUT_OFF_HANDLER.search(text) is not None
+
+
+def is_running_name(text: str) -> bool:
+    """Whether ``text`` names an event handler, or an element or attribute whose content runs."""
+    return _RUNNING_NAME.match(text) is not None
+
+
+def is_script_scheme(text: str) -> bool:
+    """Whether ``text`` begins with a scheme that runs script, with or without its colon."""
+    return _SCRIPT_SCHEME.match(text) is not None
+
+
+def is_script_url(text: str) -> bool:
+    """Whether ``text`` is a URL that runs script where it is followed or loaded."""
+    return _SCRIPT_URL.match(text) is not None
+
+
+def starts_like_script_url(text: str) -> bool:
+    """Whether ``text`` is a ``data:`` URL, or starts like a scheme that runs script."""
+    return _SCHEME_START.match(text) is not None
+
+
+def begins_script_scheme(text: str) -> bool:
+    """Whether ``text`` is the beginning of ``javascript:``, at least two characters long."""
+    return len(text) >= _MIN_SCHEME and "javascript:".startswith(text.strip().lower())
+
+
+def holds_active_document(url: str) -> bool:
+    """Whether a ``data:`` URL is a document with script in it; any base64 document counts."""
+    document = _DOCUMENT_URL.match(url)
+    return document is not None and bool(document[1] or is_active(urllib.parse.unquote(document[2])))
+
+
+def is_disguised(text: str) -> bool:
+    """Whether ``text`` may hold script that shows only when it is read as XML or in another encoding."""
+    return _XML_SCRIPT.search(text) is not None or _OTHER_ENCODING.search(text) is not None
