@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Kind, Outcome, Rotation
+from evalward.audit.line_schema import audit_schema
 from evalward.audit.read import matching, records, since, summary
-from evalward.audit.schema import audit_schema
 from evalward.errors import Code
 from evalward.guard.target import Target
 

@@ -19,8 +19,8 @@ from evalward.audit import (
     decision_record,
 )
 from evalward.audit.fingerprint import fingerprint
+from evalward.audit.line_schema import audit_schema
 from evalward.audit.record import Integrity, Reason
-from evalward.audit.schema import audit_schema
 from evalward.errors import Code, Provenance
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Profile, Shape, Target

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 
 EVALWARD = Path(sys.executable).with_name("evalward")
 ESCAPE = "(()=>1).constructor('return 1')()"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evalward.corpus.case import Case
-from evalward.corpus.run import Report, run_cases
+from evalward.corpus.corpus_case import Case
+from evalward.corpus.regression import Report, run_cases
 from evalward.guard.target import Profile, Target
 from evalward.policy import Policy
 

@@ -9,15 +9,15 @@ from typer.testing import CliRunner
 
 from evalward.cli.app import app
 from evalward.cli.fuzz import _watch_in_lines
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.errors.registry import Code
 from evalward.fuzz.axes import AXES
+from evalward.fuzz.campaign import Job, run_fuzz
 from evalward.fuzz.cases import append_cases
-from evalward.fuzz.compose import Program, compose
-from evalward.fuzz.judging import Answer, Guard, answers
 from evalward.fuzz.plan import Plan, Plans
-from evalward.fuzz.run import Job, run_fuzz
+from evalward.fuzz.program_text import Program, compose
 from evalward.fuzz.shrink import explains, shrink, significant
+from evalward.fuzz.verdict_batches import Answer, Guard, answers
 from evalward.guard.target import Profile
 
 
@@ -64,7 +64,7 @@ def test_a_guard_that_raises_is_no_catch(monkeypatch: pytest.MonkeyPatch) -> Non
     def broken(*_: object, **__: object) -> None:
         raise LookupError("gone")
 
-    monkeypatch.setattr("evalward.fuzz.judging.judge", broken)
+    monkeypatch.setattr("evalward.fuzz.verdict_batches.judge", broken)
     report = run_fuzz(Job(count=3, seed=1, profile="x", sample=0), Guard(Profile.STRICT), Everything())
     assert (report.failed, report.blocked, report.ok) == (3, 0, False)
     assert report.failures[0]["raised"] == "LookupError: gone"

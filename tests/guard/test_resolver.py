@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.errors.registry import Code
 from evalward.guard import judge
 from evalward.guard.catalogue import load_catalogue

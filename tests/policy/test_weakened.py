@@ -11,7 +11,7 @@ import yaml
 
 from evalward.audit.record import WEAKENED
 from evalward.policy import Policy, parse_policy
-from evalward.policy.weakened import weakened_by
+from evalward.policy.weakenings import weakened_by
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data/policy/weakened.yaml").read_text(encoding="utf-8"))
 DAY = date(2026, 11, 22)

@@ -18,8 +18,8 @@ from evalward.audit.chain import Head
 from evalward.audit.files import LogFile, read_files
 from evalward.audit.fingerprint import fingerprint, fnv1a
 from evalward.audit.key import AuditKey
+from evalward.audit.line_schema import audit_schema
 from evalward.audit.read import matching, records, since, summary
-from evalward.audit.schema import audit_schema
 from evalward.audit.verify import Findings, KeyMissingError, verify
 from evalward.cli import filters
 from evalward.cli.audit_place import default_audit_log

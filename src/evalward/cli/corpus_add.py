@@ -8,10 +8,10 @@ import yaml
 
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import complete_target, shape_option, target_option
-from evalward.corpus.case import Case, CorpusError, Expectation, load_cases
+from evalward.corpus.corpus_case import Case, CorpusError, Expectation, load_cases
 from evalward.guard.target import Shape, Target
 from evalward.oracle import reached
-from evalward.oracle.verify import verify_cases
+from evalward.oracle.corpus_proof import verify_cases
 
 NOT_CONFIRMED = 1
 USAGE = 2

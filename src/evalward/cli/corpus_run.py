@@ -12,8 +12,8 @@ import typer
 from evalward.cli.excerpt import printable
 from evalward.cli.progress import progress_bar
 from evalward.cli.serverless import policy_in_force, profile_option
-from evalward.corpus.case import Case, CorpusError, load_cases
-from evalward.corpus.run import Outcome, Report, run_cases
+from evalward.corpus.corpus_case import Case, CorpusError, load_cases
+from evalward.corpus.regression import Outcome, Report, run_cases
 from evalward.errors import CodedError
 from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Target

@@ -4,7 +4,7 @@ import json
 
 import typer
 
-from evalward.corpus.case import Case
+from evalward.corpus.corpus_case import Case
 
 
 def corpus_schema() -> None:

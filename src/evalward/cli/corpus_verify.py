@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from evalward.cli.progress import progress_bar
-from evalward.corpus.case import CorpusError, load_cases
-from evalward.oracle.verify import VerifyReport, verify_cases
+from evalward.corpus.corpus_case import CorpusError, load_cases
+from evalward.oracle.corpus_proof import VerifyReport, verify_cases
 
 NOT_AS_CLAIMED = 1
 USAGE = 2

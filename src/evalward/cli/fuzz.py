@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from evalward.corpus.case import CorpusError
+from evalward.corpus.corpus_case import CorpusError
 from evalward.fuzz.axes import AXES
+from evalward.fuzz.campaign import Job, Watch, run_fuzz
+from evalward.fuzz.campaign_report import FuzzReport
 from evalward.fuzz.cases import append_cases
-from evalward.fuzz.judging import Guard
 from evalward.fuzz.prove import Prover
-from evalward.fuzz.report import FuzzReport
-from evalward.fuzz.run import Job, Watch, run_fuzz
+from evalward.fuzz.verdict_batches import Guard
 from evalward.guard.target import Profile
 
 MISSED = 1

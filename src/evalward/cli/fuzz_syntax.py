@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from evalward.fuzz.syntax.engine import missing
-from evalward.fuzz.syntax.run import SyntaxReport, run_syntax_fuzz
+from evalward.fuzz.differential.differences import SyntaxReport, run_syntax_fuzz
+from evalward.fuzz.differential.v8 import missing
 
 HIDDEN = 1
 INFRASTRUCTURE_FAILURE = 3

@@ -9,8 +9,8 @@ import typer
 
 from evalward.cli.excerpt import printable
 from evalward.cli.progress import progress_bar
-from evalward.corpus.case import CorpusError, load_cases
 from evalward.corpus.compare import Change, changes
+from evalward.corpus.corpus_case import CorpusError, load_cases
 from evalward.guard.labels import RULESET_NUMBER
 from evalward.guard.target import Target
 from evalward.policy import Policy, PolicyError, load_policy

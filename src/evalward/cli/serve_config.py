@@ -24,7 +24,7 @@ from typer.models import OptionInfo
 
 from evalward.errors import Code
 from evalward.policy.issues import Issue, issues_of
-from evalward.policy.load import FileRefusedError, read_document
+from evalward.policy.policy_file import FileRefusedError, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

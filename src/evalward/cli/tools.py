@@ -15,7 +15,7 @@ from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.tools import Manifest, load_manifest, read_arguments
 from evalward.tools.describe import tools_list, visible
 from evalward.tools.draft import draft_manifest, draft_tools, manifest_yaml
-from evalward.tools.match import match
+from evalward.tools.manifest_match import match
 from evalward.tools.ready import SCHEME, load_ready, ready_names
 from evalward.tools.ready.table import fields_table
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.target import Target
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.match import Match
+    from evalward.tools.manifest_match import Match
 
 INFRASTRUCTURE_FAILURE = 3
 

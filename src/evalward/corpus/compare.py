@@ -11,7 +11,7 @@ from evalward.policy import judge_under
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from evalward.corpus.case import Case
+    from evalward.corpus.corpus_case import Case
     from evalward.policy import Policy
 
 

@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evalward.corpus.run import Outcome, Report
+    from evalward.corpus.regression import Outcome, Report
 
 _FAILURES = {
     "missed": "expected a block, was allowed",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.fuzz.axes import AXES, load_axes
-from evalward.fuzz.compose import compose
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.prove import TARGET
 from evalward.fuzz.shrink import significant
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from evalward.fuzz.report import MissClass
+    from evalward.fuzz.campaign_report import MissClass
 
 
 def append_cases(file: Path, classes: Iterable[MissClass]) -> int:

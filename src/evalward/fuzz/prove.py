@@ -7,18 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Self
 
 from evalward.fuzz.axes import AXES, load_axes
-from evalward.fuzz.compose import TELLTALE_PATH, compose
+from evalward.fuzz.program_text import TELLTALE_PATH, compose
 from evalward.guard.target import Shape, Target
 from evalward.oracle import Oracles
-from evalward.oracle.report import WEAK_OP
+from evalward.oracle.hits import WEAK_OP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evalward.fuzz.axes import Road
-    from evalward.fuzz.compose import Program
     from evalward.fuzz.plan import Plan
-    from evalward.oracle.report import EngineRun
+    from evalward.fuzz.program_text import Program
+    from evalward.oracle.hits import EngineRun
 
 TARGET: Final = Target.MAIN
 """The programs are for the target that has every capability of the roads."""

@@ -14,7 +14,7 @@ from evalward.errors import Code, CodedError, Meta, NotJsonError, canonical_json
 from evalward.tools import route
 from evalward.tools.manifest import SOURCE_FIELDS
 from evalward.tools.pointer import steps_of
-from evalward.tools.schema import at, root_place, walk
+from evalward.tools.schema_places import at, root_place, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 No hit is no proof of safety; a hit is proof of an escape.
 """
 
+from evalward.oracle.hits import Engine, EngineRun, Hit, OracleReport
 from evalward.oracle.reach import Oracles, reached
-from evalward.oracle.report import Engine, EngineRun, Hit, OracleReport
 
 __all__ = ["Engine", "EngineRun", "Hit", "OracleReport", "Oracles", "reached"]

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from evalward.oracle.cdp import BrowserGoneError, CommandError, Connection, Message
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evalward.guard.target import Shape
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 

@@ -7,7 +7,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
 from evalward.sandbox.shape import CALLED_SHAPES, program

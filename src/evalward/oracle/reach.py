@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from evalward.guard.target import Shape, Target
 from evalward.oracle.chromium import ChromiumOracle
+from evalward.oracle.hits import Engine, EngineRun, OracleReport
 from evalward.oracle.node import NodeOracle
 from evalward.oracle.quickjs import QuickJSOracle
-from evalward.oracle.report import Engine, EngineRun, OracleReport
 from evalward.oracle.traps import ORDINARY, Data
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ time to pass comes to an end.
 
 from evalward.guard.syntax.run_shape import choose_shape
 from evalward.sandbox.engine import STACK_BYTES
-from evalward.sandbox.envelope import evaluation_envelope
-from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
+from evalward.sandbox.evaluate import DEFAULT_LIMITS, Sandbox, evaluate
+from evalward.sandbox.evaluation_envelope import evaluation_envelope
 from evalward.sandbox.outcome import (
     MAX_ARGUMENT,
     RANGES,

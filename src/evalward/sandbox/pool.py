@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox
+from evalward.sandbox.evaluate import DEFAULT_LIMITS, Sandbox
 
 if TYPE_CHECKING:
     from evalward.guard.target import Shape

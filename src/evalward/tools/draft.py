@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from evalward.guard.target import Target
+from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.manifest import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
-from evalward.tools.names import folded
-from evalward.tools.patterns import PatternError, compiled
-from evalward.tools.schema import root_place, walk
+from evalward.tools.schema_patterns import PatternError, compiled
+from evalward.tools.schema_places import root_place, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

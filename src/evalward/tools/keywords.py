@@ -14,7 +14,7 @@ from jsonschema import ValidationError
 from jsonschema.validators import extend, validator_for
 
 from evalward.errors import canonical_json
-from evalward.tools.patterns import is_found
+from evalward.tools.schema_patterns import is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.tools.kinds import FieldKind
 
 if TYPE_CHECKING:
-    from evalward.tools.schema import Place
+    from evalward.tools.schema_places import Place
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NO_SCRIPT: Final = re.compile(r"(de|tran|manu|sub|super|post|pre|con|in|type)scripts?")

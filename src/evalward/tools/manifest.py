@@ -20,12 +20,12 @@ from evalward.errors import canonical_json
 from evalward.guard.sinks import UnknownSink, asked_sink
 from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
+from evalward.tools.field_names import folded
 from evalward.tools.field_search import last_step
 from evalward.tools.kinds import MAX_RULES, FieldKind, Rule
-from evalward.tools.names import folded
 from evalward.tools.pointer import steps_of
-from evalward.tools.schema import Place, at, root_place, walk
 from evalward.tools.schema_check import check_input_schema
+from evalward.tools.schema_places import Place, at, root_place, walk
 from evalward.tools.variant import EVERY_TOOL, Variant
 
 SOURCE_FIELDS = ("body", "code", "script", "source", "expression", "javascript", "function", "pageFunction")

@@ -9,7 +9,7 @@ from evalward.errors import Code, CodedError, Repair
 from evalward.guard.syntax.markup import inserting, is_disguised, may_be_script
 from evalward.guard.target import Shape, Target
 from evalward.tools.kinds import FieldKind
-from evalward.tools.url import scripts_of
+from evalward.tools.url_schemes import scripts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

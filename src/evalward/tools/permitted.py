@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.tools.kinds import FieldKind
-from evalward.tools.url import denied_scheme
+from evalward.tools.url_schemes import denied_scheme
 
 if TYPE_CHECKING:
     from evalward.policy.field_values import FieldsPolicy

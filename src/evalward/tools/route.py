@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.tools.field_names import folded
 from evalward.tools.field_search import FieldRules
 from evalward.tools.kinds import FieldKind
 from evalward.tools.manifest import OperationType
-from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, fits, pointer_of, steps_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from evalward.tools.kinds import FieldRule
     from evalward.tools.manifest import Tool, When
-    from evalward.tools.schema import Place
+    from evalward.tools.schema_places import Place
 
 MAX_SOURCES: Final = 64
 """Fields to judge that one call may hold."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from evalward.policy.fields import problem
-from evalward.tools.patterns import PatternError, compiled
-from evalward.tools.schema import MAX_PLACES, TooManyPlacesError, resolve, root_place, subschemas, walk
+from evalward.tools.schema_patterns import PatternError, compiled
+from evalward.tools.schema_places import MAX_PLACES, TooManyPlacesError, resolve, root_place, subschemas, walk
 
 MAX_APPLIED: Final = 500
 """Schemas that may apply to one value."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
-from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, fits, steps_of
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.policy.issues import Issue
 from evalward.similar import did_you_mean
-from evalward.tools.load import READY, ManifestError, load_manifest
+from evalward.tools.manifest_file import READY, ManifestError, load_manifest
 
 if TYPE_CHECKING:
     from evalward.tools.manifest import Manifest

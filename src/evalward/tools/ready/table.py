@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.ready import ready_manifests
-from evalward.tools.schema import walk
+from evalward.tools.schema_places import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,17 +10,17 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from evalward.corpus.case import Expectation
+from evalward.corpus.corpus_case import Expectation
 from evalward.guard.target import Profile, Target
+from evalward.oracle.hits import WEAK_OP
 from evalward.oracle.reach import Oracles
-from evalward.oracle.report import WEAK_OP
 from evalward.oracle.traps import ORDINARY, Data, attacker_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from evalward.corpus.case import Case
-    from evalward.oracle.report import Engine, EngineRun
+    from evalward.corpus.corpus_case import Case
+    from evalward.oracle.hits import Engine, EngineRun
 
 
 @dataclass(frozen=True, slots=True)

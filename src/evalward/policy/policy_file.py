@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from evalward.errors import Code, CodedError
 from evalward.policy.documents import DocumentError, read_regular_file, read_toml, read_yaml
 from evalward.policy.issues import Issue, issues_of
+from evalward.policy.line_numbers import Places
 from evalward.policy.model import Policy
-from evalward.policy.places import Places
 
 if TYPE_CHECKING:
     import os

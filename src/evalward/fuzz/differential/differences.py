@@ -7,15 +7,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.fuzz.syntax.compose import compose
-from evalward.fuzz.syntax.engine import run_in_v8
-from evalward.fuzz.syntax.reading import read
+from evalward.fuzz.differential.compose import compose
+from evalward.fuzz.differential.reading import read
+from evalward.fuzz.differential.v8 import run_in_v8
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from evalward.fuzz.syntax.engine import Runs
+    from evalward.fuzz.differential.v8 import Runs
 
 BATCH: Final = 500
 SHRUNK: Final = 60

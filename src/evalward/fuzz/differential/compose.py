@@ -19,7 +19,7 @@ _MAX_LENGTH: Final = 400
 @cache
 def pieces() -> dict[str, list[str]]:
     """Return the pieces by the name of their list."""
-    text = files("evalward.fuzz.syntax").joinpath("pieces.toml").read_text(encoding="utf-8")
+    text = files("evalward.fuzz.differential").joinpath("pieces.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 

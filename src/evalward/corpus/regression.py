@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalward.corpus.case import Expectation
+from evalward.corpus.corpus_case import Expectation
 from evalward.errors.registry import Code
 from evalward.guard import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from evalward.corpus.case import Case
+    from evalward.corpus.corpus_case import Case
     from evalward.guard.rules import Rules
     from evalward.guard.target import Profile
     from evalward.guard.verdict import Verdict

@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalward.corpus.run import LIMIT_CODES
+from evalward.corpus.regression import LIMIT_CODES
 from evalward.errors.registry import Code
 from evalward.fuzz.axes import AXES
-from evalward.fuzz.compose import compose
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.shrink import significant
 
 if TYPE_CHECKING:
-    from evalward.fuzz.judging import Answer
     from evalward.fuzz.plan import Plan
+    from evalward.fuzz.verdict_batches import Answer
 
 _EXAMPLES = 20
 _PLENTY = 1_000

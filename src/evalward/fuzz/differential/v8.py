@@ -42,7 +42,7 @@ def run_in_v8(texts: Sequence[str], *, only: Shape | None = None) -> list[Runs]:
     if node is None:
         raise FileNotFoundError("node is not installed")
     sinks = [sink for sink in _SINKS if only in (None, sink[0])]
-    script = files("evalward.fuzz.syntax").joinpath("sinks.js").read_text(encoding="utf-8")
+    script = files("evalward.fuzz.differential").joinpath("sinks.js").read_text(encoding="utf-8")
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command line, no shell
             [node, "--no-warnings", "--experimental-vm-modules", "--eval", script],

@@ -12,10 +12,10 @@ from evalward.errors import Code, CodedError
 from evalward.guard.target import Shape, Target
 from evalward.policy.documents import DocumentError, read_regular_file, read_yaml
 from evalward.policy.issues import Issue, words_of
-from evalward.policy.load import FileRefusedError
-from evalward.policy.places import Places
-from evalward.tools.arguments import read_arguments
+from evalward.policy.line_numbers import Places
+from evalward.policy.policy_file import FileRefusedError
 from evalward.tools.manifest import Manifest, OperationType
+from evalward.tools.strict_json import read_arguments
 
 if TYPE_CHECKING:
     import os

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalward.errors import canonical_json
-from evalward.tools.patterns import is_found
 from evalward.tools.pointer import ANY, steps_of
+from evalward.tools.schema_patterns import is_found
 
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _CONDITIONS = ("if", "then", "else")

@@ -6,18 +6,18 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from evalward.fuzz.compose import compose
-from evalward.fuzz.judging import answers
+from evalward.fuzz.campaign_report import FuzzReport, MissClass
 from evalward.fuzz.plan import Plans
-from evalward.fuzz.report import FuzzReport, MissClass
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.shrink import explains, shrink
+from evalward.fuzz.verdict_batches import answers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evalward.fuzz.compose import Program
-    from evalward.fuzz.judging import Answer
     from evalward.fuzz.plan import Plan
+    from evalward.fuzz.program_text import Program
+    from evalward.fuzz.verdict_batches import Answer
 
 SHRUNK_CLASSES = 150
 """How many classes of misses are shrunk: past that, a guard so open needs no longer list."""

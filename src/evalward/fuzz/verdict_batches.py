@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors.registry import Code
-from evalward.fuzz.compose import compose
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.prove import TARGET
 from evalward.guard import judge
 from evalward.policy import Policy
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from evalward.fuzz.compose import Program
     from evalward.fuzz.plan import Plan
+    from evalward.fuzz.program_text import Program
     from evalward.guard.rules import Rules
     from evalward.guard.target import Profile
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.fuzz.syntax import run
-from evalward.fuzz.syntax.compose import MAX_PROBES, compose, numbered
-from evalward.fuzz.syntax.engine import missing, run_in_v8
-from evalward.fuzz.syntax.reading import Reading, read
-from evalward.fuzz.syntax.run import differences, is_confirmed, run_syntax_fuzz
+from evalward.fuzz.differential import run
+from evalward.fuzz.differential.compose import MAX_PROBES, compose, numbered
+from evalward.fuzz.differential.differences import differences, is_confirmed, run_syntax_fuzz
+from evalward.fuzz.differential.reading import Reading, read
+from evalward.fuzz.differential.v8 import missing, run_in_v8
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:

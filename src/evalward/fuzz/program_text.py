@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from evalward.fuzz.axes import load_axes
-from evalward.fuzz.spelling import spellings
+from evalward.fuzz.key_spellings import spellings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
