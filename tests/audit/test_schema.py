@@ -20,7 +20,7 @@ from evalward.audit import (
 )
 from evalward.audit.fingerprint import fingerprint
 from evalward.audit.line_schema import audit_schema
-from evalward.audit.record import Integrity, Reason
+from evalward.audit.record_values import Integrity, Reason
 from evalward.errors import Code, Provenance
 from evalward.guard.rules import Enforcement
 from evalward.guard.target import Profile, Shape, Target

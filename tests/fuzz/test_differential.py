@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.fuzz.differential import run
+from evalward.fuzz.differential import differences as run_module
 from evalward.fuzz.differential.compose import MAX_PROBES, compose, numbered
 from evalward.fuzz.differential.differences import differences, is_confirmed, run_syntax_fuzz
 from evalward.fuzz.differential.reading import Reading, read
@@ -113,8 +113,8 @@ def blind(text: str, shape: Shape | None) -> Reading:
 
 @needs_node
 def test_a_hole_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "read", blind)
-    monkeypatch.setattr(run, "compose", lambda _seed, number: f"b; {{ c(1); a/P0/g }} d[{number}]")
+    monkeypatch.setattr(run_module, "read", blind)
+    monkeypatch.setattr(run_module, "compose", lambda _seed, number: f"b; {{ c(1); a/P0/g }} d[{number}]")
 
     report = run_syntax_fuzz(3, seed=1)
 
@@ -127,8 +127,8 @@ def test_a_hole_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_says_what_it_found(
     reader: Callable[..., Reading], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "read", reader)
-    monkeypatch.setattr(run, "compose", lambda _seed, _number: "a/P0/g")
+    monkeypatch.setattr(run_module, "read", reader)
+    monkeypatch.setattr(run_module, "compose", lambda _seed, _number: "a/P0/g")
 
     done = CliRunner().invoke(app, ["fuzz-syntax", "--count", "1", "--json"])
     said: dict[str, Any] = json.loads(done.stdout)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.audit.chain import members
-from evalward.audit.record import PATTERNS, AuditRecord, Kind, Outcome
+from evalward.audit.record import PATTERNS, AuditRecord
+from evalward.audit.record_values import Kind, Outcome
 
 if TYPE_CHECKING:
     from evalward.audit.fingerprint import Fingerprint

@@ -13,8 +13,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from evalward.audit.chain import GENESIS, Head, link, members, read_line
-from evalward.audit.record import AuditRecord, Durability, Kind, Reason
-from evalward.audit.sink import AuditUnavailable, FileSink, Tail, set_aside, sync_directory
+from evalward.audit.file_sink import FileSink, set_aside, sync_directory
+from evalward.audit.record import AuditRecord
+from evalward.audit.record_values import Durability, Kind, Reason
+from evalward.audit.sink import AuditUnavailable, Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from evalward.audit.record import COUNTS, ENUMS, KEYWORD_ID, PATTERNS, SCHEMA_VERSION, WEAKENED, Kind, Outcome
+from evalward.audit.record import COUNTS, ENUMS, KEYWORD_ID, PATTERNS, SCHEMA_VERSION, WEAKENED
+from evalward.audit.record_values import Kind, Outcome
 from evalward.guard.labels import CONSTRUCT_LABELS, PROCESS_MEMBERS
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS

@@ -6,11 +6,14 @@ import os
 import time
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
 
+from evalward.audit.file_sink import FileSink
 from evalward.audit.fingerprint import SHA256, Fingerprint, fingerprint
 from evalward.audit.journal import Journal, Rotation
-from evalward.audit.record import Durability, Integrity
-from evalward.audit.sink import FileSink, StreamSink, failure_of
-from evalward.audit.writer import Entry, Writer
+from evalward.audit.pending import Entry
+from evalward.audit.record_values import Durability, Integrity
+from evalward.audit.sink import failure_of
+from evalward.audit.stream_sink import StreamSink
+from evalward.audit.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from evalward.audit.allow import AllowRecord
     from evalward.audit.chain import Head
     from evalward.audit.key import AuditKey
-    from evalward.audit.record import AuditRecord, Reason
+    from evalward.audit.record import AuditRecord
+    from evalward.audit.record_values import Reason
     from evalward.audit.sink import AuditUnavailable, Sink
     from evalward.errors import Code
 

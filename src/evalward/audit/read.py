@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.audit.record import Kind, Outcome
+from evalward.audit.record_values import Kind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalward.audit.record import Kind
+from evalward.audit.record_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,13 +13,14 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.audit.allow import AllowRecord
 from evalward.audit.chain import members
-from evalward.audit.record import AuditRecord, Kind, Reason
+from evalward.audit.pending import Entry, count_written
+from evalward.audit.record import AuditRecord
+from evalward.audit.record_values import Kind, Reason
 from evalward.audit.sink import AuditUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from evalward.audit.journal import Journal
     from evalward.errors import Code
@@ -39,28 +40,6 @@ class Counts(NamedTuple):
     recorded: int
     unrecorded: int
     gaps: int
-
-
-class Entry:
-    """Records on their way together: ``done`` is released when all are written, or when ``failure`` says why not.
-
-    ``recorded`` is how many of them, from the first, are in the log.
-    """
-
-    __slots__ = ("abandoned", "done", "failure", "recorded", "texts")
-
-    def __init__(self, records: Sequence[AuditRecord | AllowRecord]) -> None:
-        self.texts = [
-            (Kind.DECISION, record.text)
-            if isinstance(record, AllowRecord)
-            else (record.kind, members(record))
-            for record in records
-        ]
-        self.recorded = 0
-        self.done = threading.Lock()
-        self.done.acquire()
-        self.failure: AuditUnavailable | None = None
-        self.abandoned = False
 
 
 class Writer:
@@ -230,7 +209,7 @@ class Writer:
             raise
         if whole < len(tallies):
             self._put_back(dict([*tallies.items()][whole:]))
-        written = _count_written(batch, max(0, whole - len(tallies)))
+        written = count_written(batch, max(0, whole - len(tallies)))
         try:
             journal.sync()
         except AuditUnavailable as failure:
@@ -296,13 +275,3 @@ class Writer:
         with self._lock:
             for code, count in tallies.items():
                 self._tallies[code] = self._tallies.get(code, 0) + count
-
-
-def _count_written(batch: list[Entry], records: int) -> int:
-    """Share out the ``records`` that were written; return how many entries, from the first, are all there."""
-    for place, entry in enumerate(batch):
-        entry.recorded = min(len(entry.texts), records)
-        records -= entry.recorded
-        if entry.recorded < len(entry.texts):
-            return place
-    return len(batch)

@@ -20,7 +20,8 @@ from evalward.audit.fingerprint import fingerprint, fnv1a
 from evalward.audit.key import AuditKey
 from evalward.audit.line_schema import audit_schema
 from evalward.audit.read import matching, records, since, summary
-from evalward.audit.verify import Findings, KeyMissingError, verify
+from evalward.audit.verification_result import Findings, KeyMissingError
+from evalward.audit.verify import verify
 from evalward.cli import filters
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.payload import read_payload

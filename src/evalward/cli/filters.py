@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from evalward.audit.record import Kind, Outcome
+from evalward.audit.record_values import Kind, Outcome
 from evalward.cli.serverless import target_option
 from evalward.errors import Code
 from evalward.guard.labels import CONSTRUCT_LABELS, is_known_label

@@ -19,9 +19,9 @@ from rich.text import Text
 from typer.core import TyperArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from evalward.cli.lazy import PanelCommand
+    from typer.core import TyperCommand
 
 _WIDEST: Final = 100
 _INDENT: Final = 4
@@ -29,7 +29,7 @@ _VERBATIM: Final = "\b"
 """The mark before a paragraph whose lines are kept: the examples."""
 
 
-def help_text(command: PanelCommand, ctx: Any) -> str:
+def help_text(command: TyperCommand, ctx: Any, panels: Mapping[str, tuple[str, ...]]) -> str:
     """Return the help of ``command``: usage, what it does, then its arguments and options by panel.
 
     It has colours; who prints it drops them where there is no terminal.
@@ -42,14 +42,16 @@ def help_text(command: PanelCommand, ctx: Any) -> str:
     for line in _paragraphs(command.help or "", width - 2):
         console.print(Text(f" {line}".rstrip()))
     console.print()
-    for title, parameters in _panels(command, ctx).items():
+    for title, parameters in _panels(command, ctx, panels).items():
         console.print(
             Panel(Group(*parameters), title=title, title_align="left", border_style="dim", box=box.ROUNDED)
         )
     return out.getvalue().rstrip("\n")
 
 
-def _panels(command: PanelCommand, ctx: Any) -> dict[str, list[Text | Padding]]:
+def _panels(
+    command: TyperCommand, ctx: Any, named: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[Text | Padding]]:
     panels: dict[str, list[Text | Padding]] = {}
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
@@ -57,7 +59,7 @@ def _panels(command: PanelCommand, ctx: Any) -> dict[str, list[Text | Padding]]:
             continue
         name, text = record
         kind = "Arguments" if isinstance(parameter, TyperArgument) else "Options"
-        own = (title for title, begins in command.panels.items() if (parameter.name or "").startswith(begins))
+        own = (title for title, begins in named.items() if (parameter.name or "").startswith(begins))
         title = next(own, kind)
         panels.setdefault(title, []).append(Text(name, "bold cyan"))
         if text:

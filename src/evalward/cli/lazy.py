@@ -27,7 +27,7 @@ class PanelCommand(TyperCommand):
         """Write the help."""
         from evalward.cli.help_panels import help_text  # noqa: PLC0415 - drawing takes time that only --help spends
 
-        formatter.write(help_text(self, ctx))
+        formatter.write(help_text(self, ctx, self.panels))
 
 
 class SuggestingGroup(TyperGroup):

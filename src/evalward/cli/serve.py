@@ -45,7 +45,7 @@ from evalward.server.tls import TlsFiles
 from evalward.server.token import Tokens
 from evalward.server.token_file import TokenFile
 from evalward.server.vital import end_process, ending_with_its_threads, place_of
-from evalward.tools.manifest_file import load_manifest
+from evalward.tools.manifest_source import load_manifest
 
 if TYPE_CHECKING:
     from evalward.server.traces import Traces

@@ -11,7 +11,8 @@ from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.labels import RULESET_NUMBER, catalogue_label
 from evalward.guard.rules import Action, Enforcement
 from evalward.guard.target import Profile
-from evalward.policy.model import LimitsPolicy, Policy
+from evalward.policy.model import Policy
+from evalward.policy.sections import LimitsPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jsonschema import ValidationError
 
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 
 class CommandValidator:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.manifest import Manifest, Tool
+    from evalward.tools.manifest import Manifest
+    from evalward.tools.tool import Tool
 
 MAX_TOKENS: Final = 60
 """Tokens of a description, by the same estimate as an envelope's (ceil of characters / 4)."""

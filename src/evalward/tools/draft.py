@@ -15,9 +15,9 @@ from evalward.guard.target import Target
 from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
-from evalward.tools.manifest import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
 from evalward.tools.schema_patterns import PatternError, compiled
 from evalward.tools.schema_places import root_place, walk
+from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind, FieldRule
-from evalward.tools.pointer import ANY, fits, steps_of
+from evalward.tools.pointer import fits, last_step, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 _SOURCE = FieldRule(kind=FieldKind.SOURCE)
 
@@ -46,12 +46,6 @@ class FieldRules:
         """Return the field that the undeclared ``name`` can be taken for although it is spelt otherwise."""
         meant = self._folds.get(folded(name))
         return None if meant == name else meant
-
-
-def last_step(text: str) -> str:
-    """Return the name that a field's path ends in, or that precedes its last ``*``."""
-    named = [step for step in steps_of(text) if step != ANY] if text.startswith("/") else [text]
-    return named[-1] if named else ""
 
 
 def _words(rules: Mapping[str, FieldRule]) -> list[str]:

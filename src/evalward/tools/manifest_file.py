@@ -14,8 +14,9 @@ from evalward.policy.documents import DocumentError, read_regular_file, read_yam
 from evalward.policy.issues import Issue, words_of
 from evalward.policy.line_numbers import Places
 from evalward.policy.policy_file import FileRefusedError
-from evalward.tools.manifest import Manifest, OperationType
+from evalward.tools.manifest import Manifest
 from evalward.tools.strict_json import read_arguments
+from evalward.tools.tool import OperationType
 
 if TYPE_CHECKING:
     import os
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     from evalward.policy.issues import Lines
 
-READY: Final = "ready:"
-"""What the name of a ready manifest begins with where a file could stand: ``ready:chrome-devtools-mcp/slim``."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
 _MAX_NESTING = 64
 _ALLOWED = {
@@ -49,16 +48,9 @@ class ManifestError(FileRefusedError):
         super().__init__(Code.CONFIG_INVALID, source, issues)
 
 
-def load_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Return the manifest in the YAML or JSON file at ``path``, or a ready one; raise ManifestError.
-
-    ``ready:NAME`` is a ready manifest (``evalward.tools.ready``).
-    """
+def read_manifest_file(path: str | os.PathLike[str]) -> Manifest:
+    """Return the manifest in the YAML or JSON file at ``path``; raise ManifestError."""
     file = Path(path)
-    if str(path).startswith(READY):
-        from evalward.tools.ready import load_ready  # noqa: PLC0415 - it loads its files from here
-
-        return load_ready(str(path).removeprefix(READY))
     suffix = file.suffix.lower()
     if suffix not in _PLACES:
         raise ManifestError(str(file), [Issue("", "unknown kind of file", ", ".join(_PLACES))])

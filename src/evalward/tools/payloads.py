@@ -14,8 +14,8 @@ from evalward.tools.url_schemes import scripts_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evalward.tools.manifest import Tool
     from evalward.tools.route import CallField
+    from evalward.tools.tool import Tool
 
 
 class Payload(NamedTuple):

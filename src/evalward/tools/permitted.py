@@ -12,8 +12,8 @@ from evalward.tools.url_schemes import denied_scheme
 
 if TYPE_CHECKING:
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.manifest import Tool
     from evalward.tools.route import CallField
+    from evalward.tools.tool import Tool
 
 _SHOWN: Final = 64
 # What WebDriver takes for the path of a file, and no slash alone: POSIX, drives, UNC (WebDriver §12.5.3).

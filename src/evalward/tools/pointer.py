@@ -28,3 +28,9 @@ def fits(pattern: tuple[str, ...], steps: tuple[str | int, ...]) -> bool:
     return len(pattern) == len(steps) and all(
         want in (ANY, str(step)) for want, step in zip(pattern, steps, strict=True)
     )
+
+
+def last_step(text: str) -> str:
+    """Return the name that a field's path ends in, or that precedes its last ``*``."""
+    named = [step for step in steps_of(text) if step != ANY] if text.startswith("/") else [text]
+    return named[-1] if named else ""

@@ -16,15 +16,15 @@ from evalward.errors import Code, CodedError, Repair
 from evalward.tools.field_names import folded
 from evalward.tools.field_search import FieldRules
 from evalward.tools.kinds import FieldKind
-from evalward.tools.manifest import OperationType
 from evalward.tools.pointer import ANY, fits, pointer_of, steps_of
+from evalward.tools.tool import OperationType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.tools.kinds import FieldRule
-    from evalward.tools.manifest import Tool, When
     from evalward.tools.schema_places import Place
+    from evalward.tools.tool import Tool, When
 
 MAX_SOURCES: Final = 64
 """Fields to judge that one call may hold."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Target
     from evalward.policy.field_values import FieldsPolicy
     from evalward.tools.kinds import FieldRule
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 _ELEMENTS = ("items", "additionalProperties")
 _BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")

@@ -12,7 +12,8 @@ from evalward.tools.schema_places import walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evalward.tools.manifest import Manifest, Tool
+    from evalward.tools.manifest import Manifest
+    from evalward.tools.tool import Tool
 
 REFUSED = "refused"
 """What the table calls a field that no call may have."""
