@@ -1,5 +1,7 @@
 """What the texts of ``evalward serve``'s options say; each refusal is a usage error that names what is allowed."""
 
+from pathlib import Path
+
 import typer
 
 from evalward.errors import CodedError
@@ -8,6 +10,7 @@ from evalward.guard.target import Target
 from evalward.policy import parse_allow_eval
 from evalward.server.caller import CERTIFICATE_NAME
 from evalward.server.listen import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
+from evalward.server.tls import TlsFiles
 from evalward.workers.cores import available_cores
 
 MOST_WORKERS = 256
@@ -66,3 +69,12 @@ def admin_address(text: str) -> TcpAddress:
         return parse_admin_listen(text)
     except ListenError as refusal:
         raise typer.BadParameter(str(refusal)) from None
+
+
+def tls_files(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+    """Return the files of the three TLS options; an incomplete set is a usage error, never a socket without TLS."""
+    if certificate is not None and key is not None:
+        return TlsFiles(certificate, key, client_ca)
+    if certificate is None and key is None and client_ca is None:
+        return None
+    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")
