@@ -1,4 +1,4 @@
-"""The audit log: who was told what about which payload, without any of the payload."""
+"""The audit log: a tamper-evident record of each decision, without payload text."""
 
 from evalward.audit.allow import AllowForm, AllowRecord
 from evalward.audit.decision_record import decision_record

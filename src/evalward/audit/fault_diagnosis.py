@@ -1,4 +1,4 @@
-"""Say what was done to an audit log at a line that does not verify: edited, inserted, removed, reordered, cut off.
+"""Classify the fault at a line of an audit log that does not verify: edited, inserted, removed, reordered, truncated.
 
 A diagnosis reads the files again, which a log without a fault does not need.
 """
@@ -34,7 +34,7 @@ class FaultError(Exception):
 
 
 class FaultDiagnosis:
-    """Looks at ``files`` again, under ``key``, to name the fault at a line."""
+    """Reads ``files`` again, with ``key``, to classify the fault at a line."""
 
     def __init__(self, files: Sequence[LogFile], key: AuditKey | None) -> None:
         self._files = files
@@ -70,7 +70,7 @@ class FaultDiagnosis:
         )
 
     def _key_id_of_chain(self) -> str | None:
-        """Return the key that records name which no plain digest covers."""
+        """Return the id of the key that the keyed records name, None if every record has a plain digest."""
         for row in rows_of(self._files):
             line = read_line(row.data)
             if line is not None and not line.is_signed([None]):

@@ -1,4 +1,4 @@
-"""An audit log in a private file, which must stay where it is."""
+"""An audit log in a private file, checked before each write for being replaced, truncated or altered."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class FileSink:
         """Open or create the file at the absolute ``path``.
 
         Raise AuditUnavailable, and change nothing, for a link of either kind, for anything but a regular file of this
-        user, for one that holds something else than a log, for one that another process writes, and for one that
-        cannot be opened or made private. ``any_contents`` takes a file that is no log, too: it will be set aside.
+        user, for a file with other contents than a log, for one that another process writes, and for one that cannot
+        be opened or made private. ``any_contents`` also accepts a file that is no log: the caller sets it aside.
         """
         try:
             descriptor = os.open(path, _OPEN_FLAGS, FILE_MODE)
@@ -69,7 +69,7 @@ class FileSink:
             raise failure_of(error) from None
 
     def write(self, data: bytes) -> int:
-        """Append with one ``write``, after a look whether the file is still the one at its path, and as long."""
+        """Append with one ``write``, after a check that the path still names this file and its length is unchanged."""
         try:
             status = os.lstat(self._path)
             if (status.st_dev, status.st_ino) != self._identity:
@@ -87,7 +87,7 @@ class FileSink:
         return written
 
     def sync(self) -> None:
-        """Bring the file's data to the disk."""
+        """Flush the file's data to the disk."""
         try:
             os.fdatasync(self._descriptor)
         except OSError as error:
@@ -102,7 +102,7 @@ class FileSink:
         return (status.st_dev, status.st_ino) == self._identity and status.st_size == self.size
 
     def changed(self) -> Reason | None:
-        """Return what somebody else did to the file in its place, None: nothing that its length shows."""
+        """Return the change that another process made to the file, as its length shows it; None: no such change."""
         try:
             status = os.lstat(self._path)
         except OSError:
@@ -119,7 +119,7 @@ class FileSink:
 
 
 def set_aside(path: str, *, nanoseconds: int) -> str:
-    """Give the file at ``path`` a name with the time in it, which sorts by age; return that name.
+    """Rename the file at ``path`` to a name with a timestamp, which sorts by age; return that name.
 
     Raise AuditUnavailable.
     """
@@ -135,7 +135,7 @@ def set_aside(path: str, *, nanoseconds: int) -> str:
 
 
 def sync_directory(path: str) -> None:
-    """Bring the name of the file at ``path`` to the disk; raise AuditUnavailable."""
+    """Flush the directory entry of the file at ``path`` to the disk; raise AuditUnavailable."""
     try:
         descriptor = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -147,21 +147,21 @@ def sync_directory(path: str) -> None:
 
 
 def _refuse_foreign(descriptor: int, *, any_contents: bool) -> None:
-    """Refuse what a slip of the pen or a planted link may name: nothing of it is changed, not even its mode."""
+    """Reject a file that was named by mistake or by a planted link, before anything of it changes."""
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise AuditUnavailable("it is not a regular file")
     if status.st_uid != os.geteuid():
         raise AuditUnavailable("it belongs to another user")
     if status.st_nlink > 1:
-        raise AuditUnavailable("the file has another name, too (a hard link)")
+        raise AuditUnavailable("the file has a second name (a hard link)")
     beginning = os.pread(descriptor, _BEGINNING_BYTES, 0)
     if beginning and not any_contents and not _is_beginning_of_log(beginning):
-        raise AuditUnavailable("it is no audit log: give another name, or move what is there away")
+        raise AuditUnavailable("it is not an audit log: give another name, or move the file away")
 
 
 def _is_beginning_of_log(data: bytes) -> bool:
-    """Whether a log of any schema begins like that; power may have gone within its very first line."""
+    """Whether a log of any schema begins with ``data``; a loss of power can cut even the first line."""
     shape = _DIGITS.sub(b"", data)
     return shape.startswith(_BEGINNING) or _BEGINNING.startswith(shape)
 
@@ -172,7 +172,7 @@ def _make_private(descriptor: int) -> None:
 
 
 def _lock(descriptor: int) -> None:
-    """Refuse a file that another process writes: two chains in one file are none."""
+    """Reject a file that another process writes: two chains in one file cannot be verified."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -191,7 +191,7 @@ def _first_time(descriptor: int) -> float | None:
 
 
 def _tail(descriptor: int, size: int) -> Tail:
-    """Return the last line that is whole and not absurdly long, and the bytes that follow the last newline."""
+    """Return the last complete line of at most ``_LONGEST_LINE`` bytes, and the bytes after the last newline."""
     data = b""
     position = size
     while position > 0 and data.count(b"\n") < _ENDS_OF_TWO_LINES and len(data) < _LONGEST_LINE + _TAIL_BLOCK:

@@ -1,4 +1,4 @@
-"""The JSON Schema of one audit line, made from what ``AuditRecord`` itself checks."""
+"""The JSON Schema of one audit line, derived from the checks of ``AuditRecord``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OUTCOMES: Final = {
 
 
 def audit_schema() -> dict[str, Any]:
-    """Return the schema (draft 2020-12); it is closed: a member that it does not name is refused."""
+    """Return the schema (draft 2020-12); it is closed: unknown members are invalid."""
     label = {"enum": [*sorted(CONSTRUCT_LABELS), "process", *(f"process.{each}" for each in _members())]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

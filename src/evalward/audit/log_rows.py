@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A line, or a part of one that no record is long enough for: ``is_line`` is False of that and of a torn one."""
+    """A line, or a part of one that is too long for a record; ``is_line`` is False for a part and a torn line."""
 
     file: int
     place: Place
@@ -40,7 +40,7 @@ def rows_after(files: Sequence[LogFile], row: Row) -> Iterator[Row]:
 
 
 class UnfinishedLines:
-    """Lines that are no records, until a TORN record accounts for them."""
+    """Consecutive lines that are no records, which a TORN record has to account for."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -49,7 +49,7 @@ class UnfinishedLines:
         self._digest = sha256()
 
     def add(self, row: Row) -> None:
-        """Take one more line, or a part of one, that is no record."""
+        """Add a line, or a part of one, that is no record."""
         text = row.data if self.first is None or not row.begins else b"\n" + row.data
         self.first = self.first or row
         self.rows += 1

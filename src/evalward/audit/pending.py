@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Entry:
-    """Records on their way together: ``done`` is released when all are written, or when ``failure`` says why not.
+    """Records that are written together: ``done`` is released when all are written, or when ``failure`` is set.
 
     ``recorded`` is how many of them, from the first, are in the log.
     """
@@ -39,7 +39,7 @@ class Entry:
 
 
 def count_written(batch: list[Entry], records: int) -> int:
-    """Share out the ``records`` that were written; return how many entries, from the first, are all there."""
+    """Assign the ``records`` that were written to the entries; return how many entries are complete."""
     for place, entry in enumerate(batch):
         entry.recorded = min(len(entry.texts), records)
         records -= entry.recorded

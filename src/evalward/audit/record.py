@@ -86,7 +86,7 @@ ENUMS: dict[str, type[StrEnum]] = {
     "reason": Reason,
 }
 
-# One call for all fields of a kind: a service pays for this with each request.
+# One attrgetter call per kind of field: this runs for each request.
 _enums_of = attrgetter(*ENUMS)
 _texts_of = attrgetter(*PATTERNS)
 _counts_of = attrgetter(*COUNTS)
@@ -96,20 +96,20 @@ _FITS = tuple(pattern.fullmatch for pattern in PATTERNS.values())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """What one line says; None means that the field does not apply and is left out of the line.
+    """The content of one line; None means that the field does not apply and is left out.
 
     ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the
     payload stood, with ``*`` for every name that the manifest does not know. ``findings`` names every construct and
     ``keyword:<id>`` of a denial that has more than one, at most ``MAX_FINDINGS``. ``argument_bytes`` to
     ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
     controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
-    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
-    in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. A POLICY_LOAD names the
-    policy that comes into force, the one before it, and what it weakens; a POLICY_REJECT the one that stays, and
-    the first field that is wrong. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into
-    force. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
-    faults of a POLICY_REJECT, the items of a batch that was refused as a whole. Any value outside of its field's
-    pattern or catalogue raises ValueError, and the message names the field, never the value.
+    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are in
+    the log although their caller got an error, ``gap_us`` is the duration. A POLICY_LOAD names the new policy, the
+    one before it, and the weakened controls; a POLICY_REJECT the policy that stays in force, and the first invalid
+    field. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into force. ``count`` is of the
+    requests of a REFUSED record, the tokens of a TOKEN_LOAD, the faults of a POLICY_REJECT, the items of a batch that
+    was refused as a whole. Any value outside of its field's pattern or catalogue raises ValueError, and the message
+    names the field, never the value.
     """
 
     kind: Kind

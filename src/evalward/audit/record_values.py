@@ -9,23 +9,25 @@ class Kind(StrEnum):
     """What a record is about."""
 
     DECISION = "decision"
-    EVALUATION = "evaluation"  # what became of a payload that a decision with the same id allowed
-    REFUSED = "refused"  # how often a code refused requests that get no record each, within one second
+    EVALUATION = "evaluation"  # the result of running a payload that the decision with the same id allowed
+    REFUSED = (
+        "refused"  # how many requests without a record each were rejected with a code, within one second
+    )
     START = "start"
     STOP = "stop"
     POLICY_LOAD = "policy_load"
     POLICY_REJECT = "policy_reject"
-    TOKEN_LOAD = "token_load"  # noqa: S105 - the token file was taken anew
-    TOKEN_REJECT = "token_reject"  # noqa: S105 - it was not; the tokens before it stay
+    TOKEN_LOAD = "token_load"  # noqa: S105 - the token file was reloaded
+    TOKEN_REJECT = "token_reject"  # noqa: S105 - the file was invalid; the previous tokens stay in force
     TLS_LOAD = "tls_load"  # new certificates are in force
-    TLS_REJECT = "tls_reject"  # they did not work; those before them stay
-    ROTATE = "rotate"  # the first record of a file that goes on with the chain of another
+    TLS_REJECT = "tls_reject"  # they were invalid; the previous ones stay in force
+    ROTATE = "rotate"  # the first record of a file that continues the chain of another
     TORN = "torn"  # the log ended inside a line, which was closed
     GAP = "gap"  # the sink failed for a while; blocks were answered without a record
 
 
 class Outcome(StrEnum):
-    """What the caller was told: allow, deny or error of a payload, completed, failed or error of its run."""
+    """The answer to the caller: allow, deny or error for a payload; completed, failed or error for its run."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -35,14 +37,14 @@ class Outcome(StrEnum):
 
 
 class Integrity(StrEnum):
-    """What the chain proves: without a key, whoever edits a record can recompute every digest after it."""
+    """What the chain proves: without a key, an attacker who edits a record can recompute all later digests."""
 
     KEYED = "tamper-evident"
     PLAIN = "integrity only, not tamper-evident"
 
 
 class Durability(StrEnum):
-    """What a record that was taken survives: the death of the process, or the loss of power."""
+    """What an accepted record survives: the end of the process, or a loss of power."""
 
     PROCESS = "process"
     DISK = "disk"
@@ -54,8 +56,8 @@ class Reason(StrEnum):
     FULL = "full"
     DELETED = "deleted"
     REPLACED = "replaced"
-    TRUNCATED = "truncated"  # cut short in its place
-    ALTERED = "altered"  # something else wrote to it
+    TRUNCATED = "truncated"  # shortened in place
+    ALTERED = "altered"  # another process wrote to it
     READ_ONLY = "read-only"
     STUCK = "stuck"
     FAILED = "failed"  # any other error of the sink

@@ -22,7 +22,7 @@ _REASONS: Final = {
 
 
 class AuditUnavailable(CodedError):  # noqa: N818 - named for its code
-    """A record did not reach the log, so no ALLOW may be given on it (AUDIT_UNAVAILABLE)."""
+    """A record was not written, so its payload must not be allowed (AUDIT_UNAVAILABLE)."""
 
     def __init__(self, text: str, reason: Reason = Reason.FAILED) -> None:
         super().__init__(Code.AUDIT_UNAVAILABLE, f"The audit log cannot be written: {text}.")
@@ -30,23 +30,23 @@ class AuditUnavailable(CodedError):  # noqa: N818 - named for its code
 
 
 class Tail(NamedTuple):
-    """The end of a file: its last whole line without the newline (empty: none), and what is after that."""
+    """The end of a file: its last complete line without the newline (empty: none), and the bytes after it."""
 
     line: bytes
     unfinished: bytes
 
 
 class Sink(Protocol):
-    """Takes bytes at its end. Every method raises AuditUnavailable."""
+    """An append-only destination of bytes. Every method raises AuditUnavailable."""
 
     path: str | None
     size: int
     """Bytes that the sink holds."""
     born: float
-    """When it was begun, in seconds since the epoch."""
+    """When it was created, in seconds since the epoch."""
 
     def tail(self) -> Tail:
-        """Return how the sink ends; one that cannot be read back ends with nothing."""
+        """Return the end of the sink; empty if it cannot be read."""
         ...
 
     def write(self, data: bytes) -> int:
@@ -54,15 +54,15 @@ class Sink(Protocol):
         ...
 
     def sync(self) -> None:
-        """Return when all that was written would survive the loss of power."""
+        """Return once all written data would survive a loss of power."""
         ...
 
     def is_in_place(self) -> bool:
-        """Whether whoever looks for the log finds what is written here, and nothing else; never raises."""
+        """Whether the log's path still leads to this sink, with an unchanged length; never raises."""
         ...
 
     def changed(self) -> Reason | None:
-        """Return what somebody else did to the sink in its place, as far as its length shows it; never raises."""
+        """Return the change that another process made to the sink, as its length shows it; never raises."""
         ...
 
     def close(self) -> None:
@@ -71,6 +71,6 @@ class Sink(Protocol):
 
 
 def failure_of(error: OSError) -> AuditUnavailable:
-    """Return what ``error`` means to a caller."""
+    """Return the AuditUnavailable for ``error``."""
     reason = _REASONS.get(error.errno or 0, Reason.FAILED)
     return AuditUnavailable((error.strerror or type(error).__name__).lower(), reason)

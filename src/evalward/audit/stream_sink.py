@@ -12,7 +12,7 @@ from evalward.audit.sink import AuditUnavailable, Tail, failure_of
 
 
 class StreamSink:
-    """A descriptor that can only be written, such as a pipe to whatever ships the log."""
+    """A write-only descriptor, such as a pipe to a log shipper."""
 
     path: str | None = None
 
@@ -23,13 +23,13 @@ class StreamSink:
         self._least = self._length() or 0
 
     def tail(self) -> Tail:
-        """Return an empty tail: what was written before this process cannot be read."""
+        """Return an empty tail: earlier data cannot be read."""
         return Tail(b"", b"")
 
     def write(self, data: bytes) -> int:
-        """Write with one ``write``; a reader that does not read makes it wait.
+        """Write with one ``write``, which blocks while the reader does not read.
 
-        A stream that a shell sent to a file is looked at first: that may be cut short, too.
+        A stream that a shell redirected to a file is first checked for truncation.
         """
         try:
             length = self._length()
@@ -44,7 +44,7 @@ class StreamSink:
         return written
 
     def sync(self) -> None:
-        """Bring the data to the disk if the stream is a file; a pipe has nothing to bring."""
+        """Flush the data to the disk if the stream is a file; a pipe needs no flush."""
         try:
             os.fdatasync(self._descriptor)
         except OSError as error:

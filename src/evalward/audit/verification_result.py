@@ -20,7 +20,7 @@ class Fault(StrEnum):
     REMOVED = "removed"
     REORDERED = "reordered"
     TRUNCATED = "truncated"
-    UNFINISHED = "unfinished"  # a chain without a stop record, and another that follows it
+    UNFINISHED = "unfinished"  # a chain without a stop record that another chain follows
     UNKEYED = "unkeyed"  # verified with a key, but written without one
 
 
@@ -54,7 +54,7 @@ class Findings:
 
 
 class KeyMissingError(Exception):
-    """The log is keyed, so that nothing can be said of it without the key with ``key_id``."""
+    """The log is keyed, and can only be verified with the key that ``key_id`` names."""
 
     def __init__(self, key_id: str) -> None:
         super().__init__(f"the log is keyed (key id {key_id}); verify it with that key")

@@ -1,4 +1,4 @@
-"""Verify an audit log: find the first line that the service did not write, and say what was done there.
+"""Verify an audit log: find the first line that the service did not write, and classify the fault.
 
 The files are read in blocks, so that memory does not grow with the log.
 """
@@ -110,7 +110,7 @@ class _Verification:
         return all(line.head.chain != head.chain for head in before)
 
     def _look_at_ends(self, expected: Sequence[Head]) -> None:
-        """Find what a whole chain of records does not show: that there were more of them."""
+        """Detect truncation, which an intact chain does not show by itself."""
         found = unfinished(self._chains, expected)
         if found is not None:
             raise FaultError(Fault.UNFINISHED, Place(*found.chain.place), str(found))
@@ -119,7 +119,7 @@ class _Verification:
                 raise FaultError(
                     Fault.TRUNCATED,
                     Place(file.name, 1),
-                    "the file is empty: nothing was written to it yet, or all of it was taken out",
+                    "the file is empty: nothing was written to it yet, or all records were removed",
                 )
         if not self._findings.records:
             raise FaultError(Fault.TRUNCATED, NOWHERE, "there is no record")

@@ -1,8 +1,8 @@
-"""The one thread that writes an audit log, for as many callers as wait: a stuck sink cannot hold a caller.
+"""The thread that writes an audit log for all callers, so that a stuck sink cannot block a caller.
 
-Whatever waits when the thread comes around is written with one ``write`` and, at durability ``disk``, made to
-last with one ``fdatasync`` for all (group commit). A failed sink is tried again with each record and a few times
-a second without one; the first thing it takes again is a GAP record (service.md, Audit log).
+All pending records are written with one ``write`` and, at durability ``disk``, flushed with one ``fdatasync`` (group
+commit). A failed sink is retried with each record, and a few times a second without one; the first record after the
+failure is a GAP record (service.md, Audit log).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Counts(NamedTuple):
 
 
 class Writer:
-    """Owns the thread, the records that wait, and what is known of the sink's health."""
+    """Owns the thread, the pending records, and the state of the sink."""
 
     def __init__(self, journal: Journal) -> None:
         self.on_health: Callable[[bool], object] = lambda _healthy: None
@@ -67,7 +67,7 @@ class Writer:
 
     @property
     def failure(self) -> AuditUnavailable | None:
-        """What is wrong with the sink now; None: nothing."""
+        """The current failure of the sink; None: it works."""
         return self._failure
 
     def counts(self) -> Counts:
@@ -90,7 +90,7 @@ class Writer:
             raise entry.failure
 
     def tally(self, code: Code) -> None:
-        """Count one refusal with ``code``; the counts of a second become one record each."""
+        """Count one request rejected with ``code``; the counts of a second are written as one record per code."""
         with self._lock:
             is_first = not self._tallies
             self._tallies[code] = self._tallies.get(code, 0) + 1
@@ -100,12 +100,12 @@ class Writer:
             self._waiting.put(None)
 
     def reopen(self) -> None:
-        """Go on in the file that has the log's name now; returns at once."""
+        """Continue in the file that has the log's name now; returns at once."""
         self._must_reopen = True
         self._waiting.put(None)
 
     def close(self) -> None:
-        """Write what waits and end the thread; a stuck one is left behind. A second call does nothing."""
+        """Write the pending records and end the thread; a stuck thread is abandoned. A second call does nothing."""
         self._is_closed = True
         self._waiting.put(None)
         self._thread.join(JOIN_SECONDS)
@@ -136,11 +136,11 @@ class Writer:
             self._failure = failure
 
     def _tell(self, *, is_healthy: bool) -> None:
-        """Say how the sink is; whoever listens cannot end the thread."""
+        """Report the state of the sink; an exception in the listener does not end the thread."""
         try:
             self.on_health(is_healthy)
-        except Exception as error:  # noqa: BLE001 - any failure of a listener is its own
-            LOG.error("nobody was told of the audit log's state: %s", type(error).__name__)  # noqa: TRY400
+        except Exception as error:  # noqa: BLE001 - a listener may raise anything
+            LOG.error("the listener for the audit log's state failed: %s", type(error).__name__)  # noqa: TRY400
 
     def _run(self) -> None:
         while True:
@@ -150,7 +150,7 @@ class Writer:
                 self._commit(batch)
             except AuditUnavailable as failure:
                 self._refuse(batch, failure)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may count as written
+            except Exception as error:  # noqa: BLE001 - after any exception nothing may count as written
                 self._refuse(batch, AuditUnavailable(type(error).__name__.lower()))
             finally:
                 self._busy_since = None
@@ -159,7 +159,7 @@ class Writer:
                 return
 
     def _take(self) -> list[Entry]:
-        """Wait for entries, for the end of a second with tallies, or for the next try of a failed sink."""
+        """Wait for entries, for the next tally record, or for the next retry of a failed sink."""
         batch: list[Entry] = []
         try:
             entry = self._waiting.get(timeout=self._pause())
@@ -188,7 +188,7 @@ class Writer:
         return None
 
     def _commit(self, batch: list[Entry]) -> None:
-        """Write ``batch`` and what else is due; raise AuditUnavailable for what is left unsettled of it."""
+        """Write ``batch`` and due tallies; raise AuditUnavailable for the entries that remain in ``batch``."""
         journal = self._journal
         if self._failure is not None or self._unrecorded or self._unacknowledged:
             self._recover()
@@ -228,7 +228,7 @@ class Writer:
             unrecorded, unacknowledged = self._unrecorded, self._unacknowledged
         gap = AuditRecord(
             kind=Kind.GAP,
-            # Without a failure it was a caller that had no time to wait.
+            # Without a failure a caller stopped waiting before its record was written.
             reason=Reason.STUCK if failure is None else failure.reason,
             unrecorded=unrecorded,
             unacknowledged=unacknowledged,

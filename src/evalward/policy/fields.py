@@ -55,7 +55,7 @@ RESERVED_BINDINGS = frozenset(
     }
 )
 
-# Reading one of these hands over a capability or the whole environment; `constructs` may still permit it.
+# Reading one of these yields a capability or the whole environment; `constructs` may still permit it.
 CAPABILITY_READS = frozenset(
     {
         *("_eval", "_kill", "_linkedBinding", "abort", "binding", "chdir", "constructor", "dlopen", "env"),
@@ -88,7 +88,7 @@ def _label(text: str) -> str:
 
 def _binding_name(text: str) -> str:
     if text in RESERVED_BINDINGS:
-        raise problem("binding", "this name is the realm's own and cannot be bound", "any other name")
+        raise problem("binding", "this name is a global of the realm and cannot be bound", "any other name")
     return text
 
 
@@ -107,7 +107,7 @@ def _process_read(text: str) -> str:
     if text in CAPABILITY_READS:
         raise problem(
             "read",
-            "reading this member hands over a capability",
+            "reading this member yields a capability",
             "harmless members; constructs.'process.<member>' decides about the rest",
         )
     return text

@@ -1,7 +1,7 @@
-"""Where the values of a document stand: the line of each key, from the text that was read.
+"""The line of each key in the text of a document.
 
-YAML's parser says where everything begins. TOML's does not, so that its lines are found by the look of a key or of a
-table's header: a key inside an inline table, or written in an unusual way, gets the line of what is around it.
+YAML's parser reports positions. TOML's does not, so that lines are found by matching keys and table headers in the
+text: a key inside an inline table, or in an unusual notation, gets the line of its container.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _Path = tuple[str | int, ...]
 
 
 class Places:
-    """The lines of one document; ``line_of`` gives that of a path, or of the nearest thing around it."""
+    """The lines of one document; ``line_of`` returns that of a path, or of its nearest known container."""
 
     def __init__(self, found: dict[_Path, int]) -> None:
         self._lines = found
 
     @classmethod
     def of_yaml(cls, text: str) -> Places:
-        """Read ``text``, which must be YAML that was read before."""
+        """Read ``text``, which must be valid YAML."""
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         return cls(dict(_nodes(root, ())) if root is not None else {})
 
     @classmethod
     def of_json(cls, text: str) -> Places:
-        """Read ``text``, which must be JSON that was read before; no lines of what YAML's parser does not take."""
+        """Read ``text``, which must be valid JSON; there are no lines if YAML's parser rejects it."""
         try:
             # Outside of strings a tab is a space, and inside of them JSON has none.
             return cls.of_yaml(text.replace("\t", " "))
@@ -44,11 +44,11 @@ class Places:
 
     @classmethod
     def of_toml(cls, text: str) -> Places:
-        """Read ``text``, which must be TOML that was read before."""
+        """Read ``text``, which must be valid TOML."""
         return cls(_tables(text))
 
     def line_of(self, path: Sequence[str | int]) -> int | None:
-        """Return the line, from 1, that ``path`` or the longest known beginning of it stands on; None for the whole."""
+        """Return the line, from 1, of ``path`` or of its longest known prefix; None for the document itself."""
         for length in range(len(path), 0, -1):
             line = self._lines.get(tuple(path[:length]))
             if line is not None:

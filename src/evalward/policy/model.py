@@ -1,4 +1,4 @@
-"""What an operator may say in a policy (service.md, Policy), as frozen Pydantic models."""
+"""The policy of an operator (service.md, Policy), as a frozen Pydantic model that compiles the rules of a request."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _DENIED = TargetPolicy()
 class Policy(Section):
     """One policy file: which targets may evaluate, how much is proven, what is blocked.
 
-    Everything is denied that no field opts in. Instances are immutable; ``digest`` is over the
-    *effective* policy, so that two spellings of one policy share it. ``ruleset`` pins what profile balanced blocks
-    to that of an earlier release, or takes that of the next one; None: this release's.
+    Everything is denied unless a field opts it in. Instances are immutable; ``digest`` is over the *effective*
+    policy, so that two spellings of one policy share it. ``ruleset`` pins what profile balanced blocks to that of an
+    earlier release, or takes that of the next one; None: this release's.
     """
 
     api_version: Literal["evalward/v1"] = "evalward/v1"
@@ -111,7 +111,7 @@ class Policy(Section):
         return self.for_target(target).profile or self.profile
 
     def enforcement_for(self, target: Target, *, tool: str | None, today: date) -> Enforcement:
-        """Return what holds on ``today`` (UTC): the tool's own word, else the target's, else the policy's."""
+        """Return the enforcement on ``today`` (UTC): the tool's setting, else the target's, else the policy's."""
         named = self.tools.get(tool) if tool is not None else None
         section = named.enforcement if named else self.for_target(target).enforcement
         return (section or self.enforcement).on(today)
@@ -139,7 +139,7 @@ class Policy(Section):
     def with_profile(self, profile: Profile) -> Policy:
         """Return a copy in which ``profile`` holds for every target: the operator's choice, seed included.
 
-        A caller's wish goes through ``rules_for``, which refuses a looser profile.
+        A caller's override goes through ``rules_for``, which rejects a looser profile.
         """
         data = self.model_dump()
         data["profile"] = profile
@@ -161,11 +161,11 @@ class Policy(Section):
         bindings: Mapping[str, str] | None = None,
         exception: PolicyException | None = None,
     ) -> Rules:
-        """Return the rules for a request; the wishes may tighten the policy, never loosen it.
+        """Return the rules for a request; its overrides may tighten the policy, never loosen it.
 
-        Under an ``exception`` its constructs are only audited and its keywords not looked for. Repeated calls cost a
-        cache look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a
-        looser profile or limit or another binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
+        Under an ``exception`` its constructs are only audited and its keywords are off. Repeated calls cost a cache
+        look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a looser profile or limit or another
+        binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
         """
         wishes = frozenset(bindings.items()) if bindings else frozenset()
         exempt = frozenset(exception.constructs) if exception else frozenset()

@@ -37,9 +37,9 @@ class BindingInvalidError(CodedError):
 
 
 class Request(NamedTuple):
-    """What a request says beside its payload; None and empty mean that the policy's own value holds.
+    """The overrides of a request; None and empty values leave the policy's own value in force.
 
-    ``exempt`` is not the request's to say: the policy's exception for its payload does.
+    ``exempt`` comes from the policy's exception for the payload, never from the request.
     """
 
     target: Target
@@ -99,7 +99,7 @@ def overridden_bindings(own: Mapping[str, str], wish: frozenset[tuple[str, str]]
         _check_kind(name, value)
         if name in RESERVED_BINDINGS:
             raise OverrideRefusedError(
-                f"{name} is the realm's own name and cannot be bound.",
+                f"{name} is a global of the realm and cannot be bound.",
                 Repair(field=pointer("bindings", name)),
             )
         if own.get(name, value) != value:

@@ -1,4 +1,4 @@
-"""A policy file as a Policy. Whatever is not surely a valid policy raises PolicyError: fail closed."""
+"""Load a policy file. Anything but a valid policy raises PolicyError: fail closed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READERS = {
 
 
 class FileRefusedError(CodedError):
-    """A file of the operator's that is not in force: ``source`` names it, ``issues`` are all the reasons."""
+    """An invalid file of the operator's: ``source`` names it, ``issues`` are all its errors."""
 
     def __init__(self, code: Code, source: str, issues: Sequence[Issue]) -> None:
         super().__init__(
@@ -44,21 +44,21 @@ class FileRefusedError(CodedError):
 
 
 class PolicyError(FileRefusedError):
-    """A policy that is not in force, with every reason (POLICY_INVALID)."""
+    """An invalid policy, with all its errors (POLICY_INVALID)."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         super().__init__(Code.POLICY_INVALID, source, issues)
 
 
 class Document(NamedTuple):
-    """What a file holds: plain data, and where in the text its values stand."""
+    """The content of a file: plain data, and the lines of its values."""
 
     data: object
     text: str
     places: Callable[[str], Places]
 
     def line_of(self, path: Sequence[str | int]) -> int | None:
-        """Return the line of a value; the text is looked through only when somebody asks."""
+        """Return the line of a value; the text is searched on the first call."""
         return self.places(self.text).line_of(path)
 
 
@@ -72,7 +72,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
 def read_document(
     file: Path, refusal: Callable[[str, Sequence[Issue]], FileRefusedError], *, empty: str
 ) -> Document:
-    """Return what is in the YAML or TOML file ``file``; raise ``refusal`` of its name and issues.
+    """Return the content of the YAML or TOML file ``file``; raise ``refusal`` with its name and issues.
 
     ``empty`` says what a file without any content should hold.
     """

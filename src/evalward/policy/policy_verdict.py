@@ -1,4 +1,4 @@
-"""Judge a payload under a whole policy: its rules, its exceptions, its enforcement."""
+"""Judge a payload under a policy: its rules, its exceptions, its enforcement."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def utc_day() -> date:
-    """Return today in UTC: what the days of a policy mean."""
+    """Return today in UTC, the time zone of all days in a policy."""
     return datetime.now(UTC).date()
 
 
 def exception_of(
     policy: Policy, code: bytes, target: Target, *, tool: str | None, today: date
 ) -> PolicyException | None:
-    """Return the exception under which ``code`` is judged; without any in the policy nothing is hashed."""
+    """Return the exception under which ``code`` is judged; nothing is hashed if the policy has none."""
     if not policy.exceptions:
         return None
     return policy.exception_for(content_hash(code), target, tool=tool, today=today)
@@ -45,7 +45,7 @@ def judge_under(  # noqa: PLR0913 - the payload, its frame, and who judges
     sink: str | None = None,
     judge: Judge = judge,
 ) -> Verdict:
-    """Return the verdict that ``policy`` gives on ``code`` today; ``judge`` is the guard, or what remembers it."""
+    """Return the verdict of ``policy`` on ``code`` today; ``judge`` is the guard, or a cache in front of it."""
     today = utc_day()
     exception = exception_of(policy, code, target, tool=None, today=today)
     rules = policy.rules_for(target, bindings=bindings, exception=exception)

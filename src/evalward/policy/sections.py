@@ -40,7 +40,7 @@ def refuse_unswitchable(constructs: Mapping[str, Action]) -> None:
 
 
 class TargetPolicy(Section):
-    """What holds for one target: ``allowed`` is its opt-in; the rest refines the policy's own fields."""
+    """The settings of one target: ``allowed`` is its opt-in; the rest refines the policy's own fields."""
 
     allowed: StrictBool = False
     profile: Profile | None = None

@@ -1,6 +1,6 @@
-"""What a policy makes weaker than the default one, by name: for the start record (service.md, Audit log).
+"""The controls that a policy weakens, by name, for the START record (service.md, Audit log).
 
-Names hold nothing but words of this module, targets, labels of the catalogue and numbers.
+Names consist of words of this module, targets, labels of the catalogue and numbers only.
 """
 
 from __future__ import annotations
