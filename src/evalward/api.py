@@ -39,7 +39,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
 
     A ``sink`` (``evalward sinks`` lists them) says what a driver does with a text: it has a target and bindings of
     its own, and excludes a shape. Without a sink the target is needed; without a shape, too, the payload must be safe
-    under every one that it may meet (guard.md §1). Without a policy no target is opted in and the answer is
+    under every possible one (guard.md §1). Without a policy no target is opted in and the answer is
     EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in. ``bindings`` adds to what the policy says that the
     sink binds. A ``cache`` returns stored verdicts for the same payload under equal rules; policies, targets and
     threads may share it.

@@ -100,7 +100,7 @@ class FaultDiagnosis:
                 return FaultError(
                     Fault.REORDERED,
                     row.place,
-                    f"record {line.head.seq} stands where record {seq + 1} belongs, which comes later",
+                    f"record {line.head.seq} is in the place of record {seq + 1}, which comes later",
                 )
             missing = line.head.seq - seq - 1
             return FaultError(
@@ -114,7 +114,7 @@ class FaultDiagnosis:
         )
 
     def _place_before(self, row: Row, head: Head) -> Place | None:
-        """Return where ``head`` stands before ``row``."""
+        """Return the place of ``head`` before ``row``."""
         for each in rows_of(self._files):
             if each.place == row.place and each.file == row.file:
                 return None
@@ -124,7 +124,7 @@ class FaultDiagnosis:
         return None
 
     def _comes_later(self, row: Row, head: Head, seq: int) -> bool:
-        """Whether a record between ``head`` and ``seq`` stands after ``row``."""
+        """Whether a record between ``head`` and ``seq`` follows ``row``."""
         lines = (read_line(each.data) for each in rows_after(self._files, row))
         return any(
             line is not None and line.head.chain == head.chain and head.seq < line.head.seq < seq

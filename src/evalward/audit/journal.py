@@ -156,9 +156,9 @@ class Journal:
         self.sync()
 
     def _replace_file(self, path: str, reason: Reason | None = None) -> None:
-        """Take the file that has the log's name, or a new one.
+        """Open the file that has the log's name, or a new one.
 
-        It is set aside for ``reason``, and without one if it is not this chain's own or somebody else changed it.
+        It is set aside for ``reason``, or without one if it is not this chain's own or another process changed it.
         """
         reason = reason or self._sink.changed()
         if reason is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from evalward.audit.record import COUNTS, ENUMS, KEYWORD_ID, PATTERNS, SCHEMA_VERSION, WEAKENED
+from evalward.audit.record import COUNTS, ENUMS, PATTERNS, SCHEMA_VERSION, WEAKENED
 from evalward.audit.record_values import Kind, Outcome
 from evalward.guard.labels import CONSTRUCT_LABELS, PROCESS_MEMBERS
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
+from evalward.identifiers import KEYWORD_ID
 
 _HEX: Final = "^[0-9a-f]{%d}$"
 _ALWAYS: Final = ("v", "seq", "ts", "chain", "boot_id", "kind", "prev", "mac")
@@ -54,7 +55,7 @@ def audit_schema() -> dict[str, Any]:
                 for name, pattern in PATTERNS.items()
             },
             "construct": label,
-            "keyword": {"anyOf": [{"enum": [*SEED_KEYWORDS]}, _text(KEYWORD_ID.pattern)]},
+            "keyword": {"anyOf": [{"enum": [*SEED_KEYWORDS]}, _text(KEYWORD_ID)]},
             "shadow": {"type": "array", "items": label, "minItems": 1},
             "findings": {
                 "type": "array",
@@ -62,7 +63,7 @@ def audit_schema() -> dict[str, Any]:
                     "anyOf": [
                         label,
                         {"enum": [f"{KEYWORD_PREFIX}{word}" for word in SEED_KEYWORDS]},
-                        _text(f"{KEYWORD_PREFIX}{KEYWORD_ID.pattern}"),
+                        _text(f"{KEYWORD_PREFIX}{KEYWORD_ID}"),
                     ]
                 },
                 "minItems": 2,

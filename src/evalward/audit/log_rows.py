@@ -33,7 +33,7 @@ def rows_of(files: Sequence[LogFile], first_file: int = 0) -> Iterator[Row]:
 
 
 def rows_after(files: Sequence[LogFile], row: Row) -> Iterator[Row]:
-    """Yield every line of ``files`` that stands after ``row``."""
+    """Yield every line of ``files`` after ``row``."""
     return (
         each for each in rows_of(files, row.file) if each.file > row.file or each.place.line > row.place.line
     )

@@ -17,6 +17,7 @@ from evalward.guard.labels import catalogue_label
 from evalward.guard.rules import SEED_KEYWORDS, Enforcement
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
+from evalward.identifiers import CALLER_ID, KEYWORD_ID, SHA256_HEX
 
 if TYPE_CHECKING:
     from enum import StrEnum
@@ -26,13 +27,13 @@ SCHEMA_VERSION = 2
 PATTERNS = {
     name: re.compile(pattern)
     for pattern, names in {
-        r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("session", "request_id", "tool", "decision_id"),
+        CALLER_ID: ("session", "request_id", "tool", "decision_id"),
         r"[a-z][a-z-]{0,31}\.[a-z][a-z-]{0,31}": ("sink",),
         r"[0-9a-f]{32}": ("trace_id",),
-        r"(cert|token):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
+        f"(cert|token):{CALLER_ID}": ("principal",),
         r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}": ("exception_id",),
-        r"[0-9a-f]{64}": (
+        SHA256_HEX: (
             "code_hash",
             "policy_digest",
             "previous_policy_digest",
@@ -49,7 +50,7 @@ PATTERNS = {
     }.items()
     for name in names
 }
-KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_KEYWORD = re.compile(KEYWORD_ID)
 WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._-]{1,128})?")
 COUNTS = (
     "code_length",
@@ -197,4 +198,4 @@ def _check_shapes(record: AuditRecord) -> None:
 
 
 def _is_keyword_id(text: str) -> bool:
-    return text in SEED_KEYWORDS or KEYWORD_ID.fullmatch(text) is not None
+    return text in SEED_KEYWORDS or _KEYWORD.fullmatch(text) is not None

@@ -51,7 +51,7 @@ class Durability(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why there is a GAP or a ROTATE record, or why a START record begins a new chain beside an old one."""
+    """The reason of a GAP or a ROTATE record, or of a START record that does not continue an existing chain."""
 
     FULL = "full"
     DELETED = "deleted"

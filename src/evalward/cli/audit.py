@@ -1,4 +1,4 @@
-"""``evalward audit``: what became of the payloads, and whether the log is still what the service wrote."""
+"""``evalward audit``: query the audit log, and verify that it is unchanged."""
 
 import json
 from hashlib import sha256
@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="What became of the payloads, and whether the log is still what the service wrote.",
+    help="Query the audit log, and verify that it is unchanged.",
 )
 
 

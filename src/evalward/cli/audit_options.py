@@ -1,4 +1,4 @@
-"""What the ``evalward audit`` commands share: their options, the files of a log, and how they fail."""
+"""Shared parts of the ``evalward audit`` commands: options, reading the files of a log, exit on failure."""
 
 import resource
 from datetime import UTC, datetime
@@ -12,9 +12,8 @@ from evalward.audit.chain import Head
 from evalward.audit.files import LogFile, read_files
 from evalward.audit.read import since
 from evalward.cli.audit_place import default_audit_log
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.errors import CodedError
-
-INFRASTRUCTURE_FAILURE = 3
 
 
 def _age(text: str) -> datetime:
@@ -60,7 +59,7 @@ Since = Annotated[
 
 def read_logs(files: list[Path] | None) -> list[LogFile]:
     """Open ``files``, by default the log of `evalward serve`; exit with INFRASTRUCTURE_FAILURE if that fails."""
-    # Each file stays open, so that a rotation meanwhile changes nothing; a log may have more than the usual 1,024.
+    # Each file stays open, so that a rotation has no effect; a log may have more files than the usual limit of 1,024.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:

@@ -22,7 +22,7 @@ def tail_command(
     files: Files = None,
     *,
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many records.")] = 10,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what is appended.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep printing appended records.")] = False,
 ) -> None:
     """Print the last records as they are.
 
@@ -63,7 +63,9 @@ def query_command(  # noqa: PLR0913 - one parameter per option
     keyword: Annotated[str | None, typer.Option(help="The id of a keyword.")] = None,
     shadow: Annotated[
         str | None,
-        typer.Option(parser=filters.shadow, metavar="LABEL", help="A construct that would have blocked."),
+        typer.Option(
+            parser=filters.shadow, metavar="LABEL", help="A construct that would have been blocked."
+        ),
     ] = None,
     target: Annotated[
         str | None,
@@ -74,11 +76,13 @@ def query_command(  # noqa: PLR0913 - one parameter per option
     principal: Annotated[str | None, typer.Option(help="Such as cert:dispatcher or token:3f0c...")] = None,
     trace_id: Annotated[
         str | None,
-        typer.Option(parser=filters.hex_digits(32), metavar="HEX", help="As in the caller's traceparent."),
+        typer.Option(
+            parser=filters.hex_digits(32), metavar="HEX", help="The trace id of the caller's traceparent."
+        ),
     ] = None,
     decision_id: Annotated[
         str | None,
-        typer.Option(parser=filters.hex_digits(32), metavar="HEX", help="As the reply gives it."),
+        typer.Option(parser=filters.hex_digits(32), metavar="HEX", help="The decision id of the reply."),
     ] = None,
     code_hash: Annotated[
         str | None,
@@ -120,7 +124,7 @@ def query_command(  # noqa: PLR0913 - one parameter per option
 
 
 def summary_command(files: Files = None, *, begin: Since = None) -> None:
-    """Print counts as one JSON object: decisions, what denied them, what would have, and the service's life.
+    """Print counts as one JSON object: decisions, their reasons, audited findings, and events of the service.
 
     \b
     Examples:
@@ -135,7 +139,7 @@ def _records(files: Iterable[LogFile]) -> Iterator[dict[str, Any]]:
 
 
 def _appended(path: Path, position: int) -> Iterator[dict[str, Any]]:
-    """Yield what is appended to the file from ``position`` on, until the command is interrupted."""
+    """Yield the records appended to the file after ``position``, until the command is interrupted."""
     with path.open("rb") as stream:
         stream.seek(position)
         rest = b""

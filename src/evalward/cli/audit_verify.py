@@ -26,14 +26,14 @@ def verify_command(
     ] = None,
     start_head: Annotated[
         Head | None,
-        typer.Option(parser=head_option, metavar="HEAD", help="The head of files that are no longer there."),
+        typer.Option(parser=head_option, metavar="HEAD", help="The head of older files that were removed."),
     ] = None,
 ) -> None:
-    """Check every record and the chain between them. Exit code: 0 whole, 1 not, 3 cannot tell.
+    """Check every record and the chain between them. Exit code: 0 intact, 1 not intact, 3 not verifiable.
 
-    The first bad line is named as FILE:LINE, and what was done there: edited, inserted, removed, reordered,
-    truncated; unfinished is a chain that another one follows though it has no stop record. Records cut off at the
-    very end show only against a head that was kept elsewhere.
+    The first bad line is printed as FILE:LINE, with its fault: edited, inserted, removed, reordered, truncated;
+    unfinished is a chain without a stop record that another one follows. Records cut off at the very end are detected
+    only with a head that was kept elsewhere.
 
     \b
     Examples:
@@ -62,7 +62,7 @@ def _whole(found: Findings) -> str:
 
 
 def head_command(files: Files = None) -> None:
-    """Print the head of the log, to be kept where who can write the log cannot.
+    """Print the head of the log, to be kept where writers of the log have no access.
 
     \b
     Examples:

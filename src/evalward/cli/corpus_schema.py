@@ -1,4 +1,4 @@
-"""``evalward corpus schema``: the format of a case, for editors and for those who write cases."""
+"""``evalward corpus schema``: the format of a case, for editors and authors."""
 
 import json
 

@@ -1,7 +1,7 @@
-"""``--help`` as panels that fit a terminal of 80 columns, and that show every text as it is.
+"""``--help`` as panels for a terminal of 80 columns, with every text verbatim.
 
-Typer's own puts names, types and texts side by side, which leaves a third of the line for the text, and reads ``[…]``
-in a text as markup. Here an option's text stands below its name.
+Typer's own help puts names, types and texts side by side, which leaves a third of the line for the text, and treats
+``[…]`` in a text as markup. Here an option's text is below its name.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _WIDEST: Final = 100
 _INDENT: Final = 4
 _VERBATIM: Final = "\b"
-"""The mark before a paragraph whose lines are kept: the examples."""
+"""Marks a paragraph whose line breaks are kept: the examples."""
 
 
 def help_text(command: TyperCommand, ctx: Any, panels: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the help of ``command``: usage, what it does, then its arguments and options by panel.
+    """Return the help of ``command``: usage, description, then its arguments and options by panel.
 
-    It has colours; who prints it drops them where there is no terminal.
+    It has colours, which the caller removes if there is no terminal.
     """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     out = StringIO()
@@ -68,7 +68,7 @@ def _panels(
 
 
 def _paragraphs(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a docstring: paragraphs wrapped, the examples as they are unless they are too long."""
+    """Yield the lines of a docstring: paragraphs wrapped, examples only if they are too long."""
     for paragraph in textwrap.dedent(text).strip().split("\n\n"):
         yield ""
         if not paragraph.startswith(_VERBATIM):

@@ -18,6 +18,7 @@ from evalward.cli import serve_options as options
 from evalward.cli import serve_values as values
 from evalward.cli import socket_options as sockets
 from evalward.cli.audit_place import default_audit_log
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.log_format import LogStyle, log_to_stderr
 from evalward.cli.serve_command import ServeCommand
 from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
@@ -43,8 +44,6 @@ from evalward.server.token_file import TokenFile
 from evalward.server.vital import end_process, ending_with_its_threads, place_of
 from evalward.tools.manifest_source import load_manifest
 
-USAGE = 2
-INFRASTRUCTURE_FAILURE = 3
 DEFAULTS = Settings()
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
 # long as another thread parses.
@@ -52,7 +51,7 @@ SWITCH_SECONDS = 0.001
 
 
 def _take_file(context: typer.Context, file: Path | None) -> Path | None:
-    """Put what the configuration file says below the flags and variables: Typer's own place for that."""
+    """Make the settings of the configuration file Typer's defaults, below flags and variables."""
     if file is not None and not context.resilient_parsing:
         try:
             context.default_map = read_configuration(file, run)
@@ -67,7 +66,7 @@ Config = Annotated[
         envvar="EVALWARD_CONFIG",
         is_eager=True,
         callback=_take_file,
-        help="A file of settings (YAML or TOML): the flags' names, with _ for -.",
+        help="A settings file (YAML or TOML): the flags' names, with _ for -.",
     ),
 ]
 
@@ -79,7 +78,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     context: typer.Context,
     *,
     config: Config = None,  # noqa: ARG001 - its callback has read it
-    listen: sockets.Listen = [DEFAULT_LISTEN],  # noqa: B006 - nobody changes it
+    listen: sockets.Listen = [DEFAULT_LISTEN],  # noqa: B006 - never modified
     unix_mode: sockets.UnixMode = sockets.SocketMode.GROUP,
     share_port: sockets.SharePort = DEFAULTS.share_port,
     allow_eval: options.AllowEval = "",
@@ -113,7 +112,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     tls_cert: sockets.TlsCert = None,
     tls_key: sockets.TlsKey = None,
     client_ca: sockets.ClientCa = None,
-    client_name: sockets.ClientName = [],  # noqa: B006 - nobody changes it
+    client_name: sockets.ClientName = [],  # noqa: B006 - never modified
     token_file: sockets.TokenFile = None,
     insecure_remote: sockets.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
@@ -126,11 +125,11 @@ def run(  # noqa: PLR0913 - one parameter per option
     print_config: options.PrintConfig = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
+    """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout reports the addresses when it is ready.
 
-    Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults.
-    A policy or token file that changes is taken anew; one that is not right changes nothing and is in the log.
-    SIGHUP does that at once, and goes on in the file that has the audit log's name then.
+    Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults. A
+    changed policy or token file is reloaded; an invalid file is rejected and logged, and the previous one stays.
+    SIGHUP reloads at once, and reopens the audit log by its name.
 
     \b
     Examples:
@@ -214,7 +213,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 observers=[] if spans is None else [spans],
             )
             bound = server.start(addresses)
-            # What stands now stands until the end: no request has to wait while the collector looks through it.
+            # The objects so far live until the end: frozen, they do not slow down collections during requests.
             gc.collect()
             gc.freeze()
             announce(bound, log_path, admin=server.admin_address)
@@ -225,7 +224,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 while signal.sigwait(SIGNALS) == signal.SIGHUP:
                     server.reload()
                 server.stop()
-            except Exception as failure:  # noqa: BLE001 - the other threads would go on without this one
+            except Exception as failure:  # noqa: BLE001 - the other threads would continue without this one
                 end_process(f"the main thread failed: {place_of(failure)}")
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")

@@ -6,7 +6,7 @@ from evalward.cli.bare_allow_eval import AllowEvalCommand
 
 
 class ServeCommand(AllowEvalCommand):
-    """The command, whose many options come in several panels of its help."""
+    """The command, with its options in several panels of the help."""
 
     panels: ClassVar = {
         "Sockets": (

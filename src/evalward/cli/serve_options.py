@@ -51,18 +51,22 @@ AuditDurability = Annotated[
     Durability,
     typer.Option(
         envvar="EVALWARD_AUDIT_DURABILITY",
-        help="What a record survives before its reply: the process's death, or the loss of power.",
+        help="What a record survives before the reply: the end of the process, or a loss of power.",
     ),
 ]
 
 AuditRotateBytes = Annotated[
     int | None,
-    typer.Option(envvar="EVALWARD_AUDIT_ROTATE_BYTES", min=1, help="Begin a new file past this size."),
+    typer.Option(
+        envvar="EVALWARD_AUDIT_ROTATE_BYTES", min=1, help="Begin a new file above this size, in bytes."
+    ),
 ]
 
 AuditRotateHours = Annotated[
     float | None,
-    typer.Option(envvar="EVALWARD_AUDIT_ROTATE_HOURS", min=0, help="Begin a new file past this age."),
+    typer.Option(
+        envvar="EVALWARD_AUDIT_ROTATE_HOURS", min=0, help="Begin a new file above this age, in hours."
+    ),
 ]
 
 AuditFnv1A32 = Annotated[
@@ -70,19 +74,21 @@ AuditFnv1A32 = Annotated[
     typer.Option(
         "--audit-fnv1a32/--no-audit-fnv1a32",
         envvar="EVALWARD_AUDIT_FNV1A32",
-        help="Add each payload's FNV-1a to its record.",
+        help="Add the FNV-1a of the payload to its record.",
     ),
 ]
 
 AuditTimeoutMs = Annotated[
     int,
-    typer.Option(envvar="EVALWARD_AUDIT_TIMEOUT_MS", min=1, max=60_000, help="How long a record may take."),
+    typer.Option(
+        envvar="EVALWARD_AUDIT_TIMEOUT_MS", min=1, max=60_000, help="The time limit for writing a record."
+    ),
 ]
 
 MaxConcurrent = Annotated[
     int,
     typer.Option(
-        envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Validations at one time, with --workers 0."
+        envvar="EVALWARD_MAX_CONCURRENT", min=1, max=256, help="Concurrent validations, with --workers 0."
     ),
 ]
 
@@ -91,12 +97,12 @@ Workers = Annotated[
     typer.Option(
         envvar="EVALWARD_WORKERS",
         metavar="N|auto",
-        help="Processes that judge; auto: one a core of the quota; 0: the server itself judges.",
+        help="Worker processes; auto: one per core of the quota; 0: the server judges itself.",
     ),
 ]
 
 Queue = Annotated[
-    int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for one.")
+    int, typer.Option(envvar="EVALWARD_QUEUE", min=0, max=1024, help="Requests that may wait for a worker.")
 ]
 
 BatchItems = Annotated[
@@ -140,7 +146,7 @@ ErrorStatsFile = Annotated[
     Path | None,
     typer.Option(
         envvar="EVALWARD_ERROR_STATS_FILE",
-        help="Where a graceful stop keeps the counts for the next start.",
+        help="A file that keeps the counts over restarts.",
     ),
 ]
 
@@ -150,7 +156,7 @@ EvaluationDeadlineMs = Annotated[
         envvar="EVALWARD_EVALUATION_DEADLINE_MS",
         min=1,
         max=5_000,
-        help="Wall time that a run in the sandbox may take.",
+        help="The wall time limit of a run in the sandbox.",
     ),
 ]
 
@@ -165,7 +171,7 @@ VerdictCache = Annotated[
         envvar="EVALWARD_VERDICT_CACHE",
         min=0,
         max=1_000_000,
-        help="Verdicts to remember, within 16 MiB; 0: none.",
+        help="Cached verdicts, within 16 MiB; 0: no cache.",
     ),
 ]
 
@@ -173,11 +179,13 @@ WarmSandbox = Annotated[
     bool,
     typer.Option(
         envvar="EVALWARD_WARM_SANDBOX",
-        help="Build the sandbox's engine after the start, or with the first run.",
+        help="Build the sandbox's engine at the start, or with the first run.",
     ),
 ]
 
-LogFormat = Annotated[LogStyle, typer.Option(envvar="EVALWARD_LOG_FORMAT", help="How stderr is written.")]
+LogFormat = Annotated[
+    LogStyle, typer.Option(envvar="EVALWARD_LOG_FORMAT", help="The format of the log on stderr.")
+]
 
 Traces = Annotated[
     bool,
@@ -193,13 +201,13 @@ OtelLogs = Annotated[
     typer.Option(
         "--otel-logs/--no-otel-logs",
         envvar="EVALWARD_OTEL_LOGS",
-        help="Send the lines of stderr as OpenTelemetry logs, too; needs evalward[otel].",
+        help="Also send the log as OpenTelemetry logs; needs evalward[otel].",
     ),
 ]
 
 PrintConfig = Annotated[
     bool,
-    typer.Option("--print-config", help="Print every setting and where it came from, and do not serve."),
+    typer.Option("--print-config", help="Print every setting and its source, and exit."),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="With --print-config: print one JSON object.")]

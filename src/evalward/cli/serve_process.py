@@ -22,7 +22,7 @@ SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 
 @contextlib.contextmanager
 def telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
-    """Give where spans go, and send the log out meanwhile; a service that was asked for either has it, or no start."""
+    """Yield the exporter of spans, and export the log meanwhile. Without OpenTelemetry the service does not start."""
     with contextlib.ExitStack() as stack:
         spans = None
         try:
@@ -44,7 +44,7 @@ def telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
 
 @contextlib.contextmanager
 def signals_held() -> Iterator[None]:
-    """Keep the signals for ``sigwait``: a handler could run inside any lock. Threads inherit the mask."""
+    """Block the signals for ``sigwait``: a handler could run inside any lock. Threads inherit the mask."""
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
@@ -65,7 +65,7 @@ def announce(bound: list[str], log_path: Path, *, admin: str | None) -> None:
         "version": version("evalward"),
         "pid": os.getpid(),
     }
-    # With the audit log on stdout, stdout has records and nothing else.
+    # With the audit log on stdout, stdout carries only records.
     stream = sys.stderr if str(log_path) == STDOUT else sys.stdout
     stream.write(json.dumps(ready, separators=(",", ":")) + "\n")
     stream.flush()

@@ -1,4 +1,4 @@
-"""What the texts of ``evalward serve``'s options say; each refusal is a usage error that names what is allowed."""
+"""Parse the option values of ``evalward serve``; each error is a usage error that names the allowed values."""
 
 from pathlib import Path
 
@@ -50,15 +50,13 @@ def address(text: str) -> TcpAddress | UnixAddress:
 
 
 def client_names(names: list[str], *, has_ca: bool) -> tuple[str, ...]:
-    """Return the names of ``--client-name``: those that a certificate can have in the audit log."""
+    """Return the names of ``--client-name``, in the form that the audit log has for certificates."""
     if names and not has_ca:
-        raise typer.BadParameter(
-            "--client-name goes with --client-ca: without one nobody shows a certificate"
-        )
+        raise typer.BadParameter("--client-name needs --client-ca: without it no client shows a certificate")
     for name in names:
         if CERTIFICATE_NAME.fullmatch(name) is None:
             raise typer.BadParameter(
-                f"--client-name is as the log has it, {CERTIFICATE_NAME.pattern}, not {name!r}"
+                f"--client-name must match {CERTIFICATE_NAME.pattern}, as in the log; it is {name!r}"
             )
     return tuple(names)
 

@@ -21,7 +21,7 @@ Listen = Annotated[
     list[str],
     typer.Option(
         envvar="EVALWARD_LISTEN",
-        help="HOST:PORT, or unix:PATH; beyond loopback with TLS; repeatable.",
+        help="HOST:PORT, or unix:PATH; other hosts than loopback need TLS; repeatable.",
     ),
 ]
 
@@ -29,7 +29,7 @@ UnixMode = Annotated[
     SocketMode,
     typer.Option(
         envvar="EVALWARD_UNIX_MODE",
-        help="Who may connect to Unix sockets: 0600 the user, 0660 the group, too, 0666 everybody.",
+        help="Who may connect to Unix sockets: 0600 the user, 0660 also the group, 0666 all users.",
     ),
 ]
 
@@ -38,7 +38,7 @@ SharePort = Annotated[
     typer.Option(
         "--share-port/--no-share-port",
         envvar="EVALWARD_SHARE_PORT",
-        help="Let servers of the same user that say so, too, listen on the same TCP ports.",
+        help="Share the TCP ports with other servers of the same user with this option.",
     ),
 ]
 
@@ -47,12 +47,12 @@ Reflection = Annotated[
     typer.Option(
         "--reflection/--no-reflection",
         envvar="EVALWARD_REFLECTION",
-        help="Serve gRPC reflection; where tokens are asked for, reflection asks for one, too.",
+        help="Serve gRPC reflection; if tokens are required, it requires one too.",
     ),
 ]
 
 MaxStreams = Annotated[
-    int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Streams open at one time.")
+    int, typer.Option(envvar="EVALWARD_MAX_STREAMS", min=0, max=256, help="Concurrent streams.")
 ]
 
 StreamIdle = Annotated[
@@ -61,7 +61,7 @@ StreamIdle = Annotated[
         envvar="EVALWARD_STREAM_IDLE",
         min=0,
         max=86_400,
-        help="Seconds without an item after which a stream is ended; 0: never.",
+        help="Seconds without an item after which a stream ends; 0: never.",
     ),
 ]
 
@@ -71,7 +71,7 @@ ConnectionAge = Annotated[
         envvar="EVALWARD_CONNECTION_AGE",
         min=0,
         max=86_400,
-        help="Seconds after which a client has to connect anew, which it does by itself; 0: never.",
+        help="Seconds after which a client must reconnect, which it does automatically; 0: never.",
     ),
 ]
 
@@ -81,7 +81,7 @@ ConnectionIdle = Annotated[
         envvar="EVALWARD_CONNECTION_IDLE",
         min=0,
         max=86_400,
-        help="Seconds without a call after which a connection is closed; clients come again by themselves; 0: never.",
+        help="Seconds without a call after which a connection is closed; clients reconnect automatically; 0: never.",
     ),
 ]
 
@@ -91,13 +91,13 @@ MaxConnections = Annotated[
         envvar="EVALWARD_MAX_CONNECTIONS",
         min=1,
         max=65_536,
-        help="Connections at one time, three quarters of them from one host; the idlest give way to those who come.",
+        help="Concurrent connections, at most three quarters from one host; the longest idle are closed for new ones.",
     ),
 ]
 
 DrainSeconds = Annotated[
     float,
-    typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="How long SIGTERM waits for requests."),
+    typer.Option(envvar="EVALWARD_DRAIN_SECONDS", min=0, help="Seconds that SIGTERM waits for requests."),
 ]
 
 TlsCert = Annotated[
@@ -106,7 +106,7 @@ TlsCert = Annotated[
 ]
 
 TlsKey = Annotated[
-    Path | None, typer.Option(envvar="EVALWARD_TLS_KEY", help="The private key (PEM) to --tls-cert.")
+    Path | None, typer.Option(envvar="EVALWARD_TLS_KEY", help="The private key (PEM) for --tls-cert.")
 ]
 
 ClientCa = Annotated[
@@ -118,7 +118,7 @@ ClientName = Annotated[
     list[str],
     typer.Option(
         envvar="EVALWARD_CLIENT_NAME",
-        help="Only clients whose certificate has this name may ask: cert:NAME in the log; repeatable.",
+        help="Only clients whose certificate has this name may call: cert:NAME in the log; repeatable.",
     ),
 ]
 
@@ -126,7 +126,7 @@ TokenFile = Annotated[
     Path | None,
     typer.Option(
         envvar="EVALWARD_TOKEN_FILE",
-        help="A private file of bearer tokens, one a line: every call must carry one.",
+        help="A private file of bearer tokens, one per line: every call must carry one.",
     ),
 ]
 
@@ -135,7 +135,7 @@ InsecureRemote = Annotated[
     typer.Option(
         "--insecure-remote/--no-insecure-remote",
         envvar="EVALWARD_INSECURE_REMOTE",
-        help="Serve beyond loopback without TLS: something else must protect the network.",
+        help="Serve other hosts without TLS: the network must be protected otherwise.",
     ),
 ]
 
@@ -144,7 +144,7 @@ AdminListen = Annotated[
     typer.Option(
         envvar="EVALWARD_ADMIN_LISTEN",
         metavar="HOST[:PORT]",
-        help=f"Serve /livez, /readyz and /metrics there; port {DEFAULT_ADMIN_PORT} unless given. [default: off]",
+        help=f"Serve /livez, /readyz and /metrics at this address; default port {DEFAULT_ADMIN_PORT}. [default: off]",
     ),
 ]
 
@@ -153,6 +153,6 @@ Parent = Annotated[
     typer.Option(
         "--parent/--no-parent",
         envvar="EVALWARD_PARENT",
-        help="End when standard input ends; its first line is the token that every call must carry.",
+        help="Exit when standard input ends; its first line is the token that every call must carry.",
     ),
 ]

@@ -37,7 +37,7 @@ class CorpusError(ValueError):
 
 
 class Expectation(StrEnum):
-    """What the guard must answer to a case."""
+    """The verdict that the guard must give on a case."""
 
     BLOCK = "block"
     ALLOW = "allow"
@@ -54,11 +54,10 @@ def _as_labels(value: Any) -> Any:
 class Case(BaseModel):
     """One payload and the verdict that it must get.
 
-    ``expect`` is one verdict for every profile, or one per profile; a profile that such a mapping leaves out
-    is not judged by this case. ``construct`` is the label, or the acceptable labels, that a block must name
-    (:attr:`constructs`; empty when the case does not say). ``reaches`` is the capability that the payload
-    really gets hold of when it runs, ``twin`` the id of the benign case that looks most like it. ``sink`` names what
-    runs it, and with that its target.
+    ``expect`` is one verdict for every profile, or one per profile; a profile that such a mapping leaves out is not
+    judged by this case. ``construct`` is the label, or the acceptable labels, that a block must name
+    (:attr:`constructs`; empty when the case does not say). ``reaches`` is the capability that the payload reaches
+    when it runs, ``twin`` the id of the most similar benign case. ``sink`` names what runs it, and so its target.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,7 +80,7 @@ class Case(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, data: Any) -> Any:
-        """Take the target from the sink, and refuse what contradicts it."""
+        """Take the target from the sink, and reject contradictions to it."""
         if not isinstance(data, dict) or not isinstance(data.get("sink"), str):
             return data
         given = {name: data.get(name) for name in ("target", "shape", "bindings")}
@@ -103,12 +102,12 @@ class Case(BaseModel):
 
     @property
     def run_text(self) -> str:
-        """The text that is run: what the sink, if one is named, makes of the code before it hands it on."""
+        """The text that is run: the code after the preprocessing of its sink, if it has one."""
         return self.code if self.sink is None else sinks()[self.sink].read(self.code)
 
     @property
     def run_shape(self) -> Shape | None:
-        """The shape in which an engine runs the code as its sink does: that of the reading that the sink takes."""
+        """The shape in which an engine runs the code as its sink would."""
         if self.sink is None:
             return self.shape
         sink = sinks()[self.sink]
@@ -119,11 +118,11 @@ class Case(BaseModel):
 
     @property
     def payload(self) -> bytes:
-        """The code in UTF-8; a lone surrogate stays what it is, so that the guard can refuse it."""
+        """The code in UTF-8; a lone surrogate is kept, so that the guard can deny it."""
         return self.code.encode("utf-8", "surrogatepass")
 
     def expected(self, profile: Profile) -> Expectation | None:
-        """Return the verdict that ``profile`` owes this case, or None when the case does not judge it."""
+        """Return the verdict that this case expects under ``profile``, None if it expects none."""
         return self.expect.get(profile) if isinstance(self.expect, dict) else self.expect
 
 
@@ -232,7 +231,7 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """A safe loader, in C where PyYAML has libyaml, that refuses a field given twice as YAML 1.2 does."""
+    """A safe loader, in C where PyYAML has libyaml, that rejects duplicate fields as YAML 1.2 does."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
         """Return the mapping; raise a YAMLError when a key occurs twice."""

@@ -1,4 +1,4 @@
-"""Judge corpus cases and count what held (guard.md §5): pure, one process, no clock."""
+"""Judge corpus cases and compare with their expected verdicts (guard.md §5): pure, one process, no clock."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
 
 LIMIT_CODES = frozenset({Code.EVAL_PAYLOAD_TOO_LARGE, Code.EVAL_ANALYSIS_LIMIT})
-"""Denials for size, depth or budget: they are no catch and are counted apart (guard.md §0)."""
+"""Denials for size, depth or budget: they do not count as detections (guard.md §0)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A case and what the guard answered to it."""
+    """A case and its verdict."""
 
     case: Case
     verdict: Verdict
@@ -31,7 +31,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What came out of a corpus under one profile; every case that was judged is in exactly one list."""
+    """The result of a corpus under one profile; every judged case is in exactly one list."""
 
     profile: Profile
     caught: tuple[Outcome, ...]
@@ -85,10 +85,10 @@ def run_cases(
     rules_for: Callable[[Case], Rules],
     judged: Callable[[Case], None] = lambda _: None,
 ) -> Report:
-    """Judge every case that expects something of its profile, under the rules that ``rules_for`` gives it.
+    """Judge every case that has an expectation for its profile, under the rules of ``rules_for``.
 
-    ``profile`` is the one that the report names: a policy may set another for a single target. ``judged`` is
-    called after each case, so that a caller can show progress.
+    ``profile`` is the one that the report names: a policy may set another for a single target. ``judged`` is called
+    after each case, for a progress display.
     """
     lists: dict[str, list[Outcome]] = {
         name: [] for name in ("caught", "limited", "missed", "wrong_construct", "allowed", "wrongly_blocked")
@@ -111,8 +111,8 @@ def _list_for(case: Case, expected: Expectation, verdict: Verdict) -> str:
     if verdict.code in LIMIT_CODES:
         return "limited"
     if verdict.code is Code.EVAL_TARGET_DENIED:
-        return "wrong_construct"  # nobody looked at the payload
-    # A keyword stops a payload before anything is resolved, whatever construct the case is about.
+        return "wrong_construct"  # the payload was not analysed
+    # A keyword denies a payload before values are resolved, whatever the expected construct.
     named = verdict.code is Code.EVAL_BLOCKED_KEYWORD or verdict.construct in case.constructs
     return "caught" if named or not case.constructs else "wrong_construct"
 

@@ -1,4 +1,4 @@
-"""Stack frames for verbose mode (seed 004): where a failure happened, without a path, a value or a text of it."""
+"""Stack frames for verbose mode (seed 004): where a failure happened, without paths, values or messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 FULL: Final = 1_000
 """The number of frames that ``full`` stands for."""
 _PACKAGE = "evalward"
-_HARNESS = frozenset({"server", "cli"})  # every request passes through it, so it says nothing about this one
+_HARNESS = frozenset({"server", "cli"})  # part of every stack, so without information
 
 
 def frames(trace: TracebackType | None, limit: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""One run of the generator: judge, confirm what was allowed, sample, shrink (guard.md §5)."""
+"""A fuzzing campaign: generate, judge, confirm misses in the oracle, sample, shrink (guard.md §5)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from evalward.fuzz.verdict_batches import Answer
 
 SHRUNK_CLASSES = 150
-"""How many classes of misses are shrunk: past that, a guard so open needs no longer list."""
+"""The limit of classes of misses that are shrunk."""
 
 
 class Proof(Protocol):
-    """What says whether a program reaches its capability: the oracle."""
+    """Decides whether a program reaches its capability: the oracle."""
 
     def live(self, plan: Plan) -> bool:
         """Whether ``plan`` reaches something."""
@@ -34,7 +34,7 @@ class Proof(Protocol):
 
 
 class Watch(Protocol):
-    """What a caller shows of the progress: called with the step's name and how many steps are done of all."""
+    """A progress callback: called with the step's name, the number of finished steps, and their total."""
 
     def __call__(self, doing: str, done: int, total: int) -> None:
         """Note the progress."""
@@ -42,7 +42,7 @@ class Watch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to generate: ``count`` programs and ``benign`` twins of ``seed``, ``sample`` of each proven."""
+    """A job: ``count`` programs and ``benign`` twins from ``seed``; the oracle runs ``sample`` of each."""
 
     count: int
     seed: int
@@ -56,7 +56,7 @@ def run_fuzz(
     job: Job,
     judged_by: Callable[[Program], Answer],
     prover: Proof,
-    watch: Watch = lambda doing, done, total: None,  # noqa: ARG005 - the default watches nothing
+    watch: Watch = lambda doing, done, total: None,  # noqa: ARG005 - the default ignores progress
 ) -> FuzzReport:
     """Generate, judge, prove and shrink; the same job and judge give the same report."""
     plans = Plans(job.seed)

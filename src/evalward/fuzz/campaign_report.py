@@ -1,4 +1,4 @@
-"""What a run of the generator found, as counts by axis value and classes of misses."""
+"""The result of a campaign: counts by axis value, and classes of misses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PLENTY = 1_000
 
 @dataclass(slots=True)
 class MissClass:
-    """Misses that shrink to one plan: ``count`` programs of the run hold what it is about."""
+    """A class of misses that shrink to one plan, with ``count`` programs."""
 
     shrunk: Plan
     count: int = 1
@@ -72,11 +72,11 @@ class FuzzReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing got through and the guard never raised."""
+        """Whether there was no miss and the guard never raised."""
         return not (self.missed or self.failed)
 
     def count(self, plan: Plan, answer: Answer) -> bool:
-        """Count the answer to an escape; return whether it was allowed, which only an oracle can settle."""
+        """Count the verdict on an escape; return whether it was allowed, and needs the oracle."""
         self.total += 1
         outcome = self._outcome(plan, answer)
         for axis, name in plan.names().items():
@@ -106,18 +106,18 @@ class FuzzReport:
         return "blocked"
 
     def families(self) -> list[tuple[str, int]]:
-        """Return the axis values that between them account for every class of miss, with the misses of each."""
+        """Return axis values that together cover every class of miss, with the misses of each."""
         left = [(_values(each.shrunk), each.count) for each in self.classes]
         found = []
         while left:
-            # Where a value is carried says less than what carries it.
+            # The stage of a carrier is less informative than the carrier.
             weights: Counter[tuple[str, str]] = Counter()
             for values, _ in left:
                 weights.update(
                     {value: 1 if value[0] in {"stage", "setting"} else _PLENTY for value in values}
                 )
             if not weights:
-                found.append(("(the plainest program)", sum(count for _, count in left)))
+                found.append(("(the simplest program)", sum(count for _, count in left)))
                 break
             best = weights.most_common(1)[0][0]
             found.append((" ".join(best), sum(count for values, count in left if best in values)))
@@ -162,5 +162,5 @@ class FuzzReport:
 
 
 def _values(shrunk: Plan) -> set[tuple[str, str]]:
-    """Return what a miss is about, whichever layer holds it."""
+    """Return the distinctive axis values of a miss, from either layer."""
     return {(axis.removeprefix("second_"), name) for axis, name in significant(shrunk).items()}

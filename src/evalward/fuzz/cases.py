@@ -1,4 +1,4 @@
-"""Misses as corpus cases, so that what got through once is judged for ever."""
+"""Misses as corpus cases, so that they become regression tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def append_cases(file: Path, classes: Iterable[MissClass]) -> int:
-    """Append each class that ``file`` does not hold yet as a case; return how many were.
+    """Append each class that ``file`` lacks as a case; return how many were added.
 
     Raises CorpusError when ``file`` exists and is no corpus file.
     """

@@ -1,4 +1,4 @@
-"""The ways in which a key's text can be written, as the holes that gadgets fill in (``axes/gadgets.toml``)."""
+"""The spellings of a key, for the placeholders of gadgets (``axes/gadgets.toml``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _XOR = 21
 _WIDE = 0xFEE0
 _BASE_36_LETTERS = 6
 
-# Where JavaScript's own coercions spell a letter (the idea of JSFuck); any other letter is written out.
+# Letters from JavaScript's own coercions (the idea of JSFuck); other letters are written literally.
 _COERCIONS = {
     text[index]: f'({source} + "")[{index}]'
     for source, text in (("{}", "[object Object]"), ("[][0]", "undefined"), ("!0", "true"), ("!1", "false"))
@@ -25,7 +25,7 @@ _COERCIONS = {
 
 @cache
 def spellings(text: str) -> Mapping[str, str]:
-    """Return every hole's content for ``text``, which is made of ASCII letters and underscores."""
+    """Return the content of every placeholder for ``text``, which consists of ASCII letters and underscores."""
     middle = len(text) // 2
     codes = [ord(c) for c in text]
     escaped = "".join(f"\\u{code:04x}" for code in codes)

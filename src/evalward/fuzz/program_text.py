@@ -1,4 +1,4 @@
-"""From a plan to the text of a program: templates filled inside out, each with names of its own."""
+"""Build the text of a program from its plan: templates filled from the inside out, each with unique names."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _FRESH: Final = frozenset("pqrx")
 _NAME: Final = re.compile(r"[a-z]\d+")
 
 INERT_TEXT: Final = "return 1"
-"""What a builder is given: the guard must not need a hint in the text."""
+"""The text for a builder; it gives the guard no hint."""
 TELLTALE_PATH: Final = "process.title"
 TELLTALE_TEXT: Final = f"return {TELLTALE_PATH}"
-"""What a builder is given when the oracle asks whether the built function really runs."""
+"""The text for a builder in the oracle: its run is visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program and the shape in which it is judged and run."""
+    """A program and the shape in which it is judged and run."""
 
     text: str
     shape: Shape | None
 
 
 def compose(plan: Plan, *, telltale: bool = False) -> Program:
-    """Return the program of ``plan``; ``telltale`` hands builders a text whose run an oracle can see."""
+    """Return the program of ``plan``; ``telltale`` gives builders a text whose run an oracle can see."""
     return _Composer(plan, telltale=telltale).program()
 
 
@@ -80,7 +80,7 @@ class _Composer:
             return self._use_of(callee, quoted, raw) + ";"
         if self._use.gives and "built" not in self._stage.carries:
             return f"({self._use_of(callee, quoted, raw)})();"
-        # A use that keeps the result to itself gets what was built.
+        # A use without the call's result gets the built function.
         return self._carry("built", f"{callee}({quoted})", lambda built: self._use_of(built, "0", "0") + ";")
 
     def _use_of(self, callee: str, argument: str, raw: str) -> str:

@@ -1,4 +1,4 @@
-"""Judge many programs, in this process or across several; plans go over in batches, answers come back small."""
+"""Judge many programs, in this process or in several: batches of plans out, compact verdicts back."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from evalward.guard.target import Profile
 
 BATCH: Final = 250
-"""Programs a batch: large enough that sending it costs nothing beside judging it."""
+"""Programs per batch: large enough to make the cost of sending negligible."""
 
 _AHEAD: Final = 4
 
 
 class Answer(NamedTuple):
-    """What a judge said: ``code`` is None when it allows; ``about`` is the construct, keyword or limit."""
+    """A compact verdict: ``code`` is None for an allow; ``about`` is the construct, keyword or limit."""
 
     code: str | None
     about: str | None = None
@@ -40,17 +40,17 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Guard:
-    """The guard under one profile, as a judge that can be sent to another process."""
+    """The guard under one profile, in a form that can be pickled."""
 
     profile: Profile
 
     def __call__(self, program: Program) -> Answer:
-        """Judge ``program``; an exception out of the guard is a defect, answered as INTERNAL."""
+        """Judge ``program``; an exception of the guard is a defect, reported as INTERNAL."""
         try:
             verdict = judge(
                 program.text.encode(), target=TARGET, shape=program.shape, rules=_rules(self.profile)
             )
-        except Exception as error:  # noqa: BLE001 - whatever a defect raises, the run must name the program
+        except Exception as error:  # noqa: BLE001 - a defect may raise anything, and the report must name the program
             return Answer(Code.INTERNAL, f"{type(error).__name__}: {error}")
         limit = verdict.limit[0] if verdict.limit else None
         return Answer(verdict.code, verdict.construct or verdict.keyword or limit)
@@ -70,7 +70,7 @@ def answers(
         for batch in batches:
             yield batch, [judged_by(compose(plan)) for plan in batch]
         return
-    # Fresh processes: a fork would copy the threads' locks of whoever calls.
+    # Fresh processes: a fork would copy locks that the caller's threads hold.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _begin, (judged_by,)) as pool:
         running: deque[tuple[tuple[Plan, ...], Future[list[Answer]]]] = deque()
@@ -90,7 +90,7 @@ def _batches(plans: Iterable[Plan]) -> Iterator[tuple[Plan, ...]]:
 
 
 class _Worker:
-    """What a worker process judges with."""
+    """The judge of a worker process."""
 
     judge: Callable[[Program], Answer]
 

@@ -1,6 +1,6 @@
-"""The oracles: run a payload behind traps and say what it really reached (sandbox.md, guard.md §5).
+"""The oracles: run a payload among traps and report the capabilities that it reached (sandbox.md, guard.md §5).
 
-No hit is no proof of safety; a hit is proof of an escape.
+No hit does not prove safety; a hit proves an escape.
 """
 
 from evalward.oracle.hits import Engine, EngineRun, Hit, OracleReport

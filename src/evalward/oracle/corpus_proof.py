@@ -1,4 +1,4 @@
-"""Check a corpus against reality: escapes must reach what they claim, benign payloads must reach nothing."""
+"""Check the claims of a corpus: escapes must reach their capability, benign payloads must reach nothing."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What became of one case.
+    """The result of one case.
 
-    ``status`` is proven, clean, failed, or unproven: no engine that is present can say, for ``reason``.
-    ``engine`` is the one that proved an escape.
+    ``status`` is proven, clean, failed, or unproven: no engine here can decide, for ``reason``. ``engine`` is the one
+    that proved an escape.
     """
 
     case: Case
@@ -63,7 +63,7 @@ class VerifyReport:
 
     @property
     def failed(self) -> tuple[Proof, ...]:
-        """The cases that are not what they say."""
+        """The cases whose claim is wrong."""
         return tuple(p for t in self.targets for p in t.proofs if p.status == "failed")
 
     def to_json(self) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def verify_cases(
     deadline: float = 1.0,
     verified: Callable[[Proof], None] = lambda _: None,
 ) -> VerifyReport:
-    """Run every case, ``workers`` at a time, each with engines of its own; ``deadline`` is seconds a run.
+    """Run every case, ``workers`` at a time, each with its own engines; ``deadline`` is seconds per run.
 
-    ``verified`` is called once a case, on the thread that ran it.
+    ``verified`` is called once per case, on the thread that ran it.
     """
     benches = _Benches(deadline)
 
@@ -116,7 +116,7 @@ def verify_cases(
 
 
 class _Benches:
-    """One set of engines a thread: neither a Node child nor a page may be shared."""
+    """One set of engines per thread: neither a Node child nor a page may be shared."""
 
     def __init__(self, deadline: float) -> None:
         self._deadline = deadline
@@ -148,7 +148,7 @@ def _verify(case: Case, oracles: Oracles) -> Proof:
 
 
 def _verify_benign(case: Case, oracles: Oracles) -> Proof:
-    """Stop at the first hit; a denied member that is only looked at is no hit."""
+    """Stop at the first hit; only looking at a denied member is not a hit."""
     for run in _runs(case, oracles, ORDINARY):
         for hit in run.hits:
             if hit.op != WEAK_OP:
@@ -193,7 +193,7 @@ def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
 
 
 def _depends_on_data(case: Case) -> bool:
-    """Say whether trying attacker's data, which costs dozens of runs, may help."""
+    """Say whether runs with an attacker's data, of which there are dozens, may help."""
     return "dynamic-key" in case.constructs or "arg" in case.code
 
 

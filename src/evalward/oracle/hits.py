@@ -1,4 +1,4 @@
-"""What an oracle answers: the hits of each run, and which capabilities they prove."""
+"""The result of an oracle: the hits of each run, and the capabilities that they prove."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from evalward.guard.target import Shape, Target
 
 WEAK_OP = "get"
-"""Looking at a denied member without using it, as in ``typeof process.exit``: proof only beside a claim."""
+"""A denied member is read without being used, as in ``typeof process.exit``: proof only together with a claim."""
 
 
 class Engine(StrEnum):
-    """The engines that may see a payload; none of them sees the world of another."""
+    """The engines that can run a payload."""
 
     QUICKJS = "quickjs"
     NODE = "node"
@@ -54,7 +54,7 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class OracleReport:
-    """Every run of one payload. ``absent`` maps an engine that could not be asked to the reason."""
+    """Every run of one payload. ``absent`` maps an engine that is not available to the reason."""
 
     target: Target
     runs: tuple[EngineRun, ...]
@@ -62,7 +62,7 @@ class OracleReport:
 
     @property
     def reached(self) -> frozenset[str]:
-        """The capabilities that some engine proves to be reached."""
+        """The capabilities that some engine proves reached."""
         return _capabilities(hit for run in self.runs for hit in run.hits if hit.op != WEAK_OP)
 
     @property
@@ -71,7 +71,7 @@ class OracleReport:
         return _capabilities(hit for run in self.runs for hit in run.hits)
 
     def seen_by(self, capability: str) -> tuple[Engine, ...]:
-        """Return the engines that saw ``capability`` touched, in the order in which they were asked."""
+        """Return the engines that saw ``capability`` touched, in the order of their runs."""
         seen = (run.engine for run in self.runs if any(hit.capability == capability for hit in run.hits))
         return tuple(dict.fromkeys(seen))
 

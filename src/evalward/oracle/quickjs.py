@@ -66,7 +66,7 @@ class QuickJSOracle:
         return EngineRun(self.engine, shape, ending, _hits(run), note)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""
 
 
 def _hits(run: Run) -> tuple[Hit, ...]:

@@ -1,4 +1,4 @@
-"""Evaluate a payload: one request to a fresh instance, and what its end means."""
+"""Evaluate a payload: send one request to a fresh instance, and interpret its outcome."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ DEFAULT_LIMITS: Final = EvaluationLimits()
 MAX_SEED: Final = 2**64 - 1
 _GOLDEN_RATIO: Final = 0x9E37_79B9_7F4A_7C15
 _HEAD_BYTES: Final = 16 << 10
-# As in the bootstrap script, which cuts before it serialises.
+# As in the bootstrap script, which truncates before it serialises.
 _MAX_NAME: Final = 100
 _MAX_MESSAGE: Final = 500
-# A JavaScript string may hold half of a pair, which no UTF-8 can carry.
+# A JavaScript string may contain a lone surrogate, which UTF-8 cannot encode.
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 _TRAPS: Final = {
@@ -48,7 +48,7 @@ _LIMIT_OF: Final = {
     Code.EVAL_RESULT_TOO_LARGE: ("result_bytes", "the result is larger than {} bytes"),
 }
 _PLAIN: Final = {
-    Code.EVAL_UNSETTLED: "the promise that the payload gave never settled",
+    Code.EVAL_UNSETTLED: "the promise that the payload returned never settled",
     Code.SANDBOX_UNAVAILABLE: "the sandbox's engine failed",
 }
 _ENDINGS: Final = {
@@ -62,9 +62,8 @@ _ENDINGS: Final = {
 class Sandbox:
     """Runs payloads in fresh, isolated guests. Safe for use by many threads; they run in parallel.
 
-    The guard must have allowed a payload before it comes here: the sandbox contains what runs, it does not
-    judge. ``build`` makes the engine; it is made on first use, and again after a fault, which costs one
-    call.
+    The guard must have allowed the payload: the sandbox isolates, it does not judge. ``build`` creates the engine, on
+    first use and again after a fault, which fails one call.
     """
 
     def __init__(self, build: Callable[[], Engine] | None = None) -> None:
@@ -74,7 +73,7 @@ class Sandbox:
         self._lock = threading.Lock()
 
     def warm_up(self) -> None:
-        """Make the engine now; raise GuestIntegrityError or wasmtime.WasmtimeError when it cannot be made."""
+        """Create the engine now; raise GuestIntegrityError or wasmtime.WasmtimeError if that fails."""
         self._ready()
 
     def evaluate(  # noqa: PLR0913 - the payload, its frame, and how long to wait
@@ -87,7 +86,7 @@ class Sandbox:
         seed: int = 0,
         patience: float | None = None,
     ) -> Evaluation:
-        """Run ``code`` with the JSON ``arg`` and say how it ended.
+        """Run ``code`` with the JSON ``arg`` and return the outcome.
 
         While another thread builds the engine, wait for it at most ``patience`` seconds (None: as long as it
         takes); SANDBOX_UNAVAILABLE when it takes longer.
@@ -179,10 +178,9 @@ def _well_formed(text: str) -> str:
 
 
 def _one_line(text: str, most: int) -> str:
-    """Return the first line of what a payload wrote, without control, format and other invisible characters.
+    """Return the first line of a payload's text, without control, format and other invisible characters.
 
-    It ends up in texts that people and models read, where an escape sequence or a change of direction could forge
-    what stands around it.
+    It becomes part of messages, in which an escape sequence or a change of direction could forge the text around it.
     """
     line = (_well_formed(text).splitlines() or [""])[0]
     return "".join(character for character in line if character.isprintable())[:most]
@@ -193,7 +191,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _request(source: str, argument: str, *, shape: Shape, limits: EvaluationLimits, seed: int) -> bytes:
-    """Return the guest's request; the argument goes in as it came, for it is JSON already."""
+    """Return the guest's request; the argument is already JSON and is inserted unchanged."""
     calls = "true" if shape in CALLED_SHAPES else "false"
     return (
         f'{{"source":{json.dumps(source, ensure_ascii=False)},"calls":{calls},"seed":{seed},'
@@ -205,7 +203,7 @@ def _outcome(run: Run, shape: Shape, limits: EvaluationLimits) -> Evaluation:
     if run.trap is not None:
         return _failure(_trapped(run, limits), run, shape, limits)
     if run.status <= 0:
-        # Neither step of the bootstrap fails but for want of memory: it catches what the payload throws.
+        # A step of the bootstrap fails only without memory: it catches the payload's exceptions.
         return _failure(Code.EVAL_MEMORY_LIMIT, run, shape, limits)
     if run.status > len(run.output):
         return _failure(Code.EVAL_RESULT_TOO_LARGE, run, shape, limits)
@@ -221,7 +219,7 @@ def _outcome(run: Run, shape: Shape, limits: EvaluationLimits) -> Evaluation:
 
 
 def _trapped(run: Run, limits: EvaluationLimits) -> Code:
-    """Name what a trap means; an abort beside an exhausted memory is how the guest's allocator gives up."""
+    """Return the limit that a trap stands for; the guest's allocator aborts when memory is exhausted."""
     if run.trap in _TRAPS:
         return _TRAPS[run.trap]
     aborted_full = run.trap is wasmtime.TrapCode.UNREACHABLE and run.memory > limits.memory_bytes * 3 // 4

@@ -1,4 +1,4 @@
-"""An evaluation as an envelope: the one road that ``evalward eval`` and the server share (contract.md §2)."""
+"""An evaluation as an envelope, for ``evalward eval`` and the server (contract.md §2)."""
 
 from __future__ import annotations
 

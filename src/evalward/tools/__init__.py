@@ -1,4 +1,4 @@
-"""Tools and what they evaluate: the manifest that routes a call, and what is made from it (contract.md §4)."""
+"""The manifest of tools: how a tool call is routed, checked and described (contract.md §4)."""
 
 from evalward.tools.kinds import FieldKind
 from evalward.tools.manifest import Manifest

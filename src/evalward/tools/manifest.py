@@ -22,8 +22,8 @@ MAX_TOOLS = 512
 class PageTools(Declaration):
     """Tools that a page registers while the server runs, by the beginning of their names.
 
-    Their names and texts are the page's, so that they are denied unless ``action`` says that they are commands: all
-    of their arguments are data for the page's own code then.
+    Their names and texts are the page's, so that they are denied unless ``action`` declares them commands; then all
+    of their arguments are data for the page's own code.
     """
 
     prefixes: Annotated[tuple[ToolName, ...], Field(min_length=1, max_length=16)]
@@ -31,9 +31,10 @@ class PageTools(Declaration):
 
 
 class Manifest(Declaration):
-    """Every tool of one MCP server. ``digest`` identifies what was declared, however it was spelled.
+    """Every tool of one MCP server. ``digest`` identifies the declarations, independent of their notation.
 
-    ``server`` is the name that the server gives itself, ``variants`` what it lists under which flags.
+    ``server`` is the name that the server reports, ``variants`` are the lists of tools that it has under different
+    flags.
     """
 
     api_version: Literal["evalward/v1"]
@@ -84,7 +85,7 @@ class Manifest(Declaration):
             for tool in self.tools
             if chosen.tools is None or tool.name in chosen.tools
         ]
-        # Read again, so that nothing is kept that was worked out from the other schemas.
+        # Validated again, so that no cached property of the other schemas is kept.
         declared = [tool.model_dump(mode="json", exclude_unset=True) for tool in tools]
         return Manifest.model_validate(
             {**self.model_dump(mode="json", exclude={"tools", "variants"}), "tools": declared}
@@ -99,7 +100,7 @@ class Manifest(Declaration):
         """Lower-case hex SHA-256 of the canonical JSON of the tools with every default filled in."""
         declared = [
             {
-                # Left out where there are none, as in manifests of before there were kinds.
+                # Left out if empty, so that the digest of an older manifest without kinds stays the same.
                 **tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"}),
                 "source_fields": tool.sources,
                 "forbidden_fields": tool.forbidden,

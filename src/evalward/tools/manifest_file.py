@@ -1,4 +1,4 @@
-"""A manifest file as a Manifest. Whatever is not surely valid raises ManifestError, and the server does not start."""
+"""Load a manifest file. Anything but a valid manifest raises ManifestError, and the server does not start."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PLACES: Final = {".yaml": Places.of_yaml, ".yml": Places.of_yaml, ".json": Plac
 
 
 class ManifestError(FileRefusedError):
-    """A manifest that cannot route, with every reason (CONFIG_INVALID)."""
+    """An invalid manifest, with all its errors (CONFIG_INVALID)."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         super().__init__(Code.CONFIG_INVALID, source, issues)
@@ -64,7 +64,7 @@ def read_manifest_file(path: str | os.PathLike[str]) -> Manifest:
         raise ManifestError(str(file), [Issue("", str(error))]) from None
     except CodedError as error:
         raise ManifestError(str(file), [Issue("", error.message, "one JSON object")]) from None
-    # Looked for once, and only when something is wrong.
+    # Computed once, and only for an invalid file.
     places = cache(lambda: _PLACES[suffix](text))
     return parse_manifest(document, source=str(file), lines=lambda path: places().line_of(path))
 

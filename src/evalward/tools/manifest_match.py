@@ -1,4 +1,4 @@
-"""Which ready manifest fits a server: by the name that it gives itself and by what it lists, and what differs else."""
+"""Match a server with the ready manifests, by its name and its tools, and list the differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The closest ready manifest, and what the server lists beside or instead of it; tools by name.
+    """The closest ready manifest, and the differences in the server's list; tools by name.
 
     ``ready`` is its name as ``load_ready`` takes it, None where nothing is close. ``renamed`` maps the manifest's
     name of a tool to the server's. ``digest`` is that of the server's own list.
@@ -58,7 +58,7 @@ def match(tools: Sequence[Mapping[str, Any]], *, server: str | None) -> Match:
     """Return the ready manifest that fits ``tools``, the entries of a ``tools/list``, best.
 
     ``server`` is the name in the server's answer to ``initialize``, None when it is not known. Tools that a page
-    registered are left out: they come and go.
+    registered are left out: they change at run time.
     """
     found = [
         _compared(family, manifest, variant, tools, server)
@@ -67,7 +67,7 @@ def match(tools: Sequence[Mapping[str, Any]], *, server: str | None) -> Match:
     ]
     listed = {str(tool["name"]) for tool in tools}
     best = min(found, key=lambda each: (not each.exact, not each.same_name, _distance(each)))
-    # Names that many servers use say nothing: more than half of the tools must be known.
+    # Single common names prove nothing: more than half of the tools must be known.
     if len(best.new) * 2 > len(listed):
         return Match(best.digest, None, new=tuple(sorted(listed)))
     return best
@@ -107,7 +107,7 @@ def _compared(
 def _renamed(
     missing: Sequence[str], new: Sequence[str], own: Mapping[str, str], digests: Mapping[str, str]
 ) -> dict[str, str]:
-    """Pair tools of one schema that no other tool has: of two with none, nobody can say which is which."""
+    """Pair tools with equal schemas that are unique on both sides; equal schemas of several tools cannot be paired."""
     pairs = {}
     for name in missing:
         alike = [each for each in new if digests[each] == own[name]]

@@ -1,7 +1,8 @@
-r"""Regular expressions of an ``input_schema``: matched by RE2, in time linear in the text.
+r"""The regular expressions of an ``input_schema``: matched by RE2, in time linear in the text.
 
-JSON Schema means ECMA-262's. RE2 has no lookaround, no backreferences and no ``\u0041``; a pattern with one of them is
-refused when the manifest is loaded. What RE2 takes means what ECMA-262 says, but for ``\s`` and ``\w``: ASCII only.
+JSON Schema specifies those of ECMA-262. RE2 lacks lookaround, backreferences and ``\u0041``; a pattern with one of
+them is rejected when the manifest is loaded. Supported patterns have their ECMA-262 meaning, except that ``\s`` and
+``\w`` are ASCII only.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ class PatternError(ValueError):
 
 @lru_cache(maxsize=1024)
 def compiled(pattern: str) -> Any:
-    """Return what ``search(text)`` can be asked of; raise PatternError."""
+    """Return the compiled pattern; raise PatternError."""
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"a pattern longer than {MAX_PATTERN} characters")
     try:
         expression = re2.compile(pattern, options=_OPTIONS)
     except re2.error as error:
         said = error.args[0]
-        raise PatternError(f"a pattern that RE2 does not take ({said.decode('utf-8', 'replace')})") from None
+        raise PatternError(
+            f"a pattern that RE2 does not support ({said.decode('utf-8', 'replace')})"
+        ) from None
     if expression.programsize > MAX_INSTRUCTIONS:
         raise PatternError(f"a pattern of more than {MAX_INSTRUCTIONS} instructions")
     return expression

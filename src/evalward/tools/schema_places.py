@@ -1,7 +1,7 @@
-"""What a JSON Schema declares about places: the view of an ``input_schema`` that routing needs.
+"""What a JSON Schema declares about each place in the arguments: the view that routing needs.
 
-Only the shape is read here, over every branch at once (``allOf``, ``anyOf``, ``oneOf``, ``if``, local ``$ref``);
-whether a value satisfies the schema is for ``commands``.
+All branches are merged (``allOf``, ``anyOf``, ``oneOf``, ``if``, local ``$ref``); ``commands`` checks whether a value
+satisfies the schema.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Node = Mapping[str, Any]
 
 
 MAX_PLACES = 2_000
-"""Places that a schema may describe: parts that refer to each other combine to more than can be walked."""
+"""The limit of places in one schema: references can multiply them without bound."""
 
 
 class TooManyPlacesError(ValueError):
@@ -27,19 +27,19 @@ class TooManyPlacesError(ValueError):
 
 
 class Place(NamedTuple):
-    """Every schema that describes one place in the arguments; none: nothing is declared there."""
+    """All schemas that describe one place in the arguments; empty: nothing is declared there."""
 
     nodes: tuple[Node, ...]
     root: Node
 
     @property
     def declares(self) -> bool:
-        """Whether an object here has a closed set of names, as far as the schema says."""
+        """Whether the schema gives an object here a closed set of names."""
         return any("properties" in node or "patternProperties" in node for node in self.nodes)
 
     @property
     def is_open(self) -> bool:
-        """Whether an object here says that it takes other names than the declared, rather than not saying so."""
+        """Whether the schema of an object here explicitly permits other names than the declared ones."""
         return any(node.get("additionalProperties", False) is not False for node in self.nodes)
 
     @property
@@ -48,7 +48,7 @@ class Place(NamedTuple):
         return list(dict.fromkeys(name for node in self.nodes for name in _mapping(node.get("properties"))))
 
     def types(self) -> frozenset[str]:
-        """Return the JSON types that are declared here; empty when nothing is said."""
+        """Return the JSON types that are declared here; empty if none are."""
         found: set[str] = set()
         for node in self.nodes:
             kind = node.get("type", ())
@@ -56,22 +56,22 @@ class Place(NamedTuple):
         return frozenset(found)
 
     def takes_text(self) -> bool:
-        """Say whether a string may stand here, as far as the schema says."""
+        """Say whether the schema permits a string here."""
         types = self.types()
         return not types or "string" in types
 
     def takes_only_containers(self) -> bool:
-        """Say whether nothing but objects and arrays may stand here, as far as the schema says."""
+        """Say whether the schema permits only objects and arrays here."""
         types = self.types()
         free = any("enum" in node or "const" in node for node in self.nodes)
         return bool(types) and types <= {"object", "array"} and not free
 
     def is_closed(self) -> bool:
-        """Say whether nothing but listed values may stand here, as far as the schema says."""
+        """Say whether the schema permits only listed values here."""
         return any("enum" in node or "const" in node for node in self.nodes) and "array" not in self.types()
 
     def has_default(self, value: object) -> bool:
-        """Say whether ``value`` is what holds here when nothing is given."""
+        """Say whether ``value`` is the default here."""
         return any("default" in node and _same(node["default"], value) for node in self.nodes)
 
     def declared(self, name: str) -> bool:
@@ -144,7 +144,7 @@ def resolve(reference: object, root: Node) -> Any:
 def at(pattern: tuple[str, ...], start: Place) -> Place | None:
     """Return the place that ``pattern`` names below ``start``; None when the schema lacks it.
 
-    Below a place about which nothing is declared, everything may be.
+    Below a place without declarations every place exists.
     """
     here = start
     for step in pattern:
@@ -180,7 +180,7 @@ def walk(start: Place) -> Iterator[tuple[tuple[str, ...], Place]]:
 
 
 def subschemas(schema: Any) -> Iterator[Node]:
-    """Yield every mapping of a schema, whatever keyword it stands under."""
+    """Yield every mapping in a schema, under any keyword."""
     todo = [schema]
     while todo:
         node = todo.pop()

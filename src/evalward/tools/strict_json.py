@@ -1,4 +1,4 @@
-"""The arguments of a call, read so that no two parsers can read them differently (contract.md §4)."""
+"""Strict JSON for the arguments of a call: text that two parsers could read differently is invalid (contract.md §4)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from evalward.tools.pointer import pointer_of
 MAX_DEPTH: Final = 32
 """Levels of objects and arrays in the arguments."""
 MAX_VALUES: Final = 20_000
-"""Values of all kinds in the arguments: what checking them may cost."""
+"""The limit of values in the arguments, which bounds the cost of checking them."""
 MAX_INTEGER: Final = 2**53 - 1
-"""The largest integer that every reader keeps (RFC 8259, section 6): behind it two readers see two numbers."""
+"""The largest integer that every reader preserves (RFC 8259, section 6)."""
 _DIGITS: Final = 17
 _DOUBLE: Final = float_info.max
 PROTOTYPE_KEY: Final = "__proto__"
@@ -45,7 +45,7 @@ def read_arguments(text: bytes, *, max_bytes: int | None = None, any_integer: bo
         raise _refused("are not UTF-8") from None
     except RecursionError:
         raise _too_deep() from None
-    except ValueError:  # also a number of too many digits; the decoder's own text quotes the arguments
+    except ValueError:  # also a number of too many digits; the decoder's own message quotes the arguments
         raise _refused("are not JSON") from None
     if not isinstance(value, dict):
         raise _refused("are not a JSON object", types=["object"])
@@ -69,12 +69,12 @@ def _constant(_: str) -> NoReturn:
 
 
 def _integer(text: str) -> int:
-    # What is longer is beyond the bound, and Python is slow with thousands of digits.
+    # A longer integer exceeds the bound, and Python is slow with thousands of digits.
     return int(text) if len(text) <= _DIGITS else MAX_INTEGER + 1
 
 
 class _Step(NamedTuple):
-    """A step from the arguments to a value: only those that are refused are spelt out."""
+    """A step from the arguments to a value; the pointer is built only for an error."""
 
     name: str | int
     above: _Step | None

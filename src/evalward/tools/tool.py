@@ -1,6 +1,6 @@
-"""What an operator declares about one tool (contract.md §4), as frozen Pydantic models.
+"""One tool as the operator declares it (contract.md §4): a frozen Pydantic model and its checks.
 
-The operation type is declared here and never sent by a caller: whoever writes the arguments cannot choose how they
+The operation type is declared here and never sent by a caller: the author of the arguments must not choose how they
 are judged.
 """
 
@@ -70,22 +70,21 @@ class Declaration(BaseModel):
 
 
 class When(Declaration):
-    """For a tool that serves several operations: it evaluates if and only if ``field`` is ``equals``."""
+    """For a tool with several operations: it evaluates if and only if ``field`` is ``equals``."""
 
     field: Annotated[StrictStr, Field(min_length=1, max_length=128)]
     equals: Annotated[StrictStr, Field(min_length=1, max_length=256)]
 
 
 class Tool(Declaration):
-    """One tool. ``operation_type`` has no default, so that none can be routed by omission.
+    """One tool. ``operation_type`` has no default, so that every tool is declared explicitly.
 
-    ``source_fields`` and ``forbidden_fields`` are names, which hold at every depth of the arguments, or JSON Pointers,
-    in which ``*`` is any element; left out, the defaults of this module that ``input_schema`` declares hold.
-    ``fields`` say what kind of thing a field carries, in every tool; a pointer comes before a name. In a tool of
-    another operation type a source field needs its own ``target``.
-    ``sink`` names what the tool does with the text (``guard.sinks``), and with it target, readings and bindings.
-    Without one ``target`` says where it runs; ``shape`` left out means that a payload must be safe in each that it
-    could have.
+    ``source_fields`` and ``forbidden_fields`` are names, which hold at every depth of the arguments, or JSON
+    Pointers, in which ``*`` is any element; left out, the defaults of this module that ``input_schema`` declares
+    hold. ``fields`` gives the kind of a field, in every tool type; a pointer takes precedence over a name. In a tool
+    that is not an eval tool, a source field needs its own ``target``. ``sink`` names what the tool does with the text
+    (``guard.sinks``), and with it target, readings and bindings. Without one ``target`` says where it runs; ``shape``
+    left out means that a payload must be safe in each that it could have.
     """
 
     name: ToolName
@@ -106,7 +105,7 @@ class Tool(Declaration):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, data: Any) -> Any:
-        """Take the target from the sink, and refuse what contradicts it."""
+        """Take the target from the sink, and reject contradictions to it."""
         if not isinstance(data, Mapping) or not isinstance(data.get("sink"), str):
             return data
         bindings = data.get("bindings")
@@ -192,7 +191,7 @@ class Tool(Declaration):
             if meant and name not in names and name not in self.fields:
                 raise at_field(
                     "input_schema",
-                    f"{name!a} can be taken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
+                    f"{name!a} can be mistaken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
                     "one spelling of it",
                 )
 
@@ -209,7 +208,7 @@ class Tool(Declaration):
 
 
 def allowed_of(refusal: UnknownSink) -> str:
-    """Return what a refusal says is allowed, the closest names first."""
+    """Return the allowed names of a rejected sink, the closest names first."""
     listed = refusal.repair.allowed if refusal.repair is not None else None
     names = [*listed] if isinstance(listed, Sequence) else []
     return ", ".join(dict.fromkeys([*refusal.similar_refs, *names])) or "leave it out"

@@ -1,8 +1,8 @@
-"""Which schemes a text can have where a server takes it for a URL: those of every reading that servers are known for.
+"""The schemes of a URL under every way in which known servers parse it.
 
 The parser is that of the WHATWG URL Standard, as Chromium's: it drops tabs and line ends anywhere, and spaces and
-control characters at the ends. Servers do more before they hand a text over: they trim what JavaScript calls white
-space, put ``https://`` before a text that does not parse, or normalise it. A text passes if each reading does.
+control characters at the ends. Servers preprocess a text: they trim JavaScript's white space, put ``https://`` before
+a text that does not parse, or normalise it. A text passes if every variant does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 SCRIPT: Final = "javascript"
-# Nothing that a person writes: what a reader does not see, and what some parser drops.
+# Invisible characters, and characters that some parser drops.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _HOST_AND_PORT: Final = re.compile(
     r"(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+):[0-9]{1,5}([/?#].*)?", re.IGNORECASE
@@ -38,9 +38,9 @@ class Reading(NamedTuple):
 
 
 def denied_scheme(text: str, allowed: Collection[str]) -> str | None:
-    """Return the scheme for which ``text`` is refused, empty when it is no URL in any reading; None: it passes.
+    """Return the scheme for which ``text`` is rejected, empty when no variant is a URL; None: it passes.
 
-    ``about`` stands for ``about:blank`` alone: the others lead into the browser.
+    ``about`` is ``about:blank`` only: the others open pages of the browser.
     """
     for reading in readings(text):
         if reading is None:
@@ -55,8 +55,8 @@ def denied_scheme(text: str, allowed: Collection[str]) -> str | None:
 def scripts_of(text: str) -> list[bytes]:
     """Return the source of each reading of ``text`` that is a ``javascript:`` URL, as a browser decodes it.
 
-    HTML Standard, "evaluate a javascript: URL": what follows the scheme in the serialised URL, percent-decoded,
-    then decoded as UTF-8, which drops a byte order mark and replaces what is malformed.
+    HTML Standard, "evaluate a javascript: URL": what follows the scheme in the serialised URL, percent-decoded, then
+    decoded as UTF-8, which drops a byte order mark and replaces malformed bytes.
     """
     found = [
         unquote_to_bytes(reading.href[len(SCRIPT) + 1 :])
@@ -69,7 +69,7 @@ def scripts_of(text: str) -> list[bytes]:
 
 
 def readings(text: str) -> Iterator[Reading | None]:
-    """Yield each way to read ``text``; None: one that no parser takes."""
+    """Yield each parse of ``text``; None: one that every parser rejects."""
     spellings = (
         text,
         text.strip(),
@@ -81,7 +81,7 @@ def readings(text: str) -> Iterator[Reading | None]:
 
 
 def _plain(text: str) -> str:
-    """Return ``text`` with nothing unseen in what may be its scheme."""
+    """Return ``text`` without invisible characters in its possible scheme."""
     scheme, colon, rest = text.partition(":")
     return "".join(each for each in scheme if unicodedata.category(each) not in _UNSEEN) + colon + rest
 
@@ -94,7 +94,7 @@ def _readings_of(text: str) -> Iterator[Reading | None]:
         yield _parsed("https://" + text)
         yield _parsed("http://" + text)
         return
-    # A URL that is malformed behind its scheme is that scheme's for parsers that look no further.
+    # A URL that is malformed after its scheme still has that scheme for lenient parsers.
     yield _parsed(text) or Reading(named[1].lower(), cleaned)
 
 

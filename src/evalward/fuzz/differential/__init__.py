@@ -1,1 +1,1 @@
-"""Look for text that V8 reads otherwise than the guard's grammar does, so that code hides (guard.md §4, §5)."""
+"""Differential fuzzing: find text that V8 and the guard parse differently, so that code is hidden (guard.md §4, §5)."""

@@ -1,4 +1,4 @@
-"""Compose texts around the places where readers of JavaScript part: the same seed and number give the same text."""
+"""Compose texts around ambiguities of JavaScript's grammar: the same seed and number give the same text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pieces() -> dict[str, list[str]]:
 
 
 def compose(seed: int, number: int) -> str:
-    """Return text ``number`` of ``seed``; every probe in it has a name of its own, ``P0`` to ``P11``."""
+    """Return text ``number`` of ``seed``; every probe in it has its own name, ``P0`` to ``P11``."""
     rng = random.Random(f"{seed}:{number}")  # noqa: S311 - not a secret
     known = pieces()
     text = ""
@@ -44,7 +44,7 @@ def compose(seed: int, number: int) -> str:
 
 
 def numbered(text: str) -> str:
-    """Return ``text`` with its probes named apart; past the last name they share it."""
+    """Return ``text`` with numbered probes; all further ones share the last name."""
     count = 0
 
     def name(_: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""One run: compose, ask V8, compare with the guard's reading in every shape, shrink what differs."""
+"""Compare the guard's reading of texts with V8 in every shape, and shrink the differences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BATCH: Final = 500
 SHRUNK: Final = 60
-"""How many findings are shrunk: past that, a grammar so different needs no longer list."""
+"""The limit of findings that are shrunk."""
 
 _UNDECLARED: Final = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY)
 _DECLARED: Final = {shape: (shape,) for shape in Shape}
@@ -29,11 +29,11 @@ _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``text``, declared as ``shape``, runs ``probe`` in V8 as ``ran_as``, and the guard does not see that.
+    """``text``, declared as ``shape``, runs ``probe`` in V8 as ``ran_as``, and the guard misses it.
 
-    ``kind`` says what it takes for the truth: ``hidden`` (no such reference in its tree), ``call`` (a
-    reference, but no call of it) or ``unclaimed`` (that no engine reads the text in ``ran_as``). What the
-    survey refuses counts all the same when the lexical fast path would not have asked it.
+    ``kind`` says how: ``hidden`` (no such reference in its tree), ``call`` (a reference, but no call of it) or
+    ``unclaimed`` (the guard assumes that no engine reads the text in ``ran_as``). A text that the survey denies still
+    counts if the lexical fast path would have skipped the survey.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass(slots=True)
 class SyntaxReport:
-    """What came out: all counts are of texts but ``refused``, which counts texts by shape and reason."""
+    """The result: all counts are of texts; ``refused`` counts them by shape and reason."""
 
     seed: int
     texts: int = 0
@@ -88,9 +88,9 @@ class SyntaxReport:
 def run_syntax_fuzz(
     count: int,
     seed: int,
-    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005 - the default watches nothing
+    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005 - the default ignores progress
 ) -> SyntaxReport:
-    """Look at ``count`` texts of ``seed``. Raises FileNotFoundError without Node."""
+    """Compare ``count`` texts of ``seed``. Raises FileNotFoundError without Node."""
     report = SyntaxReport(seed)
     raw: list[Finding] = []
     for begin in range(0, count, BATCH):
@@ -105,7 +105,7 @@ def run_syntax_fuzz(
 
 
 def differences(text: str, runs: Runs) -> list[Finding]:
-    """Return how the guard's reading of ``text`` falls short of what V8 does with it, the worst first."""
+    """Return the differences between the guard's reading of ``text`` and V8's, the worst first."""
     found: list[Finding] = []
     for shape, read_as in ((None, _UNDECLARED), *_DECLARED.items()):
         ran = {each: runs[each] for each in read_as if runs.get(each)}
@@ -147,13 +147,13 @@ def _compare(text: str, shape: Shape | None, ran: Runs) -> tuple[str | None, lis
 
 
 def _is_called(call: str, text: str) -> bool:
-    """Whether the text calls the probe itself, and not a value that it was read into."""
+    """Whether the text calls the probe directly, not through a variable."""
     name = re.escape(call.removesuffix("()"))
     return re.search(rf"\bnew\W*{name}\b|\b{name}{_TRIVIA}[(`]", text) is not None
 
 
 def _distinct(raw: Sequence[Finding]) -> list[Finding]:
-    """Shrink the first of each text, and keep what differs when it is shrunk."""
+    """Shrink the first finding of each text, and keep those that are distinct afterwards."""
     firsts: dict[str, Finding] = {}
     for each in raw:
         firsts.setdefault(each.text, each)
@@ -165,7 +165,7 @@ def _distinct(raw: Sequence[Finding]) -> list[Finding]:
 
 
 def is_confirmed(finding: Finding) -> bool:
-    """Run the text alone, in its one shape: what an earlier one left waiting may have run in its place."""
+    """Run the text alone, in its one shape, to exclude pending jobs of earlier texts."""
     runs = run_in_v8([finding.text], only=finding.ran_as)[0]
     return any(
         (each.kind, each.shape, each.probe) == (finding.kind, finding.shape, finding.probe)
@@ -174,7 +174,7 @@ def is_confirmed(finding: Finding) -> bool:
 
 
 def shrink(finding: Finding) -> Finding:
-    """Return a finding of the same kind and shape with as few words of its text as that takes."""
+    """Return a finding of the same kind and shape with a minimal text."""
     changed = True
     while changed:
         changed = False

@@ -1,4 +1,4 @@
-"""What the guard makes of a text before it resolves a value: refused, or read, and then with which probes."""
+"""How the guard reads a text before it resolves values: denied, or parsed with certain probes as code."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _PROBE: Final = re.compile(rb"P\d+")
 class Reading:
     """How the guard reads a text in one shape (or undeclared).
 
-    ``refused`` is the construct or "syntax" or "limit", None when the text goes on to the resolver, and then
-    ``probes`` says for each shape which probes its tree has as code. ``quiet`` says that the lexical fast path
-    would have allowed the text without a survey.
+    ``refused`` is the construct or "syntax" or "limit", None if the text reaches the resolver; then ``probes`` gives
+    for each shape the probes that are code in its tree. ``quiet``: the lexical fast path would have allowed the text
+    without a survey.
     """
 
     refused: str | None

@@ -1,4 +1,4 @@
-"""What V8 makes of a text in every shape: which of its probes run. One Node process a batch."""
+"""Run a text in V8 in every shape, and report which of its probes run. One Node process per batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BATCH_SECONDS: Final = 120
 
-# A sink may do without the line break in front of its suffix.
+# A sink may lack the line break before its suffix.
 _SINKS: Final = [
     *((shape, wrapper.prefix.decode(), wrapper.suffix.decode()) for shape, wrapper in WRAPPERS.items()),
     *((shape, WRAPPERS[shape].prefix.decode(), suffix.decode()) for shape, suffix in BARE_SUFFIXES.items()),
@@ -27,14 +27,14 @@ Runs = dict[Shape, frozenset[str]]
 
 
 def missing() -> str | None:
-    """Return why V8 cannot be asked here, or None."""
+    """Return why V8 is not available, or None."""
     return None if shutil.which("node") else "node is not installed"
 
 
 def run_in_v8(texts: Sequence[str], *, only: Shape | None = None) -> list[Runs]:
     """Run each text in every sink, or in those of one shape. Raises FileNotFoundError without Node.
 
-    A text that V8 itself dies of counts as refused: Node 20 aborts while it parses some broken classes.
+    A text that crashes V8 counts as rejected: Node 20 aborts while it parses some invalid classes.
     """
     if not texts:
         return []

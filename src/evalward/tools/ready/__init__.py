@@ -1,4 +1,4 @@
-"""Ready manifests: one file for each server, with a variant for each way to start it."""
+"""Ready manifests: the manifests that Evalward ships, one file per server with a variant for each way to start it."""
 
 from __future__ import annotations
 

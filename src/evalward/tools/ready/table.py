@@ -1,4 +1,4 @@
-"""The fields of the ready manifests that are judged or refused, as the page docs/tools.md lists them."""
+"""The fields of the ready manifests that are judged or rejected, as a Markdown table for the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalward.tools.tool import Tool
 
 REFUSED = "refused"
-"""What the table calls a field that no call may have."""
+"""The table's word for a forbidden field."""
 
 
 def kinds_of(tool: Tool) -> dict[str, str]:
