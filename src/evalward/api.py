@@ -35,18 +35,18 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     bindings: Mapping[str, str] | None = None,
     cache: VerdictCache | None = None,
 ) -> Verdict:
-    """Return the verdict on ``code`` (UTF-8), were ``sink``, or ``target`` in ``shape``, to evaluate it.
+    """Return the verdict on ``code`` (UTF-8) for evaluation by ``sink``, or by ``target`` in ``shape``.
 
-    A ``sink`` (``evalward sinks`` lists them) says what a driver does with a text: it has a target and bindings of its
-    own, and excludes a shape. Without a sink the target is needed; without a shape, too, the payload must be safe under
-    every one that it may meet (guard.md §1). Without a policy no target is opted in and the answer is
+    A ``sink`` (``evalward sinks`` lists them) says what a driver does with a text: it has a target and bindings of
+    its own, and excludes a shape. Without a sink the target is needed; without a shape, too, the payload must be safe
+    under every possible one (guard.md §1). Without a policy no target is opted in and the answer is
     EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in. ``bindings`` adds to what the policy says that the
-    sink binds. A ``cache`` answers what it was asked before under equal rules; it may be shared by policies, targets
-    and threads.
+    sink binds. A ``cache`` returns stored verdicts for the same payload under equal rules; policies, targets and
+    threads may share it.
 
-    Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the
-    caller decides on the encoding. Raises ValueError for a target, shape or sink that does not exist, or that
-    contradicts the sink (then it is a CodedError, too). A denial, for whatever reason, is a verdict and no exception.
+    Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the caller
+    decides on the encoding. Raises ValueError for a target, shape or sink that does not exist, or that contradicts
+    the sink (then it is a CodedError, too). Every denial is a verdict, not an exception.
     """
     if not isinstance(code, bytes):
         raise TypeError(f"code must be bytes, not {type(code).__name__}; encode text with .encode('utf-8')")

@@ -1,7 +1,7 @@
-"""Files that hold a secret: the audit key, bearer tokens, the private key of TLS. One rule for all of them.
+"""Read a file that holds a secret: the audit key, bearer tokens, the private key of TLS.
 
-Nobody but their owner may read or write them. A group is nobody's own: callers are in the service's group, since that
-is how they reach its Unix socket (docs/deployment.md).
+Only the owner may have access. Group access is rejected too, since callers are in the service's group to reach its
+Unix socket (docs/deployment.md).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ OTHERS: Final = 0o077
 
 
 class NotPrivateError(Exception):
-    """The file is none that can hold a secret; the text says why, without its name."""
+    """The file must not hold a secret; the message says why, without the file's name."""
 
 
 def read_private(path: str | os.PathLike[str] | Path, *, most: int, follow_links: bool = True) -> bytes:
     """Return at most ``most`` bytes of the file at ``path``.
 
-    Raise OSError for one that cannot be read, and NotPrivateError for what is no regular file and for one that anybody
-    but its owner may read, write or run. A pipe without a writer keeps nobody waiting.
+    Raise OSError for one that cannot be read, and NotPrivateError for anything but a regular file and for one that
+    others than its owner may read, write or run. Does not block on a pipe without a writer.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     with open(os.open(path, flags), "rb") as stream:  # noqa: PTH123 - a descriptor

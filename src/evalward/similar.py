@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that does not exist: a construct, a target, a command, a setting, a key."""
+"""Suggestions for an unknown name: a construct, a target, a command, a setting, a key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 MOST: Final = 3
 _ALIKE: Final = 0.6
 _LONGEST: Final = 128
-"""Characters of a name that are looked at: comparing takes quadratic time."""
+"""Characters of a name that are compared: the comparison takes quadratic time."""
 
 
 def similar_names(name: str, known: Iterable[str], *, alike: float = _ALIKE) -> list[str]:
     """Return at most ``MOST`` names of ``known`` that ``name`` may be a misspelling of, the likeliest first.
 
-    ``alike`` is the least likeness, from 0 to 1 (``difflib.SequenceMatcher.ratio``).
+    ``alike`` is the least similarity, from 0 to 1 (``difflib.SequenceMatcher.ratio``).
     """
     folded: dict[str, str] = {}
     for each in known:

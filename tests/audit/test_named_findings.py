@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator
 
 from evalward import Policy, validate
 from evalward.audit.chain import GENESIS, Head, link, members
-from evalward.audit.record import decision_record
-from evalward.audit.schema import audit_schema
+from evalward.audit.decision_record import decision_record
+from evalward.audit.line_schema import audit_schema
 from evalward.errors import Provenance
 from evalward.guard.target import Target
 from evalward.guard.verdict import MAX_FINDINGS

@@ -14,7 +14,7 @@ from log_lines import ALLOW, kinds, lines
 
 from evalward.audit import AuditKey, AuditLog, AuditUnavailable, Durability
 from evalward.audit.files import read_files
-from evalward.audit.sink import StreamSink
+from evalward.audit.stream_sink import StreamSink
 from evalward.audit.verify import verify
 from evalward.errors import Code
 

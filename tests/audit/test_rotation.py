@@ -8,7 +8,8 @@ from log_lines import ALLOW, kinds, lines
 
 from evalward.audit import AuditKey, AuditLog, AuditUnavailable, Rotation
 from evalward.audit.files import read_files
-from evalward.audit.verify import Fault, verify
+from evalward.audit.verification_result import Fault
+from evalward.audit.verify import verify
 
 KEY = AuditKey(bytes(range(32)))
 SECOND = 1_000_000_000

@@ -11,7 +11,8 @@ from log_lines import ALLOW, START, STOP
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Kind
 from evalward.audit.chain import Head, read_line
 from evalward.audit.files import LogFile
-from evalward.audit.verify import Fault, Findings, KeyMissingError, verify
+from evalward.audit.verification_result import Fault, Findings, KeyMissingError
+from evalward.audit.verify import verify
 
 RECORDS = 1_000
 KEY = AuditKey(bytes(range(32)))

@@ -16,7 +16,8 @@ from log_lines import ALLOW, START, STOP
 from evalward.audit import AuditKey, AuditLog, Rotation
 from evalward.audit.chain import Head, read_line
 from evalward.audit.files import read_files
-from evalward.audit.verify import Fault, Findings, verify
+from evalward.audit.verification_result import Fault, Findings
+from evalward.audit.verify import verify
 
 SECRET = bytes(range(32))
 KEY = AuditKey(SECRET)

@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 
 EVALWARD = Path(sys.executable).with_name("evalward")
 ESCAPE = "(()=>1).constructor('return 1')()"
 
 
 def add(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [EVALWARD, "corpus", "add", file, "--target", "sandbox", *arguments]
+    return run(file, "--target", "sandbox", *arguments, stdin=stdin)
+
+
+def run(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [EVALWARD, "corpus", "add", file, *arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=120)
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -40,6 +44,40 @@ def test_confirmed_cases_are_appended_and_can_be_run(tmp_path: Path) -> None:
         [EVALWARD, "corpus", "run", file, "--json"], capture_output=True, check=True, timeout=60
     )
     assert json.loads(ran.stdout)["escapes"]["blocked"] == 1
+
+
+def test_a_case_can_name_its_sink_which_gives_the_target(tmp_path: Path) -> None:
+    file = tmp_path / "sinks.yaml"
+    shared = ["--sink", "node.function", "--id"]
+
+    escape = run(file, "-e", f"return {ESCAPE}", *shared, "escape", "--expect", "block")
+    benign = run(file, "-e", "return 1 + 1", *shared, "benign", "--expect", "allow", "--target", "node")
+
+    assert (escape.returncode, benign.returncode) == (0, 0), escape.stderr + benign.stderr
+    assert [(case.sink, case.target, case.shape) for case in load_cases([file])] == [
+        ("node.function", "node", None),
+        ("node.function", "node", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--sink", "node.functoin"), "node.function"),
+        (("--sink", "node.function", "--target", "renderer"), "node.function"),
+        (("--sink", "node.function", "--shape", "script"), "node.function"),
+    ],
+)
+def test_an_unknown_or_contradicted_sink_is_a_usage_error(
+    arguments: tuple[str, ...], says: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "sinks.yaml"
+
+    done = run(file, "-e", "return 1", "--id", "a", "--expect", "allow", *arguments)
+
+    assert done.returncode == 2
+    assert says in words(done.stderr)
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(

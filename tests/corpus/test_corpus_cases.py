@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evalward.corpus.case import Case, CorpusError, Expectation, load_cases
+from evalward.corpus.corpus_case import Case, CorpusError, Expectation, load_cases
 from evalward.guard.target import Profile, Shape, Target
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evalward.corpus.case import Case, Expectation, load_cases
-from evalward.corpus.run import run_cases
+from evalward.corpus.corpus_case import Case, Expectation, load_cases
+from evalward.corpus.regression import run_cases
 from evalward.guard.constructs.labels import is_known_label
 from evalward.guard.target import Profile, Target
 from evalward.policy import Policy

@@ -11,7 +11,7 @@ import yaml
 
 from evalward import Policy, validate
 from evalward.policy.lint import warnings_of
-from evalward.policy.load import parse_policy
+from evalward.policy.policy_file import parse_policy
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
 (SHOWN,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

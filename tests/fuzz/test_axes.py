@@ -5,10 +5,10 @@ from itertools import product
 import pytest
 
 from evalward.fuzz.axes import AXES, Value, load_axes
-from evalward.fuzz.compose import compose
+from evalward.fuzz.key_spellings import spellings
 from evalward.fuzz.plan import Plan
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.prove import Prover
-from evalward.fuzz.spelling import spellings
 from evalward.guard.rules import SEED_KEYWORDS
 
 LEAST = {"gadget": 40, "road": 30, "carrier": 30, "stage": 5, "use": 15, "setting": 10}  # guard.md §5

@@ -4,9 +4,9 @@ import random
 from itertools import combinations
 
 from evalward.fuzz.axes import AXES, Value, load_axes
-from evalward.fuzz.compose import compose
 from evalward.fuzz.pairs import Pairs
 from evalward.fuzz.plan import Plan, Plans
+from evalward.fuzz.program_text import compose
 
 
 def small_axes() -> list[list[Value]]:

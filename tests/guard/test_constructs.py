@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evalward.corpus.case import Case
+from evalward.corpus.corpus_case import Case
 from evalward.errors import Code
 from evalward.guard import constructs, judge
 from evalward.guard.constructs import CONSTRUCTS, Construct, Twins, construct_of
 from evalward.guard.constructs.labels import PROCESS_FAMILY
 from evalward.guard.rules import Action, Rules
 from evalward.guard.target import Profile, Target
-from evalward.oracle.verify import verify_cases
+from evalward.oracle.corpus_proof import verify_cases
 
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from guard_cases import RULES
 
-from evalward.corpus.case import Case, load_cases
+from evalward.corpus.corpus_case import Case, load_cases
 from evalward.guard import judge
 from evalward.guard.interpret.interpreter import Interpreter
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalward.codes import Code
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.guard import judge
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.rules import Limits, Rules

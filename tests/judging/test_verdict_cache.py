@@ -26,7 +26,7 @@ from evalward import (
     VerdictCache,
     validate,
 )
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.guard import judge
 from evalward.guard.rules import Action, BlocklistMode, Keyword, Limits, Rules
 from evalward.judging.verdict_cache import rules_digest

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evalward.codes import Code
-from evalward.corpus.case import Case, load_cases
+from evalward.corpus.corpus_case import Case, load_cases
 from evalward.guard import judge
 from evalward.guard.target import Profile, Shape, Target
-from evalward.oracle.verify import verify_cases
+from evalward.oracle.corpus_proof import verify_cases
 from evalward.policy import Policy
 
 if TYPE_CHECKING:

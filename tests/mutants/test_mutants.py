@@ -7,7 +7,7 @@ import json
 import pytest
 from mutation import HERE, MINIFIERS, MUTATORS, TOOLS, answers_to, code_of, escapes, missing, mutate, twins
 
-from evalward.corpus.case import Expectation
+from evalward.corpus.corpus_case import Expectation
 from evalward.guard.target import Profile, Shape, Target
 
 OPEN = frozenset(

@@ -12,9 +12,9 @@ import typer
 from typer.testing import CliRunner
 
 from evalward.cli.corpus_verify import corpus_verify
-from evalward.corpus.case import Case
+from evalward.corpus.corpus_case import Case
 from evalward.oracle import traps
-from evalward.oracle.verify import capabilities, claimed, verify_cases
+from evalward.oracle.corpus_proof import capabilities, claimed, verify_cases
 
 
 def case(name: str, code: str, expect: Any, **fields: Any) -> Case:

@@ -8,7 +8,7 @@ from evalward.errors import Code, canonical_json
 from evalward.guard.rules import Action, BlocklistMode, Keyword, Limits
 from evalward.guard.target import Profile, Target
 from evalward.policy import Policy, PolicyError, load_policy
-from evalward.policy.load import MAX_FILE_BYTES
+from evalward.policy.policy_file import MAX_FILE_BYTES
 
 DATA = Path(__file__).parents[1] / "data" / "policy"
 with (DATA / "invalid.tsv").open(encoding="utf-8") as stream:

@@ -10,8 +10,6 @@ connection to the admin port. Once the limit is back, everything has to be as it
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import resource
 import signal
@@ -21,13 +19,14 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from raw_http2 import failure_site
+from script import parser, report
 from sidecar import Sidecar, children, outcome, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -162,13 +161,12 @@ def _status(served: Sidecar) -> int:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=10.0)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = run(Path(folder), seconds=chosen.seconds)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

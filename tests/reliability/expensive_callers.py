@@ -18,13 +18,14 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
 import yaml
 from benign import Caller, Experience
+from script import parser, report
 from sidecar import outcome, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -133,7 +134,7 @@ def run(folder: Path, kind: str, *, seconds: float, callers: int = CALLERS, work
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=10.0)
     options.add_argument("--kind", choices=KINDS)
     options.add_argument("--callers", type=int, default=CALLERS)
@@ -149,9 +150,7 @@ def main() -> None:
             figures = run(
                 Path(folder), kind, seconds=chosen.seconds, callers=chosen.callers, workers=chosen.workers
             )
-        sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-        sys.stdout.flush()
-        failed |= not figures.passed
+        failed |= not report(figures)
     sys.exit(failed)
 
 

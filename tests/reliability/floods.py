@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ from raw_http2 import (
     header_block,
     message_frames,
 )
+from script import parser, report
 from sidecar import sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -233,7 +234,7 @@ def run(folder: Path, kind: str, *, seconds: float, connections: int = 1) -> Fig
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=10.0)
     options.add_argument("--kind", choices=KINDS)
     options.add_argument("--connections", type=int, default=1, help="over how many at a time")
@@ -246,9 +247,7 @@ def main() -> None:
     for kind in [chosen.kind] if chosen.kind else BOUNDED:
         with tempfile.TemporaryDirectory() as folder:
             figures = run(Path(folder), kind, seconds=chosen.seconds, connections=chosen.connections)
-        sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-        sys.stdout.flush()
-        failed |= not figures.passed
+        failed |= not report(figures)
     sys.exit(failed)
 
 

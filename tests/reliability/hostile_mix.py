@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import yaml
 from raw_http2 import PREFACE, asking, connected, frame
+from script import parser, report
 from sidecar import children, outcome, percentile, processor_seconds, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -311,7 +312,7 @@ def benign(number: int) -> pb.ValidateRequest:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
     options.add_argument("--workers", type=int, default=2)
     options.add_argument("--benign", metavar="ADDRESS", help=argparse.SUPPRESS)
@@ -321,8 +322,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         figures = run(Path(folder), seconds=chosen.seconds, workers=chosen.workers)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ each call. ``storm`` and ``storm_anew`` are what they see from before the first 
 from __future__ import annotations
 
 import argparse
-import json
 import resource
 import socket
 import subprocess
@@ -22,12 +21,13 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import urlopen
 
 from benign import Caller, Experience
 from raw_http2 import OPENING, PREFACE, failure_site
+from script import parser, report
 from sidecar import percentile, sidecar
 
 CONNECTIONS = 5_000
@@ -176,7 +176,7 @@ class Probes:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=20.0)
     options.add_argument("--kind", choices=KINDS)
     options.add_argument("--connections", type=int, default=CONNECTIONS)
@@ -196,9 +196,7 @@ def main() -> None:
                 connections=chosen.connections,
                 max_connections=chosen.max_connections,
             )
-        sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-        sys.stdout.flush()
-        failed |= not figures.passed
+        failed |= not report(figures)
     sys.exit(failed)
 
 

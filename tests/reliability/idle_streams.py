@@ -9,8 +9,6 @@ reads no answer; each over a connection of its own. It comes again when one is e
 
 from __future__ import annotations
 
-import argparse
-import json
 import struct
 import sys
 import tempfile
@@ -18,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +34,7 @@ from raw_http2 import (
     header_block,
     streamed_message,
 )
+from script import parser, report
 from sidecar import percentile, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -165,7 +164,7 @@ def asked(address: str) -> str:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=10.0)
     options.add_argument("--kind", choices=KINDS)
     chosen = options.parse_args()
@@ -173,9 +172,7 @@ def main() -> None:
     for kind in [chosen.kind] if chosen.kind else KINDS:
         with tempfile.TemporaryDirectory() as folder:
             figures = run(Path(folder), kind, seconds=chosen.seconds)
-        sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-        sys.stdout.flush()
-        failed |= not figures.passed
+        failed |= not report(figures)
     sys.exit(failed)
 
 

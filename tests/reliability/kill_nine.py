@@ -11,7 +11,6 @@ the size of files), so that the log really ends within a line. The next start ha
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -21,11 +20,12 @@ import sys
 import tempfile
 import threading
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
+from script import parser, report
 
 from evalward.audit import AuditKey
 from evalward.audit.files import read_files
@@ -183,14 +183,13 @@ def server(folder: Path, log: Path, key_file: Path) -> Iterator[tuple[subprocess
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--cycles", type=int, default=200)
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = run(Path(folder), cycles=chosen.cycles, seed=chosen.seed)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ RetryInfo; what is accepted must be answered within the time that a full queue t
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 import tempfile
@@ -19,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.rpc import error_details_pb2  # type: ignore[import-untyped]  # ships no py.typed
 from grpc_status import rpc_status
+from script import parser, report
 from sidecar import HealthProbe, Sidecar, percentile, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -204,13 +203,12 @@ def payload(number: int) -> bytes:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = run(Path(folder), seconds=chosen.seconds)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

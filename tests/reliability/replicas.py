@@ -10,7 +10,6 @@ right, and after each kill verdicts must go on.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -22,11 +21,12 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
+from script import parser, report
 from sidecar import Sidecar, outcome, percentile, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -232,7 +232,7 @@ def haproxy(folder: Path, one: int, two: int, front: int) -> Iterator[None]:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--kills", type=int, default=10)
     options.add_argument("--balancer", choices=BALANCERS, action="append")
     chosen = options.parse_args()
@@ -240,8 +240,7 @@ def main() -> None:
     for balancer in chosen.balancer or BALANCERS:
         with tempfile.TemporaryDirectory() as folder:
             figures = run(Path(folder), kills=chosen.kills, balancer=balancer)
-        sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-        passed = passed and figures.passed
+        passed = report(figures) and passed
     sys.exit(not passed)
 
 

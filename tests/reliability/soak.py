@@ -11,8 +11,6 @@ the caller are what they are.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import re
@@ -24,13 +22,14 @@ import urllib.request
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc
+from script import parser, report
 from sidecar import sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -307,14 +306,13 @@ def suspects(text: str) -> Iterable[str]:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--requests", type=int, default=100_000)
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = run(Path(folder), requests=chosen.requests, seed=chosen.seed)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ that cannot have its threads must say so and end, before it takes a call.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -22,7 +20,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +38,7 @@ from raw_http2 import (
     frame,
     header_block,
 )
+from script import parser, report
 from sidecar import EVALWARD, Sidecar, children, outcome, sidecar
 
 from evalward.v1 import evalward_pb2 as pb
@@ -237,7 +236,7 @@ def _status(served: Sidecar, page: str) -> int:
 
 def main() -> None:
     """Parse the command line, run, print; exit with 1 unless all held."""
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options = parser(__doc__)
     options.add_argument("--threads", type=int, default=DEPLOYED)
     options.add_argument("--seconds", type=float, default=10.0)
     chosen = options.parse_args()
@@ -247,8 +246,7 @@ def main() -> None:
         if under is None:
             sys.exit("no limit on threads can be set here: run it as root, or allow user namespaces")
         figures = run(folder, under, threads=chosen.threads, seconds=chosen.seconds)
-    sys.stdout.write(json.dumps({**asdict(figures), "passed": figures.passed}) + "\n")
-    sys.exit(not figures.passed)
+    sys.exit(not report(figures))
 
 
 if __name__ == "__main__":

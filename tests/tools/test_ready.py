@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from evalward.cli.app import app
 from evalward.tools import ManifestError, load_manifest, parse_manifest
-from evalward.tools.match import match
+from evalward.tools.manifest_match import match
 from evalward.tools.ready import load_ready, ready_manifests, ready_names
 from evalward.tools.ready.table import fields_table, without_kind
 from evalward.tools.variant import list_digest

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from evalward.errors import Code, CodedError
 from evalward.tools import Route, load_manifest, read_arguments, route
-from evalward.tools.arguments import MAX_DEPTH, MAX_VALUES
 from evalward.tools.commands import CommandValidator
 from evalward.tools.route import MAX_SOURCES
+from evalward.tools.strict_json import MAX_DEPTH, MAX_VALUES
 
 DATA = Path(__file__).parents[1] / "data" / "tools"
 MANIFEST = load_manifest(DATA / "manifest.yaml")

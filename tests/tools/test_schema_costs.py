@@ -8,7 +8,7 @@ import pytest
 from evalward.errors import CodedError
 from evalward.tools import Tool, read_arguments
 from evalward.tools.commands import CommandValidator
-from evalward.tools.load import ManifestError, parse_manifest
+from evalward.tools.manifest_file import ManifestError, parse_manifest
 
 SOON = 5.0
 """Seconds: far more than any of these takes, far less than each took."""

@@ -1,18 +1,13 @@
-"""The audit log: who was told what about which payload, without any of the payload."""
+"""The audit log: a tamper-evident record of each decision, without payload text."""
 
 from evalward.audit.allow import AllowForm, AllowRecord
+from evalward.audit.decision_record import decision_record
 from evalward.audit.fingerprint import Fingerprint
 from evalward.audit.journal import Rotation
 from evalward.audit.key import AuditKey, load_key
 from evalward.audit.log import STDOUT, AuditLog, AuditSink, AuditState, NullAuditLog
-from evalward.audit.record import (
-    SCHEMA_VERSION,
-    AuditRecord,
-    Durability,
-    Kind,
-    Outcome,
-    decision_record,
-)
+from evalward.audit.record import SCHEMA_VERSION, AuditRecord
+from evalward.audit.record_values import Durability, Kind, Outcome
 from evalward.audit.sink import AuditUnavailable
 
 __all__ = [

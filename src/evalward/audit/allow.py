@@ -1,6 +1,6 @@
-"""The record of a plain allow as text: most decisions are one, and every request pays for its record.
+"""The record of a plain allow, formatted directly as text: the fast path for most decisions.
 
-What is the same in all of them, or in all of one target, shape and profile, is checked and written once.
+Fields that are equal for all of them, or for one target, shape and profile, are checked and formatted once.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.audit.chain import members
-from evalward.audit.record import PATTERNS, AuditRecord, Kind, Outcome
+from evalward.audit.record import PATTERNS, AuditRecord
+from evalward.audit.record_values import Kind, Outcome
 
 if TYPE_CHECKING:
     from evalward.audit.fingerprint import Fingerprint
@@ -51,7 +52,7 @@ class AllowForm:
         session: str | None,
         request_id: str | None,
     ) -> AllowRecord | None:
-        """Return what ``decision_record`` says of ``verdict``, None when it is more than that it is allowed.
+        """Return the text of ``decision_record`` for ``verdict``, None unless the verdict is a plain allow.
 
         Raise ValueError as ``AuditRecord`` does.
         """

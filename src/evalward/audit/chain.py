@@ -30,7 +30,7 @@ _fields_of = attrgetter(*AuditRecord.__slots__)
 
 
 class Head(NamedTuple):
-    """The last record of a chain: what has to be kept elsewhere to notice that a log was cut short."""
+    """The last record of a chain. A copy that is kept elsewhere reveals a log that was cut short."""
 
     chain: str
     seq: int

@@ -1,7 +1,7 @@
-"""The files of an audit log: read a block at a time, in the order that their chains and numbers give them.
+"""The files of an audit log: read in blocks, in the order of their chains and sequence numbers.
 
-No clock decides where a record belongs: one that was set back would reorder a log that is whole. Times only say which
-of two chains is shown first that have no file in common.
+Clocks do not decide the order of records, since one that is set back would reorder an intact log. Times only order
+two chains that share no file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _TIME: Final = re.compile(rb'"ts":"([0-9TZ:.-]{20,32})"')
 
 
 class Piece(NamedTuple):
-    """A line without its newline, or a part of one that is absurdly long.
+    """A line without its newline, or a part of one that exceeds the length limit.
 
     ``number`` counts lines from 1; ``begins`` and ``ends`` say whether the line does so in this piece.
     """
@@ -47,10 +47,10 @@ class Piece(NamedTuple):
 
 
 class LogFile:
-    """One file as it was when it was opened: what is appended to it later is not read."""
+    """One file with its size at opening: later additions are not read."""
 
     def __init__(self, name: str, stream: BinaryIO) -> None:
-        """Take over ``stream``, which can seek; it is closed with the last reference to this file."""
+        """Own ``stream``, which must be seekable; it is closed with the last reference to this file."""
         self.name = name
         self._stream = stream
         weakref.finalize(self, stream.close)
@@ -58,7 +58,7 @@ class LogFile:
 
     @classmethod
     def open(cls, path: Path) -> LogFile:
-        """Open the file at ``path``; what comes through a pipe is kept in a temporary file. Raise OSError."""
+        """Open the file at ``path``; the data of a pipe is copied to a temporary file. Raise OSError."""
         stream = path.open("rb", buffering=0)
         try:
             if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -72,7 +72,7 @@ class LogFile:
             raise
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield what the file holds; two readers of one file do not disturb each other."""
+        """Yield the contents of the file; several readers of one file are independent."""
         position, number, rest, begins = 0, 1, b"", True
         while position < self.size:
             block = self._read(position, _BLOCK)
@@ -114,7 +114,7 @@ class LogFile:
 
 
 def read_files(paths: Iterable[Path]) -> list[LogFile]:
-    """Open each file once, whatever its names, and return them in the order of their records; raise OSError."""
+    """Open each file once, even under several names, and return them in the order of their records; raise OSError."""
     files: dict[tuple[int, int], LogFile] = {}
     for path in paths:
         status = path.stat()
@@ -131,13 +131,13 @@ class _Ends(NamedTuple):
 
 
 def in_order(files: Sequence[LogFile]) -> list[LogFile]:
-    """Return ``files`` so that each chain's records follow each other as far as whole files can."""
+    """Return ``files`` ordered so that the records of each chain follow each other, where whole files allow it."""
     ends = [_ends(file) for file in files]
     behind, waits_for = _neighbours(ends)
     by_time = sorted(range(len(files)), key=lambda index: (ends[index].time, index))
     rank = {index: place for place, index in enumerate(by_time)}
     ready = [rank[index] for index in by_time if not waits_for[index]]
-    in_a_circle = iter(by_time)  # only in a log that somebody put together
+    in_a_circle = iter(by_time)  # only in a log that was assembled by hand
     ordered: dict[int, LogFile] = {}
     follower: int | None = None
     while len(ordered) < len(files):
@@ -167,7 +167,7 @@ def _ends(file: LogFile) -> _Ends:
 
 
 def _neighbours(ends: Sequence[_Ends]) -> tuple[list[list[int]], list[int]]:
-    """Return for each file those behind it, and how many are before it, in the chains that it begins or ends with."""
+    """Return for each file its successors and its number of predecessors, in the chains that it begins or ends with."""
     chains: dict[str, list[tuple[int, int]]] = {}
     for index, (first, last, _) in enumerate(ends):
         if first is not None:

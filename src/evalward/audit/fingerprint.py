@@ -1,4 +1,4 @@
-"""How a record names a payload without holding it: SHA-256, keyed where a key is given, and FNV-1a beside it."""
+"""How a record identifies a payload without its text: SHA-256 (an HMAC if there is a key), and optionally FNV-1a."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 SHA256: Final = "sha256"
 FNV_MOST_BYTES: Final = 128 * 1024
-"""The hash takes about 60 ns a byte: no flood of long payloads may buy time with it."""
+"""FNV-1a takes about 60 ns a byte in Python; the limit keeps long payloads from using up processor time."""
 _FNV_OFFSET: Final = 0x811C9DC5
 _FNV_PRIME: Final = 0x01000193
 
@@ -25,8 +25,8 @@ class Fingerprint(NamedTuple):
 def fingerprint(sha256: str, payload: bytes, *, key: AuditKey | None, fnv1a32: bool = False) -> Fingerprint:
     """Return the fingerprint of ``payload``, whose SHA-256 is ``sha256`` in hexadecimal.
 
-    Under a key it is the HMAC-SHA-256 of that digest: short payloads are guessable, so that their bare digest
-    in a log would tell them (service.md, Audit log). A payload above 128 KiB gets no FNV-1a.
+    Under a key it is the HMAC-SHA-256 of that digest: short payloads can be guessed from a plain digest (service.md,
+    Audit log). A payload above 128 KiB gets no FNV-1a.
     """
     short = fnv1a(payload) if fnv1a32 and len(payload) <= FNV_MOST_BYTES else None
     if key is None:
@@ -35,7 +35,7 @@ def fingerprint(sha256: str, payload: bytes, *, key: AuditKey | None, fnv1a32: b
 
 
 def fnv1a(data: bytes) -> str:
-    """Return the 32-bit FNV-1a hash of ``data`` as 8 hex digits ; it correlates, it proves nothing."""
+    """Return the 32-bit FNV-1a hash of ``data`` as 8 hex digits. It is for correlation and proves nothing."""
     value = _FNV_OFFSET
     for byte in data:
         value = (value ^ byte) * _FNV_PRIME & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""One chain in its sink: what it begins with, how it goes on in another file, and how it comes back from a failure.
+"""One chain and its sink: how it begins, continues in another file (rotation), and recovers from a failure.
 
 Used by one thread at a time. Every method raises AuditUnavailable when the sink fails.
 """
@@ -13,8 +13,10 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from evalward.audit.chain import GENESIS, Head, link, members, read_line
-from evalward.audit.record import AuditRecord, Durability, Kind, Reason
-from evalward.audit.sink import AuditUnavailable, FileSink, Tail, set_aside, sync_directory
+from evalward.audit.file_sink import FileSink, set_aside, sync_directory
+from evalward.audit.record import AuditRecord
+from evalward.audit.record_values import Durability, Kind, Reason
+from evalward.audit.sink import AuditUnavailable, Tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("evalward.audit")
 _RETRY_ROTATION_SECONDS: Final = 60
-_SPOILT: Final = b"-"  # behind a line it makes that line no JSON
+_SPOILT: Final = b"-"  # after a line it makes that line invalid JSON
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """When a file is set aside for a new one: past so many bytes, or so many seconds; None: never for that."""
+    """When a new file is begun: above a size in bytes, or an age in seconds; None: no such limit."""
 
     max_bytes: int | None = None
     max_seconds: float | None = None
@@ -47,7 +49,7 @@ class Journal:
         rotation: Rotation,
         clock: Callable[[], int],
     ) -> None:
-        """Take over ``sink``; one that this chain cannot go on in is set aside, and ``reset`` says why."""
+        """Own ``sink``. A file that this chain cannot continue is set aside, and ``reset`` says why."""
         self.reset: Reason | None = None
         self._sink = sink
         self._key = key
@@ -71,24 +73,24 @@ class Journal:
     def write(self, texts: Sequence[tuple[Kind, str]]) -> int:
         """Write the records with one ``write``; return how many of them, from the first, are whole.
 
-        Where that is not all of them the sink has no room, and what is there of a cut line will be closed.
+        If that is not all of them, the sink is full, and the line that was cut is closed later.
         """
         lead = self._rotated()
         return max(0, self._put([*lead, *texts]) - len(lead))
 
     def sync(self) -> None:
-        """Make what was written last, at durability ``disk``."""
+        """Flush the written data to the disk, at durability ``disk``."""
         if self._durability is Durability.DISK:
             self._sink.sync()
 
     def recover(self, gap: AuditRecord) -> None:
-        """Find the sink again, close what is unfinished in it, and write ``gap``."""
+        """Reopen the sink, close an unfinished line in it, and write ``gap``."""
         if not self._sink.is_in_place() and self._sink.path is not None:
             self._replace_file(self._sink.path)
         self._recovered([(gap.kind, members(gap))])
 
     def reopen(self) -> None:
-        """Go on in the file that now has the log's name, where the old one was renamed."""
+        """Continue in the file that has the log's name now, after the old one was renamed."""
         if self._sink.path is None or self._sink.is_in_place():
             return
         changed = self._sink.changed()
@@ -106,7 +108,7 @@ class Journal:
         return line.head if line is not None and line.is_signed([self._key]) else None
 
     def _put(self, texts: Sequence[tuple[Kind, str]], before: bytes = b"") -> int:
-        """Link the records, write them after ``before``; return how many are whole. The head follows them."""
+        """Chain the records, write them after ``before`` and move the head; return how many are complete."""
         head, heads, lines = self.head, [], []
         for kind, text in texts:
             line, head = link(
@@ -130,7 +132,7 @@ class Journal:
         if whole:
             self.head, self._torn = heads[whole - 1], data[end:written]
         else:
-            # What was unfinished before is in another file when nothing had to close it here.
+            # An unfinished line that needed no closing here is in another file.
             self._torn += (b"" if before or not self._torn else b"\n") + data[:written]
         return whole
 
@@ -140,7 +142,7 @@ class Journal:
         if self._torn:
             before, unfinished = b"", self._torn
             if self._sink.size:
-                # A line that lacks its newline only would be a record again, which nobody counts as one.
+                # A line that lacks only its newline would become a record that is not counted.
                 spoilt = b"" if read_line(unfinished.rpartition(b"\n")[2]) is None else _SPOILT
                 before, unfinished = spoilt + b"\n", unfinished + spoilt
             torn = AuditRecord(
@@ -154,9 +156,9 @@ class Journal:
         self.sync()
 
     def _replace_file(self, path: str, reason: Reason | None = None) -> None:
-        """Take the file that has the log's name, or a new one.
+        """Open the file that has the log's name, or a new one.
 
-        It is set aside for ``reason``, and without one if it is not this chain's own or somebody else changed it.
+        It is set aside for ``reason``, or without one if it is not this chain's own or another process changed it.
         """
         reason = reason or self._sink.changed()
         if reason is None:
@@ -183,7 +185,7 @@ class Journal:
         try:
             set_aside(path, nanoseconds=self._clock())
         except AuditUnavailable as failure:
-            # The log goes on in its file: no rotation is worth a verdict.
+            # The log continues in its file: a failed rotation must not deny requests.
             LOG.error("the audit log is not rotated: %s", failure)  # noqa: TRY400 - the cause is in the text
             self._no_rotation_before = time.monotonic() + _RETRY_ROTATION_SECONDS
             return []

@@ -17,7 +17,7 @@ MAX_KEY_BYTES: Final = 4096
 
 
 class AuditKey:
-    """One secret and its three uses; ``id`` (16 hex digits) names it and tells nothing about it."""
+    """One secret and the three keys derived from it; ``id`` (16 hex digits) identifies it without revealing it."""
 
     __slots__ = ("_chain", "_payload", "id")
 
@@ -39,7 +39,7 @@ class AuditKey:
 
 
 def mac_of(key: AuditKey | None, data: bytes) -> str:
-    """Return what covers ``data`` in a chain: HMAC-SHA-256 under ``key``, or plain SHA-256 without one."""
+    """Return the digest of ``data`` in a chain: HMAC-SHA-256 with ``key``, or plain SHA-256 without one."""
     return sha256(data).hexdigest() if key is None else key.mac(data)
 
 

@@ -1,4 +1,4 @@
-"""The audit log as the service sees it: records are appended and kept, or AUDIT_UNAVAILABLE says that they are not."""
+"""The audit log's interface for the service: append a record durably, or raise AUDIT_UNAVAILABLE."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 import time
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol, Self
 
+from evalward.audit.file_sink import FileSink
 from evalward.audit.fingerprint import SHA256, Fingerprint, fingerprint
 from evalward.audit.journal import Journal, Rotation
-from evalward.audit.record import Durability, Integrity
-from evalward.audit.sink import FileSink, StreamSink, failure_of
-from evalward.audit.writer import Entry, Writer
+from evalward.audit.pending import Entry
+from evalward.audit.record_values import Durability, Integrity
+from evalward.audit.sink import failure_of
+from evalward.audit.stream_sink import StreamSink
+from evalward.audit.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from evalward.audit.allow import AllowRecord
     from evalward.audit.chain import Head
     from evalward.audit.key import AuditKey
-    from evalward.audit.record import AuditRecord, Reason
+    from evalward.audit.record import AuditRecord
+    from evalward.audit.record_values import Reason
     from evalward.audit.sink import AuditUnavailable, Sink
     from evalward.errors import Code
 
@@ -28,7 +32,7 @@ PATIENCE_SECONDS: Final = 1.0
 
 
 class Terms(NamedTuple):
-    """What a log promises, for its START record; ``reset`` says why it does not go on with an older chain."""
+    """The properties of a log for its START record; ``reset`` says why it does not continue an older chain."""
 
     integrity: Integrity
     key_id: str | None
@@ -37,10 +41,10 @@ class Terms(NamedTuple):
 
 
 class AuditState(NamedTuple):
-    """How a log is: its head, what is wrong with it now (None: nothing), and counts since the process began.
+    """The state of a log: its head, its current failure (None: it works), and counts since the process began.
 
-    ``recorded`` are the records that were written for a caller, ``unrecorded`` those that could not be, ``gaps`` how
-    often the sink failed.
+    ``recorded`` counts the records written for a caller, ``unrecorded`` those that were lost, ``gaps`` the failures
+    of the sink.
     """
 
     head: Head | None
@@ -51,26 +55,26 @@ class AuditState(NamedTuple):
 
 
 class AuditSink(Protocol):
-    """Where decisions are recorded. ``audits`` says whether a record that was taken is really kept."""
+    """Where decisions are recorded. ``audits`` says whether accepted records are kept."""
 
     audits: ClassVar[bool]
     keeps_chain: bool
-    """Whether the next process goes on with the chain."""
+    """Whether the next process continues the chain."""
 
     @property
     def terms(self) -> Terms | None:
-        """What a START record says of the log; None: there is none."""
+        """The properties of the log for the START record; None: there is no log."""
         ...
 
     def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
-        """Take the records, in this order; when this returns all have reached the sink. Raise AuditUnavailable.
+        """Append the records in this order and return once all have reached the sink; raise AuditUnavailable.
 
-        ``patience`` is how many seconds the caller can wait, where that is less than the sink's own limit.
+        ``patience`` is how many seconds the caller can wait, if that is less than the sink's own limit.
         """
         ...
 
     def tally(self, code: Code) -> None:
-        """Count a refusal that gets no record of its own."""
+        """Count a rejected request that gets no record of its own."""
         ...
 
     def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
@@ -78,7 +82,7 @@ class AuditSink(Protocol):
         ...
 
     def state(self) -> AuditState:
-        """Return how the log is now."""
+        """Return the state of the log."""
         ...
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
@@ -86,7 +90,7 @@ class AuditSink(Protocol):
         ...
 
     def reopen(self) -> None:
-        """Go on in the file that has the log's name now, where the old one was renamed."""
+        """Continue in the file that has the log's name now, after the old one was renamed."""
         ...
 
     def close(self) -> None:
@@ -95,14 +99,14 @@ class AuditSink(Protocol):
 
 
 class NullAuditLog:
-    """The explicit choice to keep no log; every envelope then says ``audited: false``."""
+    """No log, by explicit choice; every envelope then says ``audited: false``."""
 
     audits: ClassVar[bool] = False
     keeps_chain: bool = False
     terms: Terms | None = None
 
     def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
-        """Take records and keep nothing of them."""
+        """Discard the records."""
 
     def tally(self, code: Code) -> None:
         """Count nothing."""
@@ -116,7 +120,7 @@ class NullAuditLog:
         return AuditState(None, "no log is kept", 0, 0, 0)
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
-        """Do nothing: what keeps nothing cannot fail."""
+        """Do nothing: there is no sink that could fail."""
 
     def reopen(self) -> None:
         """Do nothing: there is no file."""
@@ -128,8 +132,8 @@ class NullAuditLog:
 class AuditLog:
     """A chained, append-only log; safe to share between threads.
 
-    When ``append`` returns, the record survives what ``durability`` says. A record that failed gives its
-    number back.
+    When ``append`` returns, the record survives the event that ``durability`` names. A failed record releases its
+    sequence number.
     """
 
     audits: ClassVar[bool] = True
@@ -145,7 +149,7 @@ class AuditLog:
         patience: float = PATIENCE_SECONDS,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Go on with the chain that ``sink`` ends with, or begin one; raise AuditUnavailable.
+        """Continue the chain at the end of ``sink``, or begin one; raise AuditUnavailable.
 
         ``patience`` is how many seconds a record may take before it counts as lost.
         """
@@ -178,8 +182,8 @@ class AuditLog:
     ) -> AuditLog:
         """Open the log at ``path`` (``-``: stdout), create it with mode 0600 if it does not exist.
 
-        An unfinished last line is closed and recorded; a file that this chain cannot go on in is set aside.
-        Raise AuditUnavailable for a file that ``FileSink.open`` refuses, and for one that cannot be written.
+        An unfinished last line is closed and recorded; a file that this chain cannot continue is set aside. Raise
+        AuditUnavailable for a file that ``FileSink.open`` refuses, and for one that cannot be written.
         """
         sink = _sink_at(os.fspath(path))
         try:
@@ -208,13 +212,13 @@ class AuditLog:
 
     @property
     def failure(self) -> AuditUnavailable | None:
-        """What is wrong with the sink now; None: nothing."""
+        """The current failure of the sink; None: it works."""
         return self._writer.failure
 
     def append(self, *records: AuditRecord | AllowRecord, patience: float | None = None) -> None:
-        """Write each record as one line, all of them together; raise AuditUnavailable unless all are there in time.
+        """Write each record as one line, all in one write; raise AuditUnavailable unless all are written in time.
 
-        Those of a call that failed may be in the log in part; its next record counts them (``unacknowledged``).
+        Some records of a failed call may be in the log; the next GAP record counts them (``unacknowledged``).
         """
         if not records:
             return
@@ -222,7 +226,7 @@ class AuditLog:
         self._writer.submit(Entry(records), limit)
 
     def tally(self, code: Code) -> None:
-        """Count a refusal with ``code``; each second's counts become one record a code."""
+        """Count a request rejected with ``code``; the counts of a second are written as one record per code."""
         self._writer.tally(code)
 
     def fingerprint(self, sha256: str, payload: bytes) -> Fingerprint:
@@ -230,21 +234,21 @@ class AuditLog:
         return fingerprint(sha256, payload, key=self._key, fnv1a32=self._fnv1a32)
 
     def state(self) -> AuditState:
-        """Return how the log is now; a failure is named by its ``Reason``, without a path."""
+        """Return the state of the log; a failure is given by its ``Reason``, without a path."""
         failure = self.failure
         counts = self._writer.counts()
         return AuditState(self.head, None if failure is None else failure.reason.value, *counts)
 
     def watch(self, on_health: Callable[[bool], object]) -> None:
-        """Call ``on_health`` from now on."""
+        """Register ``on_health``."""
         self._writer.on_health = on_health
 
     def reopen(self) -> None:
-        """Have the next record written to the file that has the log's name then."""
+        """Reopen the log by its name before the next record is written."""
         self._writer.reopen()
 
     def close(self) -> None:
-        """Write what still waits and close the sink; later records raise AuditUnavailable."""
+        """Write the pending records and close the sink; later records raise AuditUnavailable."""
         self._writer.close()
 
     def __enter__(self) -> Self:

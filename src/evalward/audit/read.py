@@ -1,4 +1,4 @@
-"""Read an audit log: its records, those that somebody looks for, and what they sum up to."""
+"""Read an audit log: all records, a filtered selection, or a summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.audit.record import Kind, Outcome
+from evalward.audit.record_values import Kind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ _ENDS: Final[Mapping[str, str]] = {Outcome.ALLOW: "allowed", Outcome.DENY: "deni
 
 
 def records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield what can be read of ``lines`` as records; a torn line is left out."""
+    """Yield the records in ``lines``; torn lines are skipped."""
     for line in lines:
         try:
             record = json.loads(line)

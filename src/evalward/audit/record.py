@@ -8,33 +8,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from evalward.audit.record_values import Durability, Integrity, Kind, Outcome, Reason
 from evalward.errors import Code
 from evalward.guard.constructs.labels import catalogue_label
 from evalward.guard.rules import SEED_KEYWORDS, Enforcement
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import KEYWORD_PREFIX, MAX_FINDINGS
+from evalward.identifiers import CALLER_ID, KEYWORD_ID, SHA256_HEX
 
 if TYPE_CHECKING:
-    from evalward.audit.fingerprint import Fingerprint
-    from evalward.errors import Provenance
-    from evalward.guard.verdict import Finding, Verdict
+    from enum import StrEnum
 
 SCHEMA_VERSION = 2
 
 PATTERNS = {
     name: re.compile(pattern)
     for pattern, names in {
-        r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("session", "request_id", "tool", "decision_id"),
+        CALLER_ID: ("session", "request_id", "tool", "decision_id"),
         r"[a-z][a-z-]{0,31}\.[a-z][a-z-]{0,31}": ("sink",),
         r"[0-9a-f]{32}": ("trace_id",),
-        r"(cert|token):[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}": ("principal",),
+        f"(cert|token):{CALLER_ID}": ("principal",),
         r"[A-Za-z0-9_$/.*\[\]-]{1,128}": ("field_path",),
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}": ("exception_id",),
-        r"[0-9a-f]{64}": (
+        SHA256_HEX: (
             "code_hash",
             "policy_digest",
             "previous_policy_digest",
@@ -51,7 +50,7 @@ PATTERNS = {
     }.items()
     for name in names
 }
-KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_KEYWORD = re.compile(KEYWORD_ID)
 WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._-]{1,128})?")
 COUNTS = (
     "code_length",
@@ -67,67 +66,6 @@ COUNTS = (
     "gap_us",
     "count",
 )
-
-
-class Kind(StrEnum):
-    """What a record is about."""
-
-    DECISION = "decision"
-    EVALUATION = "evaluation"  # what became of a payload that a decision with the same id allowed
-    REFUSED = "refused"  # how often a code refused requests that get no record each, within one second
-    START = "start"
-    STOP = "stop"
-    POLICY_LOAD = "policy_load"
-    POLICY_REJECT = "policy_reject"
-    TOKEN_LOAD = "token_load"  # noqa: S105 - the token file was taken anew
-    TOKEN_REJECT = "token_reject"  # noqa: S105 - it was not; the tokens before it stay
-    TLS_LOAD = "tls_load"  # new certificates are in force
-    TLS_REJECT = "tls_reject"  # they did not work; those before them stay
-    ROTATE = "rotate"  # the first record of a file that goes on with the chain of another
-    TORN = "torn"  # the log ended inside a line, which was closed
-    GAP = "gap"  # the sink failed for a while; blocks were answered without a record
-
-
-class Outcome(StrEnum):
-    """What the caller was told: allow, deny or error of a payload, completed, failed or error of its run."""
-
-    ALLOW = "allow"
-    DENY = "deny"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    ERROR = "error"
-
-
-class Integrity(StrEnum):
-    """What the chain proves: without a key, whoever edits a record can recompute every digest after it."""
-
-    KEYED = "tamper-evident"
-    PLAIN = "integrity only, not tamper-evident"
-
-
-class Durability(StrEnum):
-    """What a record that was taken survives: the death of the process, or the loss of power."""
-
-    PROCESS = "process"
-    DISK = "disk"
-
-
-class Reason(StrEnum):
-    """Why there is a GAP or a ROTATE record, or why a START record begins a new chain beside an old one."""
-
-    FULL = "full"
-    DELETED = "deleted"
-    REPLACED = "replaced"
-    TRUNCATED = "truncated"  # cut short in its place
-    ALTERED = "altered"  # something else wrote to it
-    READ_ONLY = "read-only"
-    STUCK = "stuck"
-    FAILED = "failed"  # any other error of the sink
-    SIZE = "size"
-    AGE = "age"
-    REOPENED = "reopened"
-    OTHER_KEY = "other-key"  # the old log is of another key, of none, or of another schema
-    UNVERIFIED = "unverified"  # the old log's last line is not what this service wrote
 
 
 _OUTCOMES = {
@@ -149,7 +87,7 @@ ENUMS: dict[str, type[StrEnum]] = {
     "reason": Reason,
 }
 
-# One call for all fields of a kind: a service pays for this with each request.
+# One attrgetter call per kind of field: this runs for each request.
 _enums_of = attrgetter(*ENUMS)
 _texts_of = attrgetter(*PATTERNS)
 _counts_of = attrgetter(*COUNTS)
@@ -159,20 +97,20 @@ _FITS = tuple(pattern.fullmatch for pattern in PATTERNS.values())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRecord:
-    """What one line says; None means that the field does not apply and is left out of the line.
+    """The content of one line; None means that the field does not apply and is left out.
 
     ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the
     payload stood, with ``*`` for every name that the manifest does not know. ``findings`` names every construct and
     ``keyword:<id>`` of a denial that has more than one, at most ``MAX_FINDINGS``. ``argument_bytes`` to
     ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
     controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
-    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are
-    in the log although their caller was told otherwise, ``gap_us`` is how long it lasted. A POLICY_LOAD names the
-    policy that comes into force, the one before it, and what it weakens; a POLICY_REJECT the one that stays, and
-    the first field that is wrong. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into
-    force. ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the
-    faults of a POLICY_REJECT, the items of a batch that was refused as a whole. Any value outside of its field's
-    pattern or catalogue raises ValueError, and the message names the field, never the value.
+    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are in
+    the log although their caller got an error, ``gap_us`` is the duration. A POLICY_LOAD names the new policy, the
+    one before it, and the weakened controls; a POLICY_REJECT the policy that stays in force, and the first invalid
+    field. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into force. ``count`` is of the
+    requests of a REFUSED record, the tokens of a TOKEN_LOAD, the faults of a POLICY_REJECT, the items of a batch that
+    was refused as a whole. Any value outside of its field's pattern or catalogue raises ValueError, and the message
+    names the field, never the value.
     """
 
     kind: Kind
@@ -259,72 +197,5 @@ def _check_shapes(record: AuditRecord) -> None:
             raise ValueError(f"{name} is not a count")
 
 
-def decision_record(  # noqa: PLR0913 - the verdict, and what the transport knows about the call
-    verdict: Verdict,
-    *,
-    decision_id: str,
-    provenance: Provenance,
-    elapsed_us: int,
-    trace_id: str | None = None,
-    principal: str | None = None,
-    session: str | None = None,
-    request_id: str | None = None,
-    tool: str | None = None,
-    field_path: str | None = None,
-    manifest_digest: str | None = None,
-    fingerprint: Fingerprint | None = None,
-) -> AuditRecord:
-    """Return the record of ``verdict``; raise ValueError for a caller-supplied string that is refused.
-
-    Without a ``fingerprint`` the payload's SHA-256 is recorded.
-    """
-    return AuditRecord(
-        kind=Kind.DECISION,
-        decision_id=decision_id,
-        trace_id=trace_id,
-        principal=principal,
-        session=session,
-        request_id=request_id,
-        tool=tool,
-        field_path=field_path,
-        target=verdict.target,
-        shape=verdict.shape,
-        sink=verdict.sink,
-        profile=verdict.profile,
-        enforcement=verdict.enforcement,
-        exception_id=verdict.exception_id,
-        outcome=Outcome.ALLOW if verdict.allowed else Outcome.DENY,
-        code=verdict.code,
-        construct=None if verdict.construct is None else catalogue_label(verdict.construct),
-        keyword=verdict.keyword if verdict.withheld is None else verdict.withheld.keyword,
-        shadow=_labels(verdict.shadow),
-        findings=_names(verdict if verdict.withheld is None else verdict.withheld),
-        hash_alg="sha256" if fingerprint is None else fingerprint.hash_alg,
-        code_hash=verdict.code_hash if fingerprint is None else fingerprint.code_hash,
-        fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
-        code_length=verdict.code_length,
-        policy_digest=provenance.policy_digest,
-        manifest_digest=manifest_digest,
-        ruleset=provenance.ruleset_digest,
-        grammar=provenance.grammar_version,
-        version=provenance.service_version,
-        elapsed_us=elapsed_us,
-    )
-
-
-def _labels(findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    return tuple(sorted({catalogue_label(finding.construct) for finding in findings})) if findings else ()
-
-
-def _names(verdict: Verdict) -> tuple[str, ...]:
-    """Name everything that denies a payload, once there is more than the construct or keyword of the verdict."""
-    if not verdict.findings:
-        return ()
-    names = {
-        catalogue_label(each.construct) if each.keyword is None else each.name for each in verdict.findings
-    }
-    return tuple(sorted(names)) if len(names) > 1 else ()
-
-
 def _is_keyword_id(text: str) -> bool:
-    return text in SEED_KEYWORDS or KEYWORD_ID.fullmatch(text) is not None
+    return text in SEED_KEYWORDS or _KEYWORD.fullmatch(text) is not None

@@ -1,29 +1,13 @@
-"""Where the lines of an audit log go: a private file that must stay where it is, or standard output."""
+"""What an audit log is written to: the interface of a sink, and its failure."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
-import re
-import stat
-import time
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from evalward.audit.record import Reason
+from evalward.audit.record_values import Reason
 from evalward.errors import Code, CodedError
 
-FILE_MODE: Final = 0o600
-_OPEN_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-_ENDS_OF_TWO_LINES: Final = 2  # of the last whole line, and of the one before it
-_TAIL_BLOCK: Final = 64 * 1024
-_FIRST_TIME: Final = re.compile(rb'"ts":"([^"]{20,32})"')
-_LONGEST_LINE: Final = 64 * 1024
-_BEGINNING_BYTES: Final = 64
-_DIGITS: Final = re.compile(rb"[0-9]+")
-_BEGINNING: Final = b'{"v":,"seq":,'  # without its digits
 _REASONS: Final = {
     errno.ENOSPC: Reason.FULL,
     errno.EDQUOT: Reason.FULL,
@@ -38,7 +22,7 @@ _REASONS: Final = {
 
 
 class AuditUnavailable(CodedError):  # noqa: N818 - named for its code
-    """A record did not reach the log, so no ALLOW may be given on it (AUDIT_UNAVAILABLE)."""
+    """A record was not written, so its payload must not be allowed (AUDIT_UNAVAILABLE)."""
 
     def __init__(self, text: str, reason: Reason = Reason.FAILED) -> None:
         super().__init__(Code.AUDIT_UNAVAILABLE, f"The audit log cannot be written: {text}.")
@@ -46,23 +30,23 @@ class AuditUnavailable(CodedError):  # noqa: N818 - named for its code
 
 
 class Tail(NamedTuple):
-    """The end of a file: its last whole line without the newline (empty: none), and what is after that."""
+    """The end of a file: its last complete line without the newline (empty: none), and the bytes after it."""
 
     line: bytes
     unfinished: bytes
 
 
 class Sink(Protocol):
-    """Takes bytes at its end. Every method raises AuditUnavailable."""
+    """An append-only destination of bytes. Every method raises AuditUnavailable."""
 
     path: str | None
     size: int
     """Bytes that the sink holds."""
     born: float
-    """When it was begun, in seconds since the epoch."""
+    """When it was created, in seconds since the epoch."""
 
     def tail(self) -> Tail:
-        """Return how the sink ends; one that cannot be read back ends with nothing."""
+        """Return the end of the sink; empty if it cannot be read."""
         ...
 
     def write(self, data: bytes) -> int:
@@ -70,15 +54,15 @@ class Sink(Protocol):
         ...
 
     def sync(self) -> None:
-        """Return when all that was written would survive the loss of power."""
+        """Return once all written data would survive a loss of power."""
         ...
 
     def is_in_place(self) -> bool:
-        """Whether whoever looks for the log finds what is written here, and nothing else; never raises."""
+        """Whether the log's path still leads to this sink, with an unchanged length; never raises."""
         ...
 
     def changed(self) -> Reason | None:
-        """Return what somebody else did to the sink in its place, as far as its length shows it; never raises."""
+        """Return the change that another process made to the sink, as its length shows it; never raises."""
         ...
 
     def close(self) -> None:
@@ -86,244 +70,7 @@ class Sink(Protocol):
         ...
 
 
-class FileSink:
-    """One regular file, mode 0600, locked against a second writer."""
-
-    def __init__(self, path: str, descriptor: int) -> None:
-        self.path: str | None = path
-        self._path = path
-        self._descriptor = descriptor
-        status = os.fstat(descriptor)
-        self._identity = (status.st_dev, status.st_ino)
-        self.size = status.st_size
-        self.born = _first_time(descriptor) or time.time()
-
-    @classmethod
-    def open(cls, path: str, *, any_contents: bool = False) -> FileSink:
-        """Open or create the file at the absolute ``path``.
-
-        Raise AuditUnavailable, and change nothing, for a link of either kind, for anything but a regular file of this
-        user, for one that holds something else than a log, for one that another process writes, and for one that
-        cannot be opened or made private. ``any_contents`` takes a file that is no log, too: it will be set aside.
-        """
-        try:
-            descriptor = os.open(path, _OPEN_FLAGS, FILE_MODE)
-        except OSError as error:
-            raise failure_of(error) from None
-        try:
-            _refuse_foreign(descriptor, any_contents=any_contents)
-            _lock(descriptor)
-            _make_private(descriptor)
-            return cls(path, descriptor)
-        except OSError as error:
-            os.close(descriptor)
-            raise failure_of(error) from None
-        except AuditUnavailable:
-            os.close(descriptor)
-            raise
-
-    def tail(self) -> Tail:
-        """Read the end of the file."""
-        try:
-            return _tail(self._descriptor, self.size)
-        except OSError as error:
-            raise failure_of(error) from None
-
-    def write(self, data: bytes) -> int:
-        """Append with one ``write``, after a look whether the file is still the one at its path, and as long."""
-        try:
-            status = os.lstat(self._path)
-            if (status.st_dev, status.st_ino) != self._identity:
-                raise AuditUnavailable("the file was replaced by another", Reason.REPLACED)
-            if status.st_size < self.size:
-                raise AuditUnavailable("the file was cut short", Reason.TRUNCATED)
-            if status.st_size > self.size:
-                raise AuditUnavailable("something else wrote to the file", Reason.ALTERED)
-            if not status.st_mode & stat.S_IWUSR:
-                raise AuditUnavailable("the file was made read-only", Reason.READ_ONLY)
-            written = os.write(self._descriptor, data)
-        except OSError as error:
-            raise failure_of(error) from None
-        self.size += written
-        return written
-
-    def sync(self) -> None:
-        """Bring the file's data to the disk."""
-        try:
-            os.fdatasync(self._descriptor)
-        except OSError as error:
-            raise failure_of(error) from None
-
-    def is_in_place(self) -> bool:
-        """Whether the path still names this file, and it is as long as what was written to it."""
-        try:
-            status = os.lstat(self._path)
-        except OSError:
-            return False
-        return (status.st_dev, status.st_ino) == self._identity and status.st_size == self.size
-
-    def changed(self) -> Reason | None:
-        """Return what somebody else did to the file in its place, None: nothing that its length shows."""
-        try:
-            status = os.lstat(self._path)
-        except OSError:
-            return None
-        if (status.st_dev, status.st_ino) != self._identity or status.st_size == self.size:
-            return None
-        return Reason.TRUNCATED if status.st_size < self.size else Reason.ALTERED
-
-    def close(self) -> None:
-        """Close the descriptor; a second call does nothing."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-
-class StreamSink:
-    """A descriptor that can only be written, such as a pipe to whatever ships the log."""
-
-    path: str | None = None
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self.size = 0
-        self.born = time.time()
-        self._least = self._length() or 0
-
-    def tail(self) -> Tail:
-        """Return an empty tail: what was written before this process cannot be read."""
-        return Tail(b"", b"")
-
-    def write(self, data: bytes) -> int:
-        """Write with one ``write``; a reader that does not read makes it wait.
-
-        A stream that a shell sent to a file is looked at first: that may be cut short, too.
-        """
-        try:
-            length = self._length()
-            if length is not None and length < self._least:
-                self._least = length
-                raise AuditUnavailable("the file was cut short", Reason.TRUNCATED)
-            written = os.write(self._descriptor, data)
-        except OSError as error:
-            raise failure_of(error) from None
-        self.size += written
-        self._least += written
-        return written
-
-    def sync(self) -> None:
-        """Bring the data to the disk if the stream is a file; a pipe has nothing to bring."""
-        try:
-            os.fdatasync(self._descriptor)
-        except OSError as error:
-            if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
-                raise failure_of(error) from None
-
-    def is_in_place(self) -> bool:
-        """Return True: a stream has no other place."""
-        return True
-
-    def changed(self) -> Reason | None:
-        """Return None: a stream has no length."""
-        return None
-
-    def close(self) -> None:
-        """Close the descriptor; a second call does nothing."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    def _length(self) -> int | None:
-        """Return the length of the file that the stream is, None for a pipe or a terminal."""
-        status = os.fstat(self._descriptor)
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def set_aside(path: str, *, nanoseconds: int) -> str:
-    """Give the file at ``path`` a name with the time in it, which sorts by age; return that name.
-
-    Raise AuditUnavailable.
-    """
-    seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    aside = f"{path}.{datetime.fromtimestamp(seconds, UTC):%Y%m%dT%H%M%S}.{rest:09d}Z"
-    try:
-        if os.path.lexists(aside):
-            raise AuditUnavailable("there is a file with the name of the one to set aside")
-        Path(path).rename(aside)
-    except OSError as error:
-        raise failure_of(error) from None
-    return aside
-
-
-def sync_directory(path: str) -> None:
-    """Bring the name of the file at ``path`` to the disk; raise AuditUnavailable."""
-    try:
-        descriptor = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise failure_of(error) from None
-
-
 def failure_of(error: OSError) -> AuditUnavailable:
-    """Return what ``error`` means to a caller."""
+    """Return the AuditUnavailable for ``error``."""
     reason = _REASONS.get(error.errno or 0, Reason.FAILED)
     return AuditUnavailable((error.strerror or type(error).__name__).lower(), reason)
-
-
-def _refuse_foreign(descriptor: int, *, any_contents: bool) -> None:
-    """Refuse what a slip of the pen or a planted link may name: nothing of it is changed, not even its mode."""
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode):
-        raise AuditUnavailable("it is not a regular file")
-    if status.st_uid != os.geteuid():
-        raise AuditUnavailable("it belongs to another user")
-    if status.st_nlink > 1:
-        raise AuditUnavailable("the file has another name, too (a hard link)")
-    beginning = os.pread(descriptor, _BEGINNING_BYTES, 0)
-    if beginning and not any_contents and not _is_beginning_of_log(beginning):
-        raise AuditUnavailable("it is no audit log: give another name, or move what is there away")
-
-
-def _is_beginning_of_log(data: bytes) -> bool:
-    """Whether a log of any schema begins like that; power may have gone within its very first line."""
-    shape = _DIGITS.sub(b"", data)
-    return shape.startswith(_BEGINNING) or _BEGINNING.startswith(shape)
-
-
-def _make_private(descriptor: int) -> None:
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
-        os.fchmod(descriptor, FILE_MODE)
-
-
-def _lock(descriptor: int) -> None:
-    """Refuse a file that another process writes: two chains in one file are none."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise AuditUnavailable("another process writes it") from None
-
-
-def _first_time(descriptor: int) -> float | None:
-    """Return the time of the file's first record in seconds since the epoch, None without one."""
-    found = _FIRST_TIME.search(os.pread(descriptor, 256, 0))
-    if found is None:
-        return None
-    try:
-        return datetime.fromisoformat(found[1].decode()).timestamp()
-    except ValueError:
-        return None
-
-
-def _tail(descriptor: int, size: int) -> Tail:
-    """Return the last line that is whole and not absurdly long, and the bytes that follow the last newline."""
-    data = b""
-    position = size
-    while position > 0 and data.count(b"\n") < _ENDS_OF_TWO_LINES and len(data) < _LONGEST_LINE + _TAIL_BLOCK:
-        start = max(0, position - _TAIL_BLOCK)
-        data = os.pread(descriptor, position - start, start) + data
-        position = start
-    whole, newline, unfinished = data.rpartition(b"\n")
-    return Tail(whole.rpartition(b"\n")[2] if newline else b"", unfinished)

@@ -1,8 +1,8 @@
-"""How the chains of a log follow each other: which of them end without a record that says that they end.
+"""How the chains of a log follow each other, and which of them lack a STOP record.
 
-On standard output each process has a chain of its own, and one that was told to stop ends it with a STOP record. A
-chain that ends without one, and is followed by another, was cut short, or its process was killed. Nothing in the log
-can tell the two apart; a head that was kept elsewhere can.
+On standard output each process has its own chain, and ends it with a STOP record when it stops regularly. A chain
+that ends without one, and is followed by another, was cut short, or its process was killed. The log alone cannot
+distinguish the two cases; a head that was kept elsewhere can.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalward.audit.record import Kind
+from evalward.audit.record_values import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ class ChainEnd:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A chain without an end; ``follower`` is the one that shows that it has to have one."""
+    """A chain without a STOP record; ``follower`` is the later chain because of which it must have one."""
 
     chain: ChainEnd
     follower: ChainEnd | None
@@ -62,10 +62,10 @@ class Unfinished:
 
 
 def unfinished(chains: Sequence[ChainEnd], expected: Iterable[Head]) -> Unfinished | None:
-    """Return the first chain that has to have an end, and ends neither with a STOP nor with an expected head.
+    """Return the first chain that must have an end, and ends neither with a STOP record nor with an expected head.
 
-    That is one that another follows. Once a head is expected of some chain, it is also one that is neither asked for
-    nor behind every other: a clock that was set back hides no cut then.
+    A chain must have an end if another one follows it. Once a head is expected of some chain, so must every chain
+    that has no expected head and is not the last: then a clock that was set back cannot hide a truncation.
     """
     heads = {*expected}
     asked = {head.chain for head in heads}
@@ -83,7 +83,7 @@ def unfinished(chains: Sequence[ChainEnd], expected: Iterable[Head]) -> Unfinish
 
 
 def _follows(chain: ChainEnd, other: ChainEnd, *, is_later: bool) -> bool:
-    """Whether ``other`` begins behind the end of ``chain`` in one file (``is_later`` there), or by its own clock."""
+    """Whether ``other`` begins after the end of ``chain``, by position if they share a file, else by its clock."""
     return (is_later and other.first_file == chain.last_file) or chain.last_time < other.first_time
 
 

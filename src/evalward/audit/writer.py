@@ -1,8 +1,8 @@
-"""The one thread that writes an audit log, for as many callers as wait: a stuck sink cannot hold a caller.
+"""The thread that writes an audit log for all callers, so that a stuck sink cannot block a caller.
 
-Whatever waits when the thread comes around is written with one ``write`` and, at durability ``disk``, made to
-last with one ``fdatasync`` for all (group commit). A failed sink is tried again with each record and a few times
-a second without one; the first thing it takes again is a GAP record (service.md, Audit log).
+All pending records are written with one ``write`` and, at durability ``disk``, flushed with one ``fdatasync`` (group
+commit). A failed sink is retried with each record, and a few times a second without one; the first record after the
+failure is a GAP record (service.md, Audit log).
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import time
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.audit.allow import AllowRecord
 from evalward.audit.chain import members
-from evalward.audit.record import AuditRecord, Kind, Reason
+from evalward.audit.pending import Entry, count_written
+from evalward.audit.record import AuditRecord
+from evalward.audit.record_values import Kind, Reason
 from evalward.audit.sink import AuditUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from evalward.audit.journal import Journal
     from evalward.errors import Code
@@ -41,30 +42,8 @@ class Counts(NamedTuple):
     gaps: int
 
 
-class Entry:
-    """Records on their way together: ``done`` is released when all are written, or when ``failure`` says why not.
-
-    ``recorded`` is how many of them, from the first, are in the log.
-    """
-
-    __slots__ = ("abandoned", "done", "failure", "recorded", "texts")
-
-    def __init__(self, records: Sequence[AuditRecord | AllowRecord]) -> None:
-        self.texts = [
-            (Kind.DECISION, record.text)
-            if isinstance(record, AllowRecord)
-            else (record.kind, members(record))
-            for record in records
-        ]
-        self.recorded = 0
-        self.done = threading.Lock()
-        self.done.acquire()
-        self.failure: AuditUnavailable | None = None
-        self.abandoned = False
-
-
 class Writer:
-    """Owns the thread, the records that wait, and what is known of the sink's health."""
+    """Owns the thread, the pending records, and the state of the sink."""
 
     def __init__(self, journal: Journal) -> None:
         self.on_health: Callable[[bool], object] = lambda _healthy: None
@@ -88,7 +67,7 @@ class Writer:
 
     @property
     def failure(self) -> AuditUnavailable | None:
-        """What is wrong with the sink now; None: nothing."""
+        """The current failure of the sink; None: it works."""
         return self._failure
 
     def counts(self) -> Counts:
@@ -111,7 +90,7 @@ class Writer:
             raise entry.failure
 
     def tally(self, code: Code) -> None:
-        """Count one refusal with ``code``; the counts of a second become one record each."""
+        """Count one request rejected with ``code``; the counts of a second are written as one record per code."""
         with self._lock:
             is_first = not self._tallies
             self._tallies[code] = self._tallies.get(code, 0) + 1
@@ -121,12 +100,12 @@ class Writer:
             self._waiting.put(None)
 
     def reopen(self) -> None:
-        """Go on in the file that has the log's name now; returns at once."""
+        """Continue in the file that has the log's name now; returns at once."""
         self._must_reopen = True
         self._waiting.put(None)
 
     def close(self) -> None:
-        """Write what waits and end the thread; a stuck one is left behind. A second call does nothing."""
+        """Write the pending records and end the thread; a stuck thread is abandoned. A second call does nothing."""
         self._is_closed = True
         self._waiting.put(None)
         self._thread.join(JOIN_SECONDS)
@@ -157,11 +136,11 @@ class Writer:
             self._failure = failure
 
     def _tell(self, *, is_healthy: bool) -> None:
-        """Say how the sink is; whoever listens cannot end the thread."""
+        """Report the state of the sink; an exception in the listener does not end the thread."""
         try:
             self.on_health(is_healthy)
-        except Exception as error:  # noqa: BLE001 - any failure of a listener is its own
-            LOG.error("nobody was told of the audit log's state: %s", type(error).__name__)  # noqa: TRY400
+        except Exception as error:  # noqa: BLE001 - a listener may raise anything
+            LOG.error("the listener for the audit log's state failed: %s", type(error).__name__)  # noqa: TRY400
 
     def _run(self) -> None:
         while True:
@@ -171,7 +150,7 @@ class Writer:
                 self._commit(batch)
             except AuditUnavailable as failure:
                 self._refuse(batch, failure)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing may count as written
+            except Exception as error:  # noqa: BLE001 - after any exception nothing may count as written
                 self._refuse(batch, AuditUnavailable(type(error).__name__.lower()))
             finally:
                 self._busy_since = None
@@ -180,7 +159,7 @@ class Writer:
                 return
 
     def _take(self) -> list[Entry]:
-        """Wait for entries, for the end of a second with tallies, or for the next try of a failed sink."""
+        """Wait for entries, for the next tally record, or for the next retry of a failed sink."""
         batch: list[Entry] = []
         try:
             entry = self._waiting.get(timeout=self._pause())
@@ -209,7 +188,7 @@ class Writer:
         return None
 
     def _commit(self, batch: list[Entry]) -> None:
-        """Write ``batch`` and what else is due; raise AuditUnavailable for what is left unsettled of it."""
+        """Write ``batch`` and due tallies; raise AuditUnavailable for the entries that remain in ``batch``."""
         journal = self._journal
         if self._failure is not None or self._unrecorded or self._unacknowledged:
             self._recover()
@@ -230,7 +209,7 @@ class Writer:
             raise
         if whole < len(tallies):
             self._put_back(dict([*tallies.items()][whole:]))
-        written = _count_written(batch, max(0, whole - len(tallies)))
+        written = count_written(batch, max(0, whole - len(tallies)))
         try:
             journal.sync()
         except AuditUnavailable as failure:
@@ -249,7 +228,7 @@ class Writer:
             unrecorded, unacknowledged = self._unrecorded, self._unacknowledged
         gap = AuditRecord(
             kind=Kind.GAP,
-            # Without a failure it was a caller that had no time to wait.
+            # Without a failure a caller stopped waiting before its record was written.
             reason=Reason.STUCK if failure is None else failure.reason,
             unrecorded=unrecorded,
             unacknowledged=unacknowledged,
@@ -296,13 +275,3 @@ class Writer:
         with self._lock:
             for code, count in tallies.items():
                 self._tallies[code] = self._tallies.get(code, 0) + count
-
-
-def _count_written(batch: list[Entry], records: int) -> int:
-    """Share out the ``records`` that were written; return how many entries, from the first, are all there."""
-    for place, entry in enumerate(batch):
-        entry.recorded = min(len(entry.texts), records)
-        records -= entry.recorded
-        if entry.recorded < len(entry.texts):
-            return place
-    return len(batch)

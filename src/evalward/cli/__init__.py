@@ -1,1 +1,1 @@
-"""The command line: one module per command, imported when its command is asked for."""
+"""The command line: one module per command, imported when the command runs."""

@@ -1,4 +1,4 @@
-"""The ``evalward`` command: its options, and where its commands live."""
+"""The ``evalward`` command: its options and the modules of its commands."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.lazy import LazyGroup
-
-INFRASTRUCTURE_FAILURE = 3
 
 
 class _Commands(LazyGroup):

@@ -1,4 +1,4 @@
-"""Where the audit log is when no option says so."""
+"""The default place of the audit log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def default_audit_log() -> Path:
-    """Return the log's place in the XDG base directory for state."""
+    """Return the path of the log in the XDG base directory for state."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "evalward" / "audit.jsonl"

@@ -1,4 +1,4 @@
-"""``--allow-eval``: the same in every command that has it, though Typer has no options with an optional value."""
+"""``--allow-eval`` with an optional value, which Typer lacks: the same in every command."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ FLAG: Final = "--allow-eval"
 def spelled_out(args: Sequence[str], *, commands: Container[str] = ()) -> list[str]:
     """Return ``args`` with the flag in one form: ``--allow-eval=TARGETS``, and ``=all`` for the bare flag.
 
-    ``--allow-eval TARGETS`` means the same as with ``=``. What follows a bare flag is another option, the end of the
-    command, or one of ``commands``. A flag that is repeated names more targets; one among them that is bare makes a
-    list that ``parse_allow_eval`` refuses, since ``all`` stands alone.
+    ``--allow-eval TARGETS`` means the same as with ``=``. A bare flag is followed by another option, the end of the
+    command, or one of ``commands``. A repeated flag adds targets; ``parse_allow_eval`` rejects a list that contains a
+    bare flag, since ``all`` must be alone.
     """
     spelled: list[str] = []
     named: list[str] = []
@@ -47,7 +47,7 @@ class AllowEvalCommand(PanelCommand):
     """A command with ``--allow-eval`` and without arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Spell the flag out, then parse."""
+        """Normalise the flag, then parse."""
         return super().parse_args(ctx, spelled_out(args))
 
 
@@ -55,5 +55,5 @@ class AllowEvalGroup(SuggestingGroup):
     """A group with ``--allow-eval`` among its own options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Spell the flag out, then parse."""
+        """Normalise the flag, then parse."""
         return super().parse_args(ctx, spelled_out(args, commands=self.commands))

@@ -1,4 +1,4 @@
-"""``evalward check``: one payload, one verdict, no server."""
+"""``evalward check``: judge one payload without a server."""
 
 import json
 import sys
@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import (
     bindings_option,
@@ -26,9 +27,9 @@ from evalward.cli.serverless import (
 from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.target import Profile, Shape, Target
 from evalward.policy import judge_under
+from evalward.policy.fields import MAX_PAYLOAD_BYTES
 
 BLOCKED = 1
-INFRASTRUCTURE_FAILURE = 3
 
 
 class Format(StrEnum):
@@ -67,7 +68,7 @@ def check(  # noqa: PLR0913 - one parameter per option
         typer.Option(
             parser=shape_option,
             metavar="SHAPE",
-            help="The wrapper that the sink puts around it; default: any.",
+            help="The wrapper that the sink adds; default: any.",
         ),
     ] = None,
     profile: Annotated[
@@ -87,7 +88,7 @@ def check(  # noqa: PLR0913 - one parameter per option
         ),
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(min=1, max=8 * 1024 * 1024, help="Another limit on the payload's size.")
+        int | None, typer.Option(min=1, max=MAX_PAYLOAD_BYTES, help="Another limit on the payload's size.")
     ] = None,
     output: Annotated[
         Format | None, typer.Option("--format", help="Default: text on a terminal, else json.")
@@ -147,7 +148,7 @@ def check(  # noqa: PLR0913 - one parameter per option
 
 
 def _refused(error: CodedError, output: Format | None) -> Exception:
-    """Return what ends the command when there are no rules: usage when the caller is at fault, else 3."""
+    """Return the exception to raise without rules: a usage error for the caller's faults, else exit code 3."""
     if row_of(error.code).cause is Cause.CALLER:
         return typer.BadParameter(error.message)
     typer.echo(f"{error.code}: {error.message}", err=True)

@@ -1,4 +1,4 @@
-"""``evalward codes``: the registry of codes, for people and for programs."""
+"""``evalward codes``: the registry of codes as a table, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def codes(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every field.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/codes.md.")] = False,
 ) -> None:
-    """List every code that Evalward answers with, and what a caller can do about it.
+    """List every code of Evalward, with the actions that a caller can take.
 
     \b
     Examples:

@@ -56,7 +56,7 @@ def as_document() -> dict[str, Any]:
 
 
 def default_of(construct: Construct) -> str:
-    """Say in words what happens to a construct without a policy."""
+    """Describe the default action on a construct."""
     if not construct.switchable:
         return "always blocked"
     return "off" if construct.default is Action.ALLOW else "blocked"
@@ -68,7 +68,7 @@ def where(construct: Construct, twins: Twins) -> str:
 
 
 def shown(code: str) -> str:
-    """Return an example as it may be printed: nothing invisible, and a generated one cut short."""
+    """Return an example for printing: invisible characters escaped, generated code shortened."""
     text = "\n".join(printable(line) for line in code.split("\n"))
     if len(text) <= _SHOWN:
         return text

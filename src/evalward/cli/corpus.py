@@ -1,4 +1,4 @@
-"""``evalward corpus``: the commands that read cases."""
+"""``evalward corpus``: the commands about cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``evalward corpus run``: the product's regression test, and a user's own."""
+"""``evalward corpus run``: the regression test of Evalward, and of a user's own cases."""
 
 import json
 import time
@@ -10,17 +10,16 @@ from typing import Annotated
 import typer
 
 from evalward.cli.excerpt import printable
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.progress import progress_bar
 from evalward.cli.serverless import policy_in_force, profile_option
-from evalward.corpus.case import Case, CorpusError, load_cases
-from evalward.corpus.run import Outcome, Report, run_cases
+from evalward.corpus.corpus_case import Case, CorpusError, load_cases
+from evalward.corpus.regression import Outcome, Report, run_cases
 from evalward.errors import CodedError
 from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Target
 
 NOT_AS_EXPECTED = 1
-USAGE = 2
-INFRASTRUCTURE_FAILURE = 3
 
 
 def run(
@@ -99,7 +98,7 @@ def _not_opted_in(target: Target, count: int, policy: Path | None) -> str:
 
 
 def summary(report: Report, elapsed_s: float) -> Iterator[str]:
-    """Yield the lines that people read; they name cases by id and repeat no payload."""
+    """Yield the lines of the text output; they name cases by id and repeat no payload."""
     total = report.escapes + report.benign
     cases = "case" if total == 1 else "cases"
     yield f"{total:,} {cases} under profile {report.profile} in {elapsed_s:.2f} s"
@@ -122,7 +121,7 @@ def summary(report: Report, elapsed_s: float) -> Iterator[str]:
 
 
 def printable_lines(error: CorpusError) -> str:
-    """Return the message of ``error`` with anything that could drive a terminal escaped."""
+    """Return the message of ``error`` with terminal control characters escaped."""
     return "\n".join(map(printable, str(error).split("\n")))
 
 

@@ -1,10 +1,10 @@
-"""``evalward corpus schema``: the format of a case, for editors and for those who write cases."""
+"""``evalward corpus schema``: the format of a case, for editors and authors."""
 
 import json
 
 import typer
 
-from evalward.corpus.case import Case
+from evalward.corpus.corpus_case import Case
 
 
 def corpus_schema() -> None:

@@ -1,4 +1,4 @@
-"""``evalward corpus verify``: check a corpus against what its payloads really reach.
+"""``evalward corpus verify``: check the claims of a corpus by running its payloads in the oracle.
 
 Register as ``"verify": "evalward.cli.corpus_verify:corpus_verify"`` in ``evalward.cli.corpus``.
 """
@@ -12,12 +12,12 @@ from typing import Annotated
 
 import typer
 
+from evalward.cli.exit_codes import USAGE
 from evalward.cli.progress import progress_bar
-from evalward.corpus.case import CorpusError, load_cases
-from evalward.oracle.verify import VerifyReport, verify_cases
+from evalward.corpus.corpus_case import CorpusError, load_cases
+from evalward.oracle.corpus_proof import VerifyReport, verify_cases
 
 NOT_AS_CLAIMED = 1
-USAGE = 2
 
 
 def corpus_verify(
@@ -29,15 +29,14 @@ def corpus_verify(
     workers: Annotated[int | None, typer.Option(min=1, max=64, help="Cases at once; default: cores.")] = None,
     min_share: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="Fail when a target's share of proven cases is below this."),
+        typer.Option(min=0.0, max=1.0, help="Fail if a target's share of proven cases is lower."),
     ] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Run every case: an escape must reach what it claims, a benign payload must reach nothing.
 
-    The engines are QuickJS in the sandbox, Node in a child process and Chromium, where they are installed.
-    Exit code: 0 all as claimed, 1 a case that is not or a share below the wanted one, 2 usage, 3
-    infrastructure.
+    The engines are QuickJS in the sandbox, Node in a child process and Chromium, where they are installed. Exit code:
+    0 all as claimed, 1 a case is not or a share is too low, 2 usage, 3 infrastructure.
 
     \b
     Examples:
@@ -63,7 +62,7 @@ def corpus_verify(
 
 
 def summary(report: VerifyReport, elapsed_s: float) -> Iterator[str]:
-    """Yield the lines that people read; they name cases by id and repeat no payload."""
+    """Yield the lines of the text output; they name cases by id and repeat no payload."""
     total = sum(len(target.proofs) for target in report.targets)
     yield f"{total:,} cases run in {elapsed_s:.1f} s"
     for name, target in report.to_json()["targets"].items():

@@ -1,4 +1,4 @@
-"""``evalward demo``: what the guard catches that a keyword list does not, and what it lets pass."""
+"""``evalward demo``: payloads that the guard blocks and a keyword list does not, and benign ones that it allows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ PIPE_WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A payload and why it is shown."""
+    """A payload and the reason for showing it."""
 
     why: str
     code: str
@@ -43,7 +43,7 @@ EXAMPLES = (
         "Electron's app, bound by the sink", "({ app: a }) => a['ex' + 'it'](0)", Target.MAIN, Shape.FUNCTION
     ),
     Example(
-        "keys that nobody can resolve",
+        "keys that cannot be resolved",
         "({ routes, method, path }) => routes[method][path](1)",
         Target.RENDERER,
         Shape.FUNCTION,

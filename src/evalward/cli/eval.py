@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from evalward.cli.excerpt import printable
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
 from evalward.cli.serverless import policy_in_force, profile_option, provenance, shape_option
 from evalward.errors import (
@@ -38,7 +39,6 @@ from evalward.sandbox import (
 )
 
 FAILED = 1
-INFRASTRUCTURE_FAILURE = 3
 
 _DEFAULTS = EvaluationLimits()
 
@@ -57,7 +57,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
     code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
     arg: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help="What the payload sees as arg, and a function is called with."),
+        typer.Option(metavar="JSON", help="The value of arg, also passed to a function."),
     ] = None,
     shape: Annotated[
         Shape | None,

@@ -1,4 +1,4 @@
-"""Show where a finding lies in a payload, safely: what a payload holds must not drive the terminal."""
+"""Show the place of a finding in a payload, with control characters escaped for the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """One line of a payload as it may be printed, and the line of carets that goes under it."""
+    """One line of a payload, escaped for printing, and the line of carets below it."""
 
     source: str
     carets: str

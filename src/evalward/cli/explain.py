@@ -1,4 +1,4 @@
-"""``evalward explain``: the page of one construct, or the table of all."""
+"""``evalward explain``: the page of one construct, or the table of all constructs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Format(StrEnum):
 
 
 def complete_label(incomplete: str) -> list[str]:
-    """Return the labels that begin with what was typed."""
+    """Return the labels that begin with the typed text."""
     return [label for label in CONSTRUCTS if label.startswith(incomplete)]
 
 
@@ -54,7 +54,7 @@ def explain(
         Format, typer.Option("--format", help="text, json, or (with --list) markdown: docs/constructs.md.")
     ] = Format.TEXT,
 ) -> None:
-    """Say what a construct is, why it is dangerous and what to use instead, with examples.
+    """Explain a construct: why it is dangerous and what to use instead, with examples.
 
     \b
     Examples:
@@ -114,7 +114,7 @@ def _indented(code: str) -> str:
 
 
 def _find(label: str) -> Construct:
-    """Return the construct of a label, also of one without its brackets; raise BadParameter with similar labels."""
+    """Return the construct of a label, brackets optional; raise BadParameter with similar labels."""
     if (is_known_label(label) or label in CONSTRUCTS) and (found := construct_of(label)):
         return found
     plain = {_plain(each): each for each in reversed([*CONSTRUCTS])}

@@ -1,4 +1,4 @@
-"""What filters may ask for: a value that no record or list can have is a usage error, not an empty answer."""
+"""Parse the values of filter options: an impossible value is a usage error, not an empty result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from evalward.audit.record import Kind, Outcome
+from evalward.audit.record_values import Kind, Outcome
 from evalward.cli.serverless import target_option
 from evalward.errors import Code
 from evalward.guard.constructs.labels import CONSTRUCT_LABELS, is_known_label
@@ -26,7 +26,7 @@ def kind(text: str) -> str:
 
 
 def outcome(text: str) -> str:
-    """Return what a caller was told."""
+    """Return an outcome."""
     return _one_of(text, [*Outcome], "outcome")
 
 
@@ -45,7 +45,7 @@ def construct(text: str) -> str:
 
 
 def shadow(text: str) -> str:
-    """Return what the log has of a finding that was only audited: a label, ``keyword:ID`` or ``limit:NAME``."""
+    """Return the name of a finding that was only audited: a label, ``keyword:ID`` or ``limit:NAME``."""
     return text if text.startswith(_WITHOUT_LABEL) else construct(text)
 
 
@@ -55,7 +55,7 @@ def target(text: str) -> str:
 
 
 def hex_digits(length: int) -> Callable[[str], str]:
-    """Return what takes a text of ``length`` hex digits."""
+    """Return a parser of texts of ``length`` hex digits."""
 
     def taken(text: str) -> str:
         if len(text) != length or _HEX.fullmatch(text.lower()) is None:

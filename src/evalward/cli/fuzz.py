@@ -1,4 +1,4 @@
-"""``evalward fuzz``: generate programs that reach a capability, and look for one that the guard lets through."""
+"""``evalward fuzz``: generate programs that reach a capability, and find those that the guard allows."""
 
 import json
 import os
@@ -10,17 +10,17 @@ from typing import Annotated
 
 import typer
 
-from evalward.corpus.case import CorpusError
+from evalward.cli.exit_codes import USAGE
+from evalward.corpus.corpus_case import CorpusError
 from evalward.fuzz.axes import AXES
+from evalward.fuzz.campaign import Job, Watch, run_fuzz
+from evalward.fuzz.campaign_report import FuzzReport
 from evalward.fuzz.cases import append_cases
-from evalward.fuzz.judging import Guard
 from evalward.fuzz.prove import Prover
-from evalward.fuzz.report import FuzzReport
-from evalward.fuzz.run import Job, Watch, run_fuzz
+from evalward.fuzz.verdict_batches import Guard
 from evalward.guard.target import Profile
 
 MISSED = 1
-USAGE = 2
 LINE_EVERY_S = 60.0
 
 
@@ -44,10 +44,10 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compose programs from gadgets, roads, carriers, uses and settings, and judge each.
 
-    The first programs cover every pair of axis values, then they are random. What the guard allows is run by
-    the oracle: if it reaches its capability it is a miss, and is shrunk to what it is about. A long run may
-    go into the background: memory does not grow with the count, and standard error gets a line a minute.
-    Exit code: 0 nothing got through, 1 a miss or a guard that raised, 2 usage, 3 infrastructure.
+    The first programs cover every pair of axis values, then they are random. The oracle runs the programs that the
+    guard allows: one that reaches its capability is a miss, and is shrunk. A long run can go into the background:
+    memory does not grow with the count, and standard error gets a line a minute. Exit code: 0 no miss, 1 a miss or an
+    exception of the guard, 2 usage, 3 infrastructure.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
 
 
 def summary(report: FuzzReport, elapsed_s: float) -> Iterator[str]:
-    """Yield the lines that people read."""
+    """Yield the lines of the text output."""
     yield f"{report.total:,} programs under profile {report.profile}, seed {report.seed}, in {elapsed_s:.1f} s"
     yield (
         f"  {report.blocked:,} blocked, {report.limited:,} limited, {report.missed:,} missed, "
@@ -103,7 +103,7 @@ def summary(report: FuzzReport, elapsed_s: float) -> Iterator[str]:
 
 
 def _watch() -> Watch:
-    """Show each step on standard error: as a bar on a terminal, otherwise as a line now and then."""
+    """Show each step on standard error: as a bar on a terminal, otherwise as a line per minute."""
     if not sys.stderr.isatty():
         return _watch_in_lines(time.monotonic)
     from rich.console import Console  # noqa: PLC0415 - only a terminal pays for it

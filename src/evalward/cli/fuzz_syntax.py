@@ -1,4 +1,4 @@
-"""``evalward fuzz-syntax``: look for text that V8 reads otherwise than the guard does, so that code hides."""
+"""``evalward fuzz-syntax``: find text that V8 parses differently from the guard, so that code is hidden."""
 
 import json
 import sys
@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from evalward.fuzz.syntax.engine import missing
-from evalward.fuzz.syntax.run import SyntaxReport, run_syntax_fuzz
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
+from evalward.fuzz.differential.differences import SyntaxReport, run_syntax_fuzz
+from evalward.fuzz.differential.v8 import missing
 
 HIDDEN = 1
-INFRASTRUCTURE_FAILURE = 3
 
 
 def fuzz_syntax(
@@ -21,11 +21,11 @@ def fuzz_syntax(
     seed: Annotated[int, typer.Option(help="The same seed gives the same texts.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compose texts around the places where readers of JavaScript part, and compare the guard with V8.
+    """Compose texts around ambiguities of JavaScript's grammar, and compare the guard with V8.
 
-    Each text calls probes. V8 runs it in every shape, as a sink would; a probe that runs although the guard
-    neither refuses the text nor has that call in its tree is a finding, and is shrunk. Needs Node.
-    Exit code: 0 nothing was hidden, 1 something was, 2 usage, 3 no Node.
+    Each text calls probes. V8 runs it in every shape, as a sink would. A probe that runs although the guard neither
+    denies the text nor has that call in its tree is a finding, and is shrunk. Needs Node. Exit code: 0 no finding, 1
+    findings, 2 usage, 3 no Node.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def fuzz_syntax(
 
 
 def summary(report: SyntaxReport, elapsed_s: float) -> Iterator[str]:
-    """Yield the lines that people read."""
+    """Yield the lines of the text output."""
     yield (
         f"{report.texts:,} texts, seed {report.seed}, in {elapsed_s:.1f} s: V8 accepts {report.accepted:,} in some "
         f"shape and runs a probe of {report.running:,}; {report.found:,} hide one from the guard"

@@ -1,7 +1,7 @@
-"""``evalward health``: tell whether the service at an address is serving.
+"""``evalward health``: check whether the service at an address is serving.
 
-It imports gRPC and nothing else, since probes run often, also before the server is there. Only where somebody listens
-and the probe fails it looks for the reason.
+It imports only gRPC, since probes run often, also before the server starts. Only if a process listens and the probe
+fails, it diagnoses the reason.
 """
 
 import os
@@ -30,8 +30,8 @@ def failure_of(
 ) -> str | None:
     """Ask ``HOST:PORT`` or ``unix:PATH`` within ``timeout`` seconds; return why it does not serve, None when it does.
 
-    ``credentials`` are those of TLS, None for plain text. ``server_name`` is the name in the server's certificate,
-    where it is not the address's.
+    ``credentials`` are those of TLS, None for plain text. ``server_name`` is the name in the server's certificate, if
+    it differs from the address.
     """
     options: list[tuple[str, str | int]] = [("grpc.enable_http_proxy", 0)]
     if server_name:
@@ -51,7 +51,7 @@ def failure_of(
 
 
 def _nobody(target: str, *, timeout: float) -> str | None:
-    """Return why nobody can be listening at ``target``; None when somebody is, or that cannot be told here."""
+    """Return why no process can be listening at ``target``; None if one is, or if that is unknown."""
     path = target.removeprefix("unix:")
     if path != target:
         return None if os.path.exists(path) else "there is no socket at this path"  # noqa: PTH110 - any file
@@ -60,12 +60,12 @@ def _nobody(target: str, *, timeout: float) -> str | None:
         try:
             socket.create_connection((host.strip("[]"), int(port)), timeout=timeout).close()
         except ConnectionRefusedError:
-            return "nobody listens there"
+            return "no process listens there"
     return None
 
 
 def _reason(target: str, tls: tuple[Path | None, Path | None, Path | None, str | None] | None) -> str | None:
-    """Look once more why nothing can be reached at ``target``; return it with what to do, None if it is not seen."""
+    """Diagnose why ``target`` cannot be reached; return the reason and a hint, None if there is no diagnosis."""
     from evalward.client.address import Address, Tls  # noqa: PLC0415 - see the module's docstring
     from evalward.client.diagnosis import FINDINGS, PROBE_SECONDS, Reason, diagnosed  # noqa: PLC0415
     from evalward.errors import Code  # noqa: PLC0415
@@ -108,7 +108,7 @@ def health(  # noqa: PLR0913 - one parameter per option
         str | None,
         typer.Option(
             envvar="EVALWARD_HEALTH_SERVER_NAME",
-            help="TLS: the name in the server's certificate, where it is not the address's.",
+            help="TLS: the name in the server's certificate, if not the address.",
         ),
     ] = None,
 ) -> None:

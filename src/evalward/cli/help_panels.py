@@ -1,7 +1,7 @@
-"""``--help`` as panels that fit a terminal of 80 columns, and that show every text as it is.
+"""``--help`` as panels for a terminal of 80 columns, with every text verbatim.
 
-Typer's own puts names, types and texts side by side, which leaves a third of the line for the text, and reads ``[…]``
-in a text as markup. Here an option's text stands below its name.
+Typer's own help puts names, types and texts side by side, which leaves a third of the line for the text, and treats
+``[…]`` in a text as markup. Here an option's text is below its name.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from rich.text import Text
 from typer.core import TyperArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from evalward.cli.lazy import PanelCommand
+    from typer.core import TyperCommand
 
 _WIDEST: Final = 100
 _INDENT: Final = 4
 _VERBATIM: Final = "\b"
-"""The mark before a paragraph whose lines are kept: the examples."""
+"""Marks a paragraph whose line breaks are kept: the examples."""
 
 
-def help_text(command: PanelCommand, ctx: Any) -> str:
-    """Return the help of ``command``: usage, what it does, then its arguments and options by panel.
+def help_text(command: TyperCommand, ctx: Any, panels: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the help of ``command``: usage, description, then its arguments and options by panel.
 
-    It has colours; who prints it drops them where there is no terminal.
+    It has colours, which the caller removes if there is no terminal.
     """
     width = min(shutil.get_terminal_size().columns, _WIDEST)
     out = StringIO()
@@ -42,14 +42,16 @@ def help_text(command: PanelCommand, ctx: Any) -> str:
     for line in _paragraphs(command.help or "", width - 2):
         console.print(Text(f" {line}".rstrip()))
     console.print()
-    for title, parameters in _panels(command, ctx).items():
+    for title, parameters in _panels(command, ctx, panels).items():
         console.print(
             Panel(Group(*parameters), title=title, title_align="left", border_style="dim", box=box.ROUNDED)
         )
     return out.getvalue().rstrip("\n")
 
 
-def _panels(command: PanelCommand, ctx: Any) -> dict[str, list[Text | Padding]]:
+def _panels(
+    command: TyperCommand, ctx: Any, named: Mapping[str, tuple[str, ...]]
+) -> dict[str, list[Text | Padding]]:
     panels: dict[str, list[Text | Padding]] = {}
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
@@ -57,7 +59,7 @@ def _panels(command: PanelCommand, ctx: Any) -> dict[str, list[Text | Padding]]:
             continue
         name, text = record
         kind = "Arguments" if isinstance(parameter, TyperArgument) else "Options"
-        own = (title for title, begins in command.panels.items() if (parameter.name or "").startswith(begins))
+        own = (title for title, begins in named.items() if (parameter.name or "").startswith(begins))
         title = next(own, kind)
         panels.setdefault(title, []).append(Text(name, "bold cyan"))
         if text:
@@ -66,7 +68,7 @@ def _panels(command: PanelCommand, ctx: Any) -> dict[str, list[Text | Padding]]:
 
 
 def _paragraphs(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of a docstring: paragraphs wrapped, the examples as they are unless they are too long."""
+    """Yield the lines of a docstring: paragraphs wrapped, examples only if they are too long."""
     for paragraph in textwrap.dedent(text).strip().split("\n\n"):
         yield ""
         if not paragraph.startswith(_VERBATIM):

@@ -1,4 +1,4 @@
-"""A command group that imports a command when it is first asked for, so that each starts fast."""
+"""A command group that imports each command on first use, so that the command line starts fast."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class PanelCommand(TyperCommand):
-    """A command whose help comes in panels of ``evalward.cli.help_panels``.
+    """A command whose help is in panels (``evalward.cli.help_panels``).
 
-    ``panels`` gives the options whose names begin so a panel of their own.
+    ``panels`` maps a title to the prefixes of the options in that panel.
     """
 
     panels: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -27,14 +27,14 @@ class PanelCommand(TyperCommand):
         """Write the help."""
         from evalward.cli.help_panels import help_text  # noqa: PLC0415 - drawing takes time that only --help spends
 
-        formatter.write(help_text(self, ctx))
+        formatter.write(help_text(self, ctx, self.panels))
 
 
 class SuggestingGroup(TyperGroup):
-    """A group that says which of its commands an unknown one may be meant for."""
+    """A group that suggests similar commands for an unknown one."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that ``args`` begin with; a usage error names what an unknown one may be meant for."""
+        """Return the command that ``args`` begin with; the error for an unknown one suggests similar commands."""
         name = args[0]
         if name not in self.list_commands(ctx) and not name.startswith("-"):
             ctx.fail(f"there is no command {name!a}{did_you_mean(name, self.list_commands(ctx))}")
@@ -47,7 +47,7 @@ class LazyGroup(SuggestingGroup):
     homes: ClassVar[Mapping[str, str]] = {}
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is the base class's
-        """Return the names in the order in which help shows them."""
+        """Return the names in the order of the help."""
         return list(self.homes)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - the signature is the base class's

@@ -1,8 +1,8 @@
-"""How the service writes its log to stderr: one line of text, or one JSON object, for each event.
+"""The service's log on stderr: one line of text, or one JSON object, for each event.
 
-What is logged is named, counted and located, and never a payload: see the callers of ``logging`` in the service.
-Of what libraries log, and of failures that nobody caught, only the place and the type are written: gRPC, for one,
-quotes metadata that it cannot decode, and a caller may send that as often as the network allows.
+The service never logs payload text. Of log messages of libraries, and of uncaught exceptions, only the place and the
+type are written: gRPC, for example, quotes metadata that it cannot decode, and a caller can send such metadata at any
+rate.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 OWN: Final = "evalward"
-"""The logger whose records, and those of whose children, are written as they are."""
+"""The logger whose records are written unchanged, its children included."""
 WITHHELD_SECONDS: Final = 60.0
-"""How often, at most, it is written that a library has logged something."""
+"""The least time between two notes that a library has logged something."""
 LOG: Final = logging.getLogger(OWN)
 _TEXT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
@@ -38,7 +38,7 @@ class LogStyle(StrEnum):
 class JsonFormatter(logging.Formatter):
     """Writes ``ts`` (RFC 3339, UTC), ``level``, ``logger``, ``message``, and what ``extra={"fields": {...}}`` holds.
 
-    Of an exception only the type and the place are written: its text may quote what it could not read.
+    Of an exception only the type and the place are written: its text may quote input.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -67,7 +67,7 @@ class TextFormatter(logging.Formatter):
 
 
 class StderrHandler(logging.StreamHandler[Any]):
-    """Writes to stderr; in place of a library's text, how many were withheld, once a minute and logger."""
+    """Writes to stderr; instead of a library's messages, their number, once per minute and logger."""
 
     def __init__(self) -> None:
         super().__init__(sys.stderr)
@@ -75,7 +75,7 @@ class StderrHandler(logging.StreamHandler[Any]):
         self._due: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write ``record``, or what may be said of it; logging's lock for this handler is held."""
+        """Write ``record``, or a note about it; logging's lock for this handler is held."""
         if record.name == OWN or record.name.startswith(f"{OWN}."):
             super().emit(record)
             return
@@ -97,7 +97,7 @@ class StderrHandler(logging.StreamHandler[Any]):
 
 
 def log_to_stderr(style: LogStyle) -> None:
-    """Write whatever is logged from level INFO on, and failures that nobody caught, to stderr, in ``style``."""
+    """Write log records from level INFO on, and uncaught exceptions, to stderr, in ``style``."""
     handler = StderrHandler()
     handler.setFormatter(JsonFormatter() if style is LogStyle.JSON else TextFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -106,7 +106,7 @@ def log_to_stderr(style: LogStyle) -> None:
 
 
 def _uncaught(kind: type[BaseException] | None, trace: TracebackType | None) -> None:
-    """Log where an exception ended a thread or came to nothing, and its type: its text may hold payload."""
+    """Log the place and the type of an uncaught exception, without its text, which may contain payload."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = (

@@ -1,4 +1,4 @@
-"""``evalward oracle``: run a payload behind traps and say what it really reaches.
+"""``evalward oracle``: run a payload among traps and list the capabilities that it reaches.
 
 Register as ``"oracle": "evalward.cli.oracle:oracle"`` in ``evalward.cli.app``.
 """
@@ -28,7 +28,7 @@ def oracle(  # noqa: PLR0913 - one parameter per option
             parser=target_option,
             metavar="TARGET",
             autocompletion=complete_target,
-            help="Whose world it runs in: main, renderer (or page), node, sandbox.",
+            help="Where it runs: main, renderer (or page), node, sandbox.",
         ),
     ] = Target.MAIN,
     shape: Annotated[
@@ -47,11 +47,10 @@ def oracle(  # noqa: PLR0913 - one parameter per option
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every run.")] = False,
 ) -> None:
-    """Run a payload in every engine that fits the target, and list the capabilities that it really reached.
+    """Run a payload in every engine for the target, and list the capabilities that it reached.
 
-    The payload runs in traps, not on the real thing; still, use it on payloads, not on programs that you
-    trust. No hit is no proof of safety. Exit code: 0 nothing reached, 1 something reached, 2 usage, 3
-    infrastructure.
+    The payload calls traps instead of real APIs; still, run only payloads with it. No hit does not prove safety. Exit
+    code: 0 nothing reached, 1 something reached, 2 usage, 3 infrastructure.
 
     \b
     Examples:

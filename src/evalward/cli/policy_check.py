@@ -1,4 +1,4 @@
-"""``evalward policy check``: is the file valid, and what should its owner look at."""
+"""``evalward policy check``: validate a policy file, with warnings for its owner."""
 
 import json
 from dataclasses import replace
@@ -19,12 +19,12 @@ def policy_check(
         Path, typer.Argument(help="A policy file (.yaml, .yml or .toml).", dir_okay=False, exists=True)
     ],
     *,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say whether FILE is a valid policy, and warn of what is valid but likely meant otherwise.
+    """Validate the policy FILE, and warn of valid settings that are likely mistakes.
 
-    Every error names its key and, in YAML, its line; in TOML the line is the nearest that can be told.
+    Every error names its key and, in YAML, its line; in TOML the line is approximate.
 
     Exit code: 0 valid, 1 not valid (with --strict: or with warnings), 2 usage, 3 infrastructure.
 

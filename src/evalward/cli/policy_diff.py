@@ -1,4 +1,4 @@
-"""``evalward policy diff``: what a change of policy would do to a user's own cases."""
+"""``evalward policy diff``: the effect of a change of policy on a user's own cases."""
 
 import json
 import re
@@ -8,16 +8,15 @@ from typing import Annotated
 import typer
 
 from evalward.cli.excerpt import printable
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.progress import progress_bar
-from evalward.corpus.case import CorpusError, load_cases
 from evalward.corpus.compare import Change, changes
+from evalward.corpus.corpus_case import CorpusError, load_cases
 from evalward.guard.constructs.labels import RULESET_NUMBER
 from evalward.guard.target import Target
 from evalward.policy import Policy, PolicyError, load_policy
 
 CHANGED = 1
-USAGE = 2
-INFRASTRUCTURE_FAILURE = 3
 DEFAULT_CASES = Path("corpus")
 
 
@@ -26,7 +25,7 @@ def policy_diff(
         list[Path] | None,
         typer.Argument(
             metavar="[OLD NEW] [PATH]...",
-            help="The policy that holds now and the one that shall hold, then cases: files (.yaml, .jsonl) or"
+            help="The present and the next policy, then cases: files (.yaml, .jsonl) or"
             " directories. [default: corpus]",
         ),
     ] = None,
@@ -43,7 +42,7 @@ def policy_diff(
 ) -> None:
     """Judge every case under two policies or two rulesets, and print those whose answer changes.
 
-    The ruleset after this release's is what the next minor release will block.
+    The ruleset after this release's is that of the next minor release.
 
     Exit code: 0 none, 1 some, 2 usage or cases that cannot be read, 3 infrastructure or a policy that is not valid.
 
@@ -94,7 +93,7 @@ def _two_policies(paths: list[Path], policy: Path | None) -> list[Path]:
     missing = next((file for file in files if not file.is_file()), None)
     if len(files) < len(("old", "new")) or missing is not None:
         raise typer.BadParameter(
-            "two policy files are needed, the one that holds now and the one that shall hold"
+            "two policy files are needed, the present one and the next one"
             + (f"; {printable(str(missing))} is no file" if missing else "")
         )
     return files

@@ -11,11 +11,11 @@ import typer
 import yaml
 
 from evalward.audit.key import AuditKey, load_key
+from evalward.cli.exit_codes import USAGE
 from evalward.errors import CodedError
 from evalward.policy import utc_day
 from evalward.policy.suggest import suggestion
 
-USAGE = 2
 KEYED = "hmac-sha256:"
 
 
@@ -32,8 +32,8 @@ def policy_suggest(
         typer.Argument(metavar="LOG...", help="Audit logs (JSON Lines).", dir_okay=False, exists=True),
     ],
     *,
-    least: Annotated[int, typer.Option(min=1, help="Leave out what was denied less often.")] = 1,
-    days: Annotated[int, typer.Option(min=1, max=366, help="How long the drafts hold.")] = 90,
+    least: Annotated[int, typer.Option(min=1, help="The least number of denials for a draft.")] = 1,
+    days: Annotated[int, typer.Option(min=1, max=366, help="How long the drafts are valid.")] = 90,
     audit_key: Annotated[
         AuditKey | None,
         typer.Option(
@@ -42,17 +42,15 @@ def policy_suggest(
     ] = None,
     payloads: Annotated[
         list[Path] | None,
-        typer.Option(
-            exists=True, help="Payloads, or folders of them: a log under a key names none. Repeatable."
-        ),
+        typer.Option(exists=True, help="Payloads, or folders of them, for a log with a key. Repeatable."),
     ] = None,
 ) -> None:
-    """Print a section of exceptions with an entry for each payload that a LOG says was denied.
+    """Print a section of exceptions with an entry for each payload that was denied according to a LOG.
 
-    Nobody has vetted these payloads: look each one up by its hash, read it, and write down who did and why.
+    These payloads are not vetted: look each one up by its hash, read it, and fill in owner and reason.
 
-    A log under a key names payloads by a keyed hash, an exception by the SHA-256. The payloads themselves connect the
-    two: give them with --payloads, such as the folder in which a client keeps what was denied, and the key.
+    A log with a key names payloads by a keyed hash, an exception by the SHA-256. The payloads themselves connect the
+    two: give them with --payloads, such as the folder in which a client keeps denied payloads, and the key.
 
     Exit code: 0, 2 usage or a log that cannot be read.
 
@@ -66,9 +64,7 @@ def policy_suggest(
     for algorithm, hashes in found.unnamed.items():
         typer.echo(_unnamed(algorithm, len(hashes), audit_key), err=True)
     if not found.drafts:
-        typer.echo(
-            "no payload was denied for what an exception can permit, as far as they are known", err=True
-        )
+        typer.echo("no known payload was denied for a reason that an exception can permit", err=True)
         if found.unnamed:
             raise typer.Exit(USAGE)
         return
@@ -81,7 +77,7 @@ def policy_suggest(
 
 
 def _unnamed(algorithm: str, count: int, key: AuditKey | None) -> str:
-    """Say of payloads that cannot be drafted what it needs to draft them."""
+    """Report payloads that cannot be drafted, and what is missing."""
     what = f"{count} denied payload{'s' * (count > 1)}"
     if key is None:
         return (
@@ -114,7 +110,7 @@ def _records(log: Path) -> Iterator[dict[str, Any]]:
             try:
                 record = json.loads(line)
             except ValueError:
-                typer.echo(f"{log}: line {number} is no record and is left out", err=True)
+                typer.echo(f"{log}: line {number} is not a record and is skipped", err=True)
                 continue
             if isinstance(record, dict):
                 yield record

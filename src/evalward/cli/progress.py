@@ -1,4 +1,4 @@
-"""A progress bar for commands that run long, shown on standard error if that is a terminal."""
+"""A progress bar for long commands, on standard error if that is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(total: int, doing: str) -> Iterator[Callable[[object], None]]:
-    """Yield what to call once for each of ``total`` steps; threads may call it."""
+    """Yield a function to call once per step, of ``total``; it is thread-safe."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

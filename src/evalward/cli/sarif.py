@@ -1,4 +1,4 @@
-"""A verdict as SARIF 2.1.0 (OASIS), for what reads the findings of static analysis."""
+"""A verdict as SARIF 2.1.0 (OASIS), the exchange format for findings of static analysis."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(verdict: Verdict, envelope: dict[str, Any], *, artifact: str, version: str) -> dict[str, Any]:
-    """Return a log of one run. What is only audited is a warning, what blocks an error; an allow has no result.
+    """Return a log of one run. An audited finding is a warning, a blocking one an error; an allow has no result.
 
-    Each result has a text of its own, each rule what is known of its construct or code. ``artifact`` is the payload's
-    file, ``-`` for standard input; the log holds nothing of the payload itself.
+    Each result has its own message, each rule the description of its construct or code. ``artifact`` is the payload's
+    file, ``-`` for standard input; the log contains no text of the payload.
     """
     results = [] if verdict.allowed else [*_blocking(verdict, str(envelope["error"]), artifact)]
     results += [
@@ -40,7 +40,7 @@ def sarif(verdict: Verdict, envelope: dict[str, Any], *, artifact: str, version:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    """Return what is known of a construct, or of a code."""
+    """Return the rule for a construct, or for a code."""
     construct = construct_of(name)
     if construct is None:
         row = REGISTRY[Code(name)]
@@ -93,7 +93,7 @@ def _at(finding: Finding) -> str:
 
 
 def _way(finding: Finding) -> str:
-    """Return the last step of how the value got there; it names no text of the payload."""
+    """Return the last step of the value's trace; it contains no text of the payload."""
     return f": {_plain(finding.trace[-1].note)}" if finding.trace else ""
 
 

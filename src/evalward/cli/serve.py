@@ -3,27 +3,26 @@
 ``serve`` is a Typer app of one command, since ``--allow-eval`` needs a command class of its own.
 """
 
-import contextlib
 import gc
 import json
-import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
-from evalward.audit import SCHEMA_VERSION, STDOUT, AuditLog, Durability, Rotation, load_key
+from evalward.audit import AuditLog, Durability, Rotation, load_key
 from evalward.cli import serve_options as options
 from evalward.cli import serve_values as values
+from evalward.cli import socket_options as sockets
 from evalward.cli.audit_place import default_audit_log
-from evalward.cli.bare_allow_eval import AllowEvalCommand
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.log_format import LogStyle, log_to_stderr
+from evalward.cli.serve_command import ServeCommand
 from evalward.cli.serve_config import ConfigError, as_object, as_text, read_configuration, settings_in_force
+from evalward.cli.serve_process import SIGNALS, announce, signals_held, telemetry
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
 from evalward.errors.stats import ErrorStats
@@ -37,60 +36,19 @@ from evalward.server.lifecycle.critical_threads import exit_on_critical_failure,
 from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token, when_closed
 from evalward.server.lifecycle.policy_reload import PolicyFile
 from evalward.server.lifecycle.sidecar import Server
-from evalward.server.settings import Settings, TlsFiles
-from evalward.server.transport.guard_service import ERROR_CODES_SCHEMA
+from evalward.server.settings import Settings
 from evalward.server.transport.token_file import TokenFile
 from evalward.server.transport.token_gate import Tokens
-from evalward.tools.load import load_manifest
+from evalward.tools.manifest_source import load_manifest
 
-if TYPE_CHECKING:
-    from evalward.server.observe.traces import Traces
-
-USAGE = 2
-INFRASTRUCTURE_FAILURE = 3
 DEFAULTS = Settings()
-SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
 # long as another thread parses.
 SWITCH_SECONDS = 0.001
 
 
-class ServeCommand(AllowEvalCommand):
-    """The command, whose many options come in several panels of its help."""
-
-    panels: ClassVar = {
-        "Sockets": (
-            "listen",
-            "unix_",
-            "share_",
-            "admin_",
-            "connection",
-            "max_streams",
-            "max_connections",
-            "stream_idle",
-            "drain_",
-            "reflection",
-            "parent",
-        ),
-        "TLS and tokens": ("tls_", "client_", "token", "insecure"),
-        "Verdicts": (
-            "allow_eval",
-            "policy",
-            "manifest",
-            "verdict_",
-            "workers",
-            "max_concurrent",
-            "queue",
-            "batch_",
-        ),
-        "Audit log": ("audit_",),
-        "Sandbox": ("evaluation_", "warm_"),
-        "Logs, traces and counts": ("log_", "traces", "otel", "error"),
-    }
-
-
 def _take_file(context: typer.Context, file: Path | None) -> Path | None:
-    """Put what the configuration file says below the flags and variables: Typer's own place for that."""
+    """Make the settings of the configuration file Typer's defaults, below flags and variables."""
     if file is not None and not context.resilient_parsing:
         try:
             context.default_map = read_configuration(file, run)
@@ -105,7 +63,7 @@ Config = Annotated[
         envvar="EVALWARD_CONFIG",
         is_eager=True,
         callback=_take_file,
-        help="A file of settings (YAML or TOML): the flags' names, with _ for -.",
+        help="A settings file (YAML or TOML): the flags' names, with _ for -.",
     ),
 ]
 
@@ -117,9 +75,9 @@ def run(  # noqa: PLR0913 - one parameter per option
     context: typer.Context,
     *,
     config: Config = None,  # noqa: ARG001 - its callback has read it
-    listen: options.Listen = [DEFAULT_LISTEN],  # noqa: B006 - nobody changes it
-    unix_mode: options.UnixMode = options.SocketMode.GROUP,
-    share_port: options.SharePort = DEFAULTS.share_port,
+    listen: sockets.Listen = [DEFAULT_LISTEN],  # noqa: B006 - never modified
+    unix_mode: sockets.UnixMode = sockets.SocketMode.GROUP,
+    share_port: sockets.SharePort = DEFAULTS.share_port,
     allow_eval: options.AllowEval = "",
     policy: options.Policy = None,
     manifest: options.Manifest = None,
@@ -130,45 +88,45 @@ def run(  # noqa: PLR0913 - one parameter per option
     audit_rotate_hours: options.AuditRotateHours = None,
     audit_fnv1a32: options.AuditFnv1A32 = False,
     audit_timeout_ms: options.AuditTimeoutMs = 1_000,
-    reflection: options.Reflection = DEFAULTS.reflection,
+    reflection: sockets.Reflection = DEFAULTS.reflection,
     max_concurrent: options.MaxConcurrent = DEFAULTS.max_concurrent,
     workers: options.Workers = "1",
     queue: options.Queue = DEFAULTS.queue,
     batch_items: options.BatchItems = DEFAULTS.batch_items,
     batch_bytes: options.BatchBytes = DEFAULTS.batch_bytes,
-    max_streams: options.MaxStreams = DEFAULTS.max_streams,
-    stream_idle: options.StreamIdle = DEFAULTS.stream_idle,
-    connection_age: options.ConnectionAge = DEFAULTS.connection_age,
-    connection_idle: options.ConnectionIdle = DEFAULTS.connection_idle,
-    max_connections: options.MaxConnections = DEFAULTS.max_connections,
+    max_streams: sockets.MaxStreams = DEFAULTS.max_streams,
+    stream_idle: sockets.StreamIdle = DEFAULTS.stream_idle,
+    connection_age: sockets.ConnectionAge = DEFAULTS.connection_age,
+    connection_idle: sockets.ConnectionIdle = DEFAULTS.connection_idle,
+    max_connections: sockets.MaxConnections = DEFAULTS.max_connections,
     errors_verbose: options.ErrorsVerbose = "0",
     error_stats: options.ErrorStats = False,
     error_stats_every: options.ErrorStatsEvery = 1,
     error_stats_file: options.ErrorStatsFile = None,
-    drain_seconds: options.DrainSeconds = DEFAULTS.drain_seconds,
+    drain_seconds: sockets.DrainSeconds = DEFAULTS.drain_seconds,
     evaluation_deadline_ms: options.EvaluationDeadlineMs = DEFAULTS.evaluation_deadline_ms,
     evaluation_queue: options.EvaluationQueue = DEFAULTS.evaluation_queue,
-    tls_cert: options.TlsCert = None,
-    tls_key: options.TlsKey = None,
-    client_ca: options.ClientCa = None,
-    client_name: options.ClientName = [],  # noqa: B006 - nobody changes it
-    token_file: options.TokenFile = None,
-    insecure_remote: options.InsecureRemote = False,
+    tls_cert: sockets.TlsCert = None,
+    tls_key: sockets.TlsKey = None,
+    client_ca: sockets.ClientCa = None,
+    client_name: sockets.ClientName = [],  # noqa: B006 - never modified
+    token_file: sockets.TokenFile = None,
+    insecure_remote: sockets.InsecureRemote = False,
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
     warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
-    admin_listen: options.AdminListen = None,
+    admin_listen: sockets.AdminListen = None,
     log_format: options.LogFormat = LogStyle.TEXT,
     traces: options.Traces = False,
     otel_logs: options.OtelLogs = False,
-    parent: options.Parent = False,
+    parent: sockets.Parent = False,
     print_config: options.PrintConfig = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout says when and where it serves.
+    """Serve verdicts over gRPC until SIGTERM. One JSON line on stdout reports the addresses when it is ready.
 
-    Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults.
-    A policy or token file that changes is taken anew; one that is not right changes nothing and is in the log.
-    SIGHUP does that at once, and goes on in the file that has the audit log's name then.
+    Settings come from flags, else from EVALWARD_* variables, else from the --config file, else from defaults. A
+    changed policy or token file is reloaded; an invalid file is rejected and logged, and the previous one stays.
+    SIGHUP reloads at once, and reopens the audit log by its name.
 
     \b
     Examples:
@@ -211,7 +169,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         evaluation_queue=evaluation_queue,
         verdict_cache=verdict_cache,
         warm_sandbox=warm_sandbox,
-        tls=_tls(tls_cert, tls_key, client_ca),
+        tls=values.tls_files(tls_cert, tls_key, client_ca),
         client_names=values.client_names(client_name, has_ca=client_ca is not None),
         insecure_remote=insecure_remote,
         admin=None if admin_listen is None else values.admin_address(admin_listen),
@@ -226,8 +184,8 @@ def run(  # noqa: PLR0913 - one parameter per option
         if audit_log is None:
             log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (
-            _signals_held(),
-            _telemetry(traces=traces, logs=otel_logs) as spans,
+            signals_held(),
+            telemetry(traces=traces, logs=otel_logs) as spans,
             exit_on_critical_failure(),
         ):
             server = Server(
@@ -252,10 +210,10 @@ def run(  # noqa: PLR0913 - one parameter per option
                 observers=[] if spans is None else [spans],
             )
             bound = server.start(addresses)
-            # What stands now stands until the end: no request has to wait while the collector looks through it.
+            # The objects so far live until the end: frozen, they do not slow down collections during requests.
             gc.collect()
             gc.freeze()
-            _announce(bound, log_path, admin=server.admin_address)
+            announce(bound, log_path, admin=server.admin_address)
             try:
                 server.warm_up()
                 if parent:
@@ -263,21 +221,12 @@ def run(  # noqa: PLR0913 - one parameter per option
                 while signal.sigwait(SIGNALS) == signal.SIGHUP:
                     server.reload()
                 server.stop()
-            except Exception as failure:  # noqa: BLE001 - the other threads would go on without this one
+            except Exception as failure:  # noqa: BLE001 - the other threads would continue without this one
                 exit_process(f"the main thread failed: {failure_site(failure)}")
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
     except (ListenError, SelfTestError, OSError, ValueError, RuntimeError) as error:
         _fail(str(error))
-
-
-def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
-    """Return what the three options say; half of a setting is a usage error, never plain text."""
-    if certificate is not None and key is not None:
-        return TlsFiles(certificate, key, client_ca)
-    if certificate is None and key is None and client_ca is None:
-        return None
-    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")
 
 
 def _token(audit_log: Path | None) -> str:
@@ -289,59 +238,9 @@ def _token(audit_log: Path | None) -> str:
         raise typer.BadParameter(str(refusal)) from None
 
 
-@contextlib.contextmanager
-def _telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
-    """Give where spans go, and send the log out meanwhile; a service that was asked for either has it, or no start."""
-    with contextlib.ExitStack() as stack:
-        spans = None
-        try:
-            if logs:
-                from evalward.server.observe.otel_logs import exported_logs  # noqa: PLC0415 - an extra
-
-                stack.callback(exported_logs().finish)
-            if traces:
-                from evalward.server.observe.traces import exported_traces  # noqa: PLC0415 - an extra
-
-                spans = exported_traces()
-                stack.callback(spans.close)
-        except ImportError:
-            raise ValueError(
-                "--traces and --otel-logs need OpenTelemetry: pip install 'evalward[otel]'"
-            ) from None
-        yield spans
-
-
 def _policy(file: Path | None, targets: frozenset[Target]) -> Policy:
     policy = Policy.default() if file is None else load_policy(file)
     return policy.allowing(targets) if targets else policy
-
-
-@contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Keep the signals for ``sigwait``: a handler could run inside any lock. Threads inherit the mask."""
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def _announce(bound: list[str], log_path: Path, *, admin: str | None) -> None:
-    logging.getLogger("evalward").info(
-        "audit log: %s", log_path, extra={"fields": {"listen": bound, "admin": admin}}
-    )
-    ready = {
-        "type": "ready",
-        "listen": bound,
-        **({"admin": admin} if admin else {}),
-        "schema": {"errorCodes": ERROR_CODES_SCHEMA, "audit": SCHEMA_VERSION},
-        "version": version("evalward"),
-        "pid": os.getpid(),
-    }
-    # With the audit log on stdout, stdout has records and nothing else.
-    stream = sys.stderr if str(log_path) == STDOUT else sys.stdout
-    stream.write(json.dumps(ready, separators=(",", ":")) + "\n")
-    stream.flush()
 
 
 def _fail(message: str) -> NoReturn:

@@ -1,7 +1,7 @@
 """The settings of ``evalward serve``: flag before environment before file before default.
 
-The signature of the command is the only list of settings. From it comes the Pydantic model of the configuration
-file, so that a setting without a key, or a key without a setting, cannot be.
+The signature of the command is the only list of settings. The Pydantic model of the configuration file is derived
+from it, so that settings and keys always correspond.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typer.models import OptionInfo
 
 from evalward.errors import Code
 from evalward.policy.issues import Issue, issues_of
-from evalward.policy.load import FileRefusedError, read_document
+from evalward.policy.policy_file import FileRefusedError, read_document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import typer
 
 ACTIONS: Final = frozenset({"config", "print_config", "as_json"})
-"""Options that say what to do with settings and are none themselves."""
+"""Options that are actions, not settings."""
 _FILE_TYPES: Final[Mapping[Any, Any]] = {
     bool: StrictBool,
     float: StrictFloat,
@@ -43,7 +43,7 @@ _FILE_TYPES: Final[Mapping[Any, Any]] = {
 
 
 class Source(StrEnum):
-    """Where a setting came from, the strongest first."""
+    """The source of a setting, in order of precedence."""
 
     FLAG = "flag"
     ENVIRONMENT = "environment"
@@ -52,7 +52,7 @@ class Source(StrEnum):
 
 
 class Setting(NamedTuple):
-    """One setting in force: ``origin`` is the flag, the variable or the file that said it, "" for a default."""
+    """One setting in force: ``origin`` is the flag, the variable or the file that set it, "" for a default."""
 
     name: str
     value: Any
@@ -61,7 +61,7 @@ class Setting(NamedTuple):
 
 
 class ConfigError(FileRefusedError):
-    """A configuration file that is not in force, with every reason (CONFIG_INVALID)."""
+    """An invalid configuration file, with all its errors (CONFIG_INVALID)."""
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         super().__init__(Code.CONFIG_INVALID, source, issues)
@@ -107,7 +107,7 @@ def settings_in_force(
 ) -> Iterator[Setting]:
     """Yield every setting of ``command`` as ``context`` holds it, with the defaults that are ``computed``.
 
-    A secret is a setting only by the name of its file, and that file is not looked at.
+    The value of a secret is the name of its file; the file is not read.
     """
     for name, (_, option) in options_of(command).items():
         told = context.get_parameter_source(name)
@@ -129,7 +129,7 @@ _SOURCES: Final = {
 
 
 def _plain(value: Any) -> Any:
-    """Return ``value`` as JSON has it."""
+    """Return ``value`` as JSON data."""
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value if value is None or isinstance(value, (bool, int, float)) else str(value)

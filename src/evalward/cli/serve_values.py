@@ -1,4 +1,6 @@
-"""What the texts of ``evalward serve``'s options say; each refusal is a usage error that names what is allowed."""
+"""Parse the option values of ``evalward serve``; each error is a usage error that names the allowed values."""
+
+from pathlib import Path
 
 import typer
 
@@ -8,6 +10,7 @@ from evalward.guard.target import Target
 from evalward.judging.workers.cores import available_cores
 from evalward.policy import parse_allow_eval
 from evalward.server.addresses import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
+from evalward.server.settings import TlsFiles
 from evalward.server.transport.caller_identity import CERTIFICATE_NAME
 
 MOST_WORKERS = 256
@@ -47,15 +50,13 @@ def address(text: str) -> TcpAddress | UnixAddress:
 
 
 def client_names(names: list[str], *, has_ca: bool) -> tuple[str, ...]:
-    """Return the names of ``--client-name``: those that a certificate can have in the audit log."""
+    """Return the names of ``--client-name``, in the form that the audit log has for certificates."""
     if names and not has_ca:
-        raise typer.BadParameter(
-            "--client-name goes with --client-ca: without one nobody shows a certificate"
-        )
+        raise typer.BadParameter("--client-name needs --client-ca: without it no client shows a certificate")
     for name in names:
         if CERTIFICATE_NAME.fullmatch(name) is None:
             raise typer.BadParameter(
-                f"--client-name is as the log has it, {CERTIFICATE_NAME.pattern}, not {name!r}"
+                f"--client-name must match {CERTIFICATE_NAME.pattern}, as in the log; it is {name!r}"
             )
     return tuple(names)
 
@@ -66,3 +67,12 @@ def admin_address(text: str) -> TcpAddress:
         return parse_admin_listen(text)
     except ListenError as refusal:
         raise typer.BadParameter(str(refusal)) from None
+
+
+def tls_files(certificate: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+    """Return the files of the three TLS options; an incomplete set is a usage error, never a socket without TLS."""
+    if certificate is not None and key is not None:
+        return TlsFiles(certificate, key, client_ca)
+    if certificate is None and key is None and client_ca is None:
+        return None
+    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")

@@ -1,4 +1,4 @@
-"""What the commands that need no server share: their policy, their options' values, their provenance."""
+"""Shared parts of the commands that need no server: policy, option values, provenance."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def policy_in_force(
 ) -> Policy:
     """Return the policy of ``file``, or the default one with the targets of ``opt_in`` opted in.
 
-    ``profile`` and ``max_bytes`` (the payload size limit) replace what the policy says: whoever types the
-    command is the operator. Raises CodedError when the file is no policy.
+    ``profile`` and ``max_bytes`` (the payload size limit) replace the policy's values: the user of the command line
+    is the operator. Raises CodedError when the file is not a valid policy.
     """
     policy = Policy.default().allowing(opt_in) if file is None else load_policy(file)
     if profile is not None:
@@ -43,7 +43,7 @@ def policy_in_force(
 
 
 def provenance(policy: Policy | None) -> Provenance:
-    """Return what every envelope says about what produced it (seed 003); None when no policy is in force."""
+    """Return the provenance for envelopes (seed 003); ``policy`` is None if none is in force."""
     from importlib.metadata import version  # noqa: PLC0415 - reads the file system; `--format text` needs none of it
 
     from evalward.errors import Provenance  # noqa: PLC0415
@@ -82,7 +82,7 @@ def _member(members: type[E], name: str, what: str) -> E:
 
 
 def sink_option(name: str, *, target: Target | None, shape: str | None, bindings: Mapping[str, str]) -> Sink:
-    """Return the sink of ``--sink``; an unknown or contradicted one is a usage error that says what is allowed."""
+    """Return the sink of ``--sink``; an unknown or contradicted one is a usage error with the allowed names."""
     try:
         return asked_sink(name, target=target, shape=shape, bindings=bindings)
     except UnknownSink as refusal:
@@ -94,7 +94,7 @@ def sink_option(name: str, *, target: Target | None, shape: str | None, bindings
 
 
 def complete_sink(incomplete: str) -> list[str]:
-    """Return the sinks that begin with what was typed."""
+    """Return the sinks that begin with the typed text."""
     return [name for name in sinks() if name.startswith(incomplete)]
 
 
@@ -116,5 +116,5 @@ def bindings_option(pairs: Iterable[str]) -> Mapping[str, str]:
 
 
 def complete_target() -> list[str]:
-    """Return what a shell offers after ``--target``."""
+    """Return the completions of ``--target``."""
     return [*Target, *TARGET_ALIASES]

@@ -1,4 +1,4 @@
-"""``evalward sinks``: what can be named as the sink of a text, and what each does with it."""
+"""``evalward sinks``: the known sinks, and what each does with a text."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ A sink is what evaluates a text. The same bytes are two programs: `{}/P/g` is a 
 division that runs `P` in parentheses. So say which sink gets the text, by name: `sink` in a request, in a tool of a
 manifest, in `guarded()`, or `--sink` on the command line. The guard judges the text in every way in which that sink
 reads it, and denies if one of them is denied. A sink has a target and bindings of its own; a shape or another target
-beside it is refused. Without a name for it, declare `target` and `shape` as before.
+together with it is rejected. For a sink without a name, declare `target` and `shape`.
 
 This page is generated from `src/evalward/guard/sinks/sinks.toml`: `evalward sinks --markdown > docs/sinks.md`. Each
 sink that can be had is run in a test with texts of two meanings, and what ran is compared with what is said here.

@@ -1,4 +1,4 @@
-"""A verdict as text for people: where, what, how it got there, what to do."""
+"""A verdict as text: the place, the construct, the trace of the value, and the next actions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _KEPT: Final = re.compile(r" *\d* *(\||-->|=) |sha256:")
-"""How lines begin that are no prose: an excerpt, a place, a step of a trace, a digest."""
+"""The beginning of lines that are not wrapped: an excerpt, a place, a step of a trace, a digest."""
 
 
 def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any], *, artifact: str = "-") -> None:
@@ -35,7 +35,7 @@ def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any], *,
 
 
 def _wrapped(line: Text, console: Console) -> Iterable[Text]:
-    """Return ``line`` in as many lines as the terminal needs; a word is never cut, however narrow it is."""
+    """Wrap ``line`` to the terminal's width; words are never cut."""
     indent = len(line.plain) - len(line.plain.lstrip())
     width = max(console.width - indent, 1)
     words = Text(line.plain[indent:], style=line.style)
@@ -51,13 +51,13 @@ def _wrapped(line: Text, console: Console) -> Iterable[Text]:
 def verdict_lines(
     payload: bytes, verdict: Verdict, envelope: dict[str, Any], *, artifact: str = "-"
 ) -> Iterator[Text]:
-    """Yield what ``print_verdict`` prints, a line at a time; nothing of it can drive a terminal."""
+    """Yield the lines of ``print_verdict``, without terminal control characters."""
     how = f"sink {verdict.sink}" if verdict.sink else f"shape {verdict.shape or 'any'}"
     where = f"target {verdict.target}, {how}, profile {verdict.profile}"
     if verdict.allowed:
         yield Text.assemble(("allowed", "bold green"), f"  {where}")
         if verdict.exception_id:
-            yield Text(f"let through by the policy's exception {verdict.exception_id}", "yellow")
+            yield Text(f"permitted by the policy's exception {verdict.exception_id}", "yellow")
         if verdict.withheld:
             yield Text(f"enforced, it would be denied with {verdict.withheld.code}", "yellow")
     else:
@@ -81,7 +81,7 @@ def verdict_lines(
 
 
 def trace_lines(finding: Finding) -> Iterator[str]:
-    """Yield the steps of how a value got to its use, each with its place."""
+    """Yield the steps of a value's trace, each with its place."""
     for step in finding.trace:
         place = f"{step.location.line}:{step.location.column}" if step.location else ""
         yield f"{place:>7}  {printable(step.note)}"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from evalward.cli.bare_allow_eval import AllowEvalCommand, AllowEvalGroup
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.errors import CodedError
 from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.tools import Manifest, load_manifest, read_arguments
 from evalward.tools.describe import tools_list, visible
 from evalward.tools.draft import draft_manifest, draft_tools, manifest_yaml
-from evalward.tools.match import match
+from evalward.tools.manifest_match import match
 from evalward.tools.ready import SCHEME, load_ready, ready_names
 from evalward.tools.ready.table import fields_table
 
@@ -24,16 +25,15 @@ if TYPE_CHECKING:
 
     from evalward.guard.target import Target
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.match import Match
+    from evalward.tools.manifest_match import Match
 
-INFRASTRUCTURE_FAILURE = 3
 
 app = typer.Typer(
     cls=AllowEvalGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The manifest of tools: its schema, its list, a draft of one.",
+    help="The manifest of tools: its schema, its list, a draft.",
 )
 
 ManifestOption = Annotated[
@@ -73,7 +73,7 @@ def tools(
     policy: PolicyOption = None,
     allow_eval: AllowEvalOption = "",
 ) -> None:
-    """Show what is declared about tools.
+    """Show and draft the manifest of tools.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def list_tools(
       evalward tools list --manifest manifest.yaml --policy policy.yaml --json
     """  # noqa: D301 - as above
     if manifest is None:
-        raise typer.BadParameter("say which: --manifest FILE")
+        raise typer.BadParameter("--manifest FILE is required")
     declared, targets, fields = _loaded(manifest, policy, allow_eval)
     entries = tools_list(declared, targets, fields)
     if as_json:
@@ -149,9 +149,9 @@ def list_ready(
 def init(
     *,
     source: FromOption,
-    server: Annotated[str, typer.Option(help="What to call the server.")] = "",
+    server: Annotated[str, typer.Option(help="The name of the server.")] = "",
 ) -> None:
-    """Draft a manifest from a server's own list of tools, to be read before it is used.
+    """Draft a manifest from a server's own list of tools. Review it before you use it.
 
     \b
     Examples:
@@ -169,9 +169,9 @@ def match_server(
     as_json: Annotated[bool, typer.Option("--json", help="Print the match as JSON.")] = False,
     show: Annotated[bool, typer.Option("--print", help="Print the manifest of the variant as YAML.")] = False,
 ) -> None:
-    """Find the ready manifest of a server by what it lists, and say what differs.
+    """Find the ready manifest of a server by its list of tools, and print the differences.
 
-    Ends with 0 when a manifest fits exactly, with 1 when something differs or none is close.
+    Exit code: 0 an exact match, 1 differences or no match.
 
     \b
     Examples:
@@ -192,14 +192,12 @@ def match_server(
 
 def _tell(found: Match, listed: Sequence[Mapping[str, Any]]) -> None:
     if found.ready is None:
-        typer.echo(
-            "No ready manifest is close; `evalward tools init --from FILE > manifest.yaml` drafts one."
-        )
+        typer.echo("No ready manifest matches; `evalward tools init --from FILE > manifest.yaml` drafts one.")
         return
     fits = "fits exactly" if found.exact else "is the closest ready manifest"
     typer.echo(f"{SCHEME}{found.ready} {fits}.")
     if not found.same_name:
-        typer.echo("The server gives itself another name.")
+        typer.echo("The server reports another name.")
     for what, names in (("new", found.new), ("missing", found.missing), ("other schema", found.changed)):
         if names:
             typer.echo(f"{what}: {', '.join(names)}")
@@ -212,7 +210,7 @@ def _tell(found: Match, listed: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _read(source: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
-    """Return the document and its tools: a list, a result, a JSON-RPC response, or these beside initialize's."""
+    """Return the document and its tools: a list, a result, a JSON-RPC response, or several with initialize's."""
     try:
         text = sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes()
         wrapped = text if text.lstrip().startswith(b"{") else b'{"tools":' + text + b"}"
@@ -223,7 +221,7 @@ def _read(source: Path) -> tuple[Mapping[str, Any], list[dict[str, Any]]]:
     except CodedError as error:
         raise typer.BadParameter(f"{source}: {error.message}", param_hint="--from") from None
     if found is None:
-        text = f"{source} holds no list of tools; it takes the result of tools/list"
+        text = f"{source} has no list of tools; the result of tools/list is expected"
         raise typer.BadParameter(text, param_hint="--from")
     return document, found
 
@@ -239,7 +237,7 @@ def _tools_in(document: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _server_in(document: Mapping[str, Any]) -> str | None:
-    """Return the name that a server gave itself, where its answer to initialize stands beside its tools."""
+    """Return the name that a server reports, if the document has its answer to initialize."""
     place: Any = document
     for name in ("initialize", "serverInfo", "name"):
         place = place.get(name) if isinstance(place, dict) else None

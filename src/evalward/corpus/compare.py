@@ -1,4 +1,4 @@
-"""Which cases two policies answer differently (contract.md §7): pure, one process, one ruleset."""
+"""The cases with different verdicts under two policies (contract.md §7): pure, one process, one ruleset."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from evalward.policy import judge_under
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from evalward.corpus.case import Case
+    from evalward.corpus.corpus_case import Case
     from evalward.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a policy says to a case: no ``code`` is an allow; ``why`` is the construct or the keyword's id."""
+    """The verdict of a policy on a case: no ``code`` is an allow; ``why`` is the construct or the keyword's id."""
 
     code: str | None
     why: str | None = None
@@ -26,13 +26,13 @@ class Answer:
         return " ".join(filter(None, (self.code or "allowed", self.why)))
 
     def as_object(self) -> dict[str, Any]:
-        """Return the answer as JSON has it."""
+        """Return the verdict as JSON data."""
         return {"allowed": self.code is None, "code": self.code, "why": self.why}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A case to which two policies say different things."""
+    """A case with different verdicts under two policies."""
 
     case: Case
     old: Answer
@@ -42,7 +42,7 @@ class Change:
 def changes(
     cases: Iterable[Case], old: Policy, new: Policy, *, judged: Callable[[Case], object] = lambda _: None
 ) -> Iterator[Change]:
-    """Yield every case whose answer differs; ``judged`` is called after each, so that a caller can show progress."""
+    """Yield every case whose verdict differs; ``judged`` is called after each case, for a progress display."""
     for case in cases:
         before, after = answer(case, old), answer(case, new)
         if before != after:
@@ -51,11 +51,11 @@ def changes(
 
 
 def answer(case: Case, policy: Policy) -> Answer:
-    """Return what ``policy`` says to ``case`` today, with its enforcement and its exceptions."""
+    """Return the verdict of ``policy`` on ``case`` today, with its enforcement and its exceptions."""
     try:
         verdict = judge_under(
             policy, case.payload, target=case.target, shape=case.shape, bindings=case.bindings, sink=case.sink
         )
-    except CodedError as refusal:  # a binding that this policy does not take
+    except CodedError as refusal:  # a binding that this policy rejects
         return Answer(refusal.code)
     return Answer(verdict.code, verdict.construct or verdict.keyword)

@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evalward.corpus.run import Outcome, Report
+    from evalward.corpus.regression import Outcome, Report
 
 _FAILURES = {
     "missed": "expected a block, was allowed",
@@ -21,7 +21,7 @@ _FAILURES = {
 def junit_xml(report: Report, elapsed_s: float) -> bytes:
     """Return ``report`` as one test suite a target, UTF-8; ``elapsed_s`` is that of the whole run, in seconds.
 
-    A denial for size, depth or budget is skipped, since it is no catch (guard.md §0).
+    A denial for size, depth or budget is skipped, since it does not count as detection (guard.md §0).
     """
     document = JUnitXml(f"evalward corpus, profile {report.profile}")
     suites: dict[str, TestSuite] = {}
@@ -41,7 +41,7 @@ def junit_xml(report: Report, elapsed_s: float) -> bytes:
 def _marked(report: Report) -> Iterator[tuple[Outcome, Failure | Skipped | None]]:
     yield from ((outcome, None) for outcome in (*report.caught, *report.allowed))
     for outcome in report.limited:
-        yield outcome, Skipped(f"denied with {outcome.verdict.code}: no catch")
+        yield outcome, Skipped(f"denied with {outcome.verdict.code}: not a detection")
     for name, what in _FAILURES.items():
         for outcome in getattr(report, name):
             yield outcome, Failure(f"{what}{_answer(outcome)}")

@@ -1,6 +1,6 @@
-"""The envelope of a plain allow, canonical at once: most answers are one, and every request pays for its envelope.
+"""The envelope of a plain allow, built directly as canonical text: the fast path for most answers.
 
-What is the same under one policy, or for one target, shape and profile, is encoded once.
+The parts that are constant under one policy, or for one target, shape and profile, are encoded once.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class AllowEnvelope:
         session_id: str | None,
         item_index: int | None = None,
     ) -> str | None:
-        """Return the canonical text of what ``verdict_envelope`` says, None when that is more than an allow.
+        """Return the canonical text of ``verdict_envelope``, None unless the verdict is a plain allow.
 
         Raise NotJsonError as it does.
         """
         if verdict.code is not None or verdict.shadow or verdict.withheld is not None:
             return None
         code_hash = verdict.code_hash
-        # What is neither a letter nor a digit may need an escape.
+        # Other characters than letters and digits may need an escape.
         if not ((decision_id + code_hash).isalnum() and isfinite(elapsed_ms)):
             return None
         item = "" if item_index is None else f'"item_index":{item_index:d},'

@@ -1,4 +1,4 @@
-"""The one JSON form that Evalward sends, stores and hashes.
+"""Canonical JSON: the form that Evalward sends, stores and hashes.
 
 Keys sorted, separators compact, text as UTF-8 rather than escapes, no NaN, no infinity. Equal data
 always gives equal bytes, so a digest or a comparison of envelopes needs no parser.
@@ -33,18 +33,18 @@ class NotJsonError(ValueError):
         self.path = path
 
     def inside(self, step: str) -> NotJsonError:
-        """Return the same error as seen from the container, in which the value is at ``step``."""
+        """Return the same error with a path that begins at the container, which holds the value at ``step``."""
         return NotJsonError(self.problem, step + self.path)
 
 
 def to_json(value: object, nesting: int = 0) -> JsonValue:
-    """Return ``value`` as fresh plain JSON data; raise NotJsonError for what JSON would change or lose.
+    """Return ``value`` as fresh plain JSON data; raise NotJsonError for a value that JSON would change or lose.
 
     Tuples become lists and string enums their value. Keys must be strings, since ``json.dumps`` would turn
     others into strings silently. ``nesting`` is how many containers are around ``value``.
     """
     kind = type(value)
-    # Most values are one of these; the checks below are for what is left.
+    # Most values have one of these types; the checks below are for the others.
     if kind is bool or value is None or kind is int or (kind is str and value.isascii()):  # type: ignore[attr-defined]  # it is a str
         return value  # type: ignore[return-value]  # one of the four
     if isinstance(value, str):
@@ -97,10 +97,10 @@ def _text(text: str) -> str:
 
 
 def canonical_text(plain: JsonValue) -> str:
-    """Return the canonical JSON text of data that ``to_json`` made plain."""
+    """Return the canonical JSON text of the result of ``to_json``."""
     return _ENCODER.encode(plain)
 
 
 def canonical_json(value: object) -> bytes:
-    """Return the canonical JSON bytes (UTF-8) of ``value``; raise NotJsonError for what JSON cannot carry."""
+    """Return the canonical JSON bytes (UTF-8) of ``value``; raise NotJsonError if JSON cannot represent it."""
     return canonical_text(to_json(value)).encode()

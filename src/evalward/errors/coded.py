@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class CodedError(Exception):
     """A failure with a code of the registry or of a plugin.
 
-    ``details``, ``repair`` and ``similar_refs`` end up in its envelope. ``retryable`` overrides what the row of a
-    plugin's code says, None leaves it as it is.
+    ``details``, ``repair`` and ``similar_refs`` end up in its envelope. ``retryable`` overrides the value of a plugin
+    code's row; None keeps it.
     """
 
     def __init__(  # noqa: PLR0913 - one parameter per key of the envelope

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Location
 
 AROUND_ONE = 7
-"""Lines before and after a single finding: 15 in all, wherever the payload has them."""
+"""Lines before and after a single finding: 15 in all, if the payload has them."""
 AROUND_EACH = 3
 """Lines before and after each of several."""
 MAX_PLACES = 5
 MAX_WIDTH = 400
 """Characters of a line that are quoted: a minified payload is one line."""
 
-# ECMA-262 §12.3, as the locations count.
+# ECMA-262 §12.3, as in locations.
 _TERMINATOR = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 
 
@@ -27,8 +27,8 @@ def source_context(payload: bytes, places: Sequence[Location], *, unlisted: int 
     """Return the raw lines around ``places``, one per finding, without line numbers; empty when there is no place.
 
     One place gives ``{snippet}``; several give ``{snippets: [{line, column, snippet}], omitted}`` for the first
-    ``MAX_PLACES`` of them. ``omitted`` is the number of findings whose place is not quoted, ``unlisted`` being how
-    many more there are than ``places``.
+    ``MAX_PLACES`` of them. ``omitted`` is the number of findings without a snippet, including the ``unlisted``
+    findings that are not in ``places``.
     """
     distinct = {(place.line, place.column): place for place in places}
     if not distinct:
@@ -47,7 +47,7 @@ def source_context(payload: bytes, places: Sequence[Location], *, unlisted: int 
 
 
 def _snippet(lines: Sequence[str], place: Location, around: int, *, whole: bool = False) -> str:
-    """Quote the lines around ``place``; ``whole``: as many as fit, although one side of it is short."""
+    """Quote the lines around ``place``; ``whole``: if one side is short, more of the other."""
     size = 2 * around + 1
     first = max(0, place.line - 1 - around)
     if whole:

@@ -31,7 +31,7 @@ class Provenance:
     grammar_version: str
 
     def __post_init__(self) -> None:
-        """Raise NotJsonError for a text that no envelope can carry."""
+        """Raise NotJsonError for a text that is not valid in an envelope."""
         to_json_object(self.as_json())
 
     def as_json(self) -> dict[str, JsonValue]:
@@ -45,9 +45,9 @@ class Provenance:
 
 
 class Meta(NamedTuple):
-    """What ``_meta`` says beside the token estimate.
+    """The content of ``_meta`` apart from the token estimate.
 
-    ``elapsed_ms`` is in milliseconds; ``would_block`` lists what policy only audits, as JSON data.
+    ``elapsed_ms`` is in milliseconds; ``would_block`` lists the findings that the policy only audits, as JSON data.
     """
 
     elapsed_ms: float
@@ -67,7 +67,7 @@ def estimate_tokens(body: dict[str, JsonValue]) -> int:
 
 
 def tokens_of(characters: int) -> int:
-    """Return the estimate for so many ``characters``, of which there is at least one."""
+    """Return the estimate for this number of ``characters``, at least 1."""
     return -(-characters // _CHARS_PER_TOKEN)
 
 
@@ -103,7 +103,7 @@ def error_envelope(  # noqa: PLR0913 - one parameter per optional key of the env
     row = row_of(code)
     again = row.retryable if retryable is None else retryable
     if again is not row.retryable and row.code in Code.__members__:
-        raise ValueError(f"{code}: whether it is retryable is the registry's to say")
+        raise ValueError(f"{code}: retryable is defined by the registry")
     body: dict[str, object] = {
         "ok": False,
         "error": message,
@@ -136,7 +136,7 @@ def _details(code: str, details: Mapping[str, object] | None, repair: Repair | N
 
 def _with_meta(fields: Mapping[str, object], meta: Meta) -> dict[str, JsonValue]:
     body = to_json_object(fields)
-    # Every request pays for this, so nothing here is checked again that is plain already.
+    # This runs for each request, so data that is known to be plain is not checked again.
     block: dict[str, JsonValue] = {
         "estimated_tokens": estimate_tokens(body),
         "elapsed_ms": to_json(round(float(meta.elapsed_ms), 3)),

@@ -1,4 +1,4 @@
-"""What a caller reads beside each code: general guidance, never a prescription (seed 001)."""
+"""The hints for each code: general guidance, never a prescription (seed 001)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Guidance(NamedTuple):
-    """The words of one row of the registry."""
+    """The texts of one row of the registry."""
 
     hint: str
     recovery_hints: tuple[str, ...]
@@ -28,7 +28,7 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
         "EVAL_BLOCKED_KEYWORD": Guidance(
             "The payload contains a text that the policy lists; write the same step without it.",
             (
-                "Look at the place that details.where names; the list works on raw text.",
+                "Look at the place that details.where names; the list is matched against the raw text.",
                 "A mention in a comment or a string can count too, depending on blocklist.mode.",
             ),
             ("Rewrite the payload without the keyword.", _GRANULAR),
@@ -68,7 +68,7 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             "The payload needs more analysis than the limits allow, so it cannot be proven safe.",
             (
                 "Deep nesting, very long chains and generated or obfuscated code cost the most.",
-                "Data belongs into an argument of the call, not into the source text.",
+                "Pass data as an argument of the call, not in the source text.",
             ),
             ("Simplify the payload.", _SMALLER),
         ),
@@ -114,7 +114,7 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
         ),
         "SANDBOX_UNAVAILABLE": Guidance(
             "The sandbox cannot take an evaluation at the moment; nothing was run.",
-            ("It restarts by itself after a crash; a lasting failure needs the operator.",),
+            ("It restarts automatically after a crash; a lasting failure needs the operator.",),
             (_BACK_OFF, _OPERATOR),
         ),
         "TOOL_UNKNOWN": Guidance(
@@ -188,12 +188,12 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
         ),
         "PERMISSION_DENIED": Guidance(
             "The credential is valid but may not make this call.",
-            ("The operator lists the certificates whose clients may ask.",),
-            ("Ask the operator to let the client's certificate in.",),
+            ("The operator lists the certificates whose clients may call.",),
+            ("Ask the operator to add the client's certificate.",),
         ),
         "AUDIT_UNAVAILABLE": Guidance(
             "The verdict could not be written to the audit log, so nothing may run.",
-            ("The service recovers by itself once its log can be written; the payload is not at fault.",),
+            ("The service recovers automatically once its log can be written; the payload is not at fault.",),
             (_BACK_OFF, _OPERATOR),
         ),
         "CONFIG_INVALID": Guidance(
@@ -212,10 +212,8 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             (_BACK_OFF,),
         ),
         "GUARD_UNAVAILABLE": Guidance(
-            "The guard came to no verdict through no fault of the payload; treat the payload as denied.",
-            (
-                "Its worker was stopped, killed or kept from the processor; another one takes its place by itself.",
-            ),
+            "The guard gave no verdict, for a reason other than the payload; treat the payload as denied.",
+            ("Its worker was stopped, killed or starved of processor time; it is replaced automatically.",),
             (_BACK_OFF, _OPERATOR),
         ),
         "INTERNAL": Guidance(
@@ -224,22 +222,22 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             ("Report the decision id to the operator.", _GRANULAR),
         ),
         "SERVICE_UNREACHABLE": Guidance(
-            "Nothing runs while the guard cannot be reached; check that it is up, then send the same request again.",
-            ("details.reason says how far the client came.",),
+            "The guard cannot be reached, so nothing may run; check that it is up, then send the same request again.",
+            ("details.reason says at which step the connection failed.",),
             (_BACK_OFF, _OPERATOR),
         ),
         "TLS_FAILED": Guidance(
-            "Nothing runs until client and guard agree on TLS; the same request fails again until then.",
+            "Client and guard do not agree on TLS, so nothing may run; the same request fails until they do.",
             ("details.reason names the certificate, or which side speaks TLS and which does not.",),
             ("Correct the address or the certificates of the client or the guard.",),
         ),
         "SERVICE_UNPROVEN": Guidance(
-            "Whoever answered did not prove to be the guard; treat the payload as denied.",
+            "The server that answered did not prove that it is the guard; treat the payload as denied.",
             (
-                "Somebody else may listen at the guard's address.",
+                "Another process may listen at the guard's address.",
                 "A guard of an older version cannot prove itself on plain TCP: reach it over TLS or a Unix socket.",
             ),
-            ("Ask the operator who listens at the guard's address.",),
+            ("Ask the operator which process listens at the guard's address.",),
         ),
     }
 )

@@ -1,7 +1,7 @@
-"""Codes that others bring: a namespace for each plugin, beside the closed table of this package (contract.md §1).
+"""Codes of plugins: a namespace for each plugin, beside the closed table of this package (contract.md §1).
 
-A plugin's code is ``namespace.CODE`` wherever it appears. Everything is checked when it is registered, so that no
-envelope meets a code that lacks something.
+A plugin's code is ``namespace.CODE`` wherever it appears. Definitions are checked at registration, so that every
+registered code is complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalward.errors.self_repair import Repair
 
 FIRST_NUMBER: Final = 4000
-"""Numbers below are this package's, or reserved (seed 004)."""
+"""Lower numbers belong to this package or are reserved (seed 004)."""
 _NAMESPACE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _NAME = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
 _NEEDED: Final = ("number", "category", "cause", "http", "retryable", "hint")
@@ -29,7 +29,7 @@ _OPTIONAL: Final = ("recovery_hints", "next_actions")
 _HTTP = range(400, 600)
 _DEFAULTS: Final = {"category": Category.INTERNAL, "cause": Cause.SYSTEM, "http": 500, "retryable": False}
 _RANGES: dict[str, range] = {}
-"""The numbers that each domain holds, those included that it has no code for yet."""
+"""The number range of each domain, unused numbers included."""
 _LOCK = threading.Lock()
 
 
@@ -38,7 +38,7 @@ class CodesRefusedError(ValueError):
 
 
 class UnknownSymbolError(LookupError):
-    """A symbol that its domain does not define; the message names those that it does."""
+    """A symbol that its domain does not define; the message lists the defined ones."""
 
 
 def register_error_codes(namespace: str, codes: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _check_numbers(rows: Sequence[ErrorRow]) -> None:
 
 
 def unregister_error_codes(namespace: str) -> None:
-    """Forget every code of ``namespace`` and its range; raise CodesRefusedError when there is none."""
+    """Remove every code of ``namespace`` and its range; raise CodesRefusedError when there is none."""
     with _LOCK:
         codes = [code for code, row in PLUGIN_ROWS.items() if row.domain == namespace]
         if not codes:
@@ -143,8 +143,8 @@ def define_domain(name: str, numbers: range, definitions: Mapping[str, Mapping[s
 
     A definition has ``message``, and may have what one of ``register_error_codes`` has but ``number``: ``retryable``
     is False by default, ``category`` INTERNAL, ``cause`` system, ``http`` 500 and ``hint`` the message. The whole of
-    ``numbers`` is the domain's until it is unregistered, so that it can grow. Raise CodesRefusedError also for a range
-    with steps, one too short, and one that overlaps the numbers of somebody else.
+    ``numbers`` is the domain's until it is unregistered, so that it can grow. Raise CodesRefusedError also for a
+    range with steps, one too short, and one that overlaps the numbers of another domain.
     """
     if numbers.step != 1 or len(numbers) < len(definitions):
         raise CodesRefusedError(f"{name}: {numbers} has no {len(definitions)} numbers without gaps")

@@ -49,11 +49,11 @@ class Range:
 class Repair:
     """The self-repair fields of one error; a field that does not apply stays None and out of the envelope.
 
-    ``field`` points to what is at fault. ``allowed`` are the values (or, for an unknown member, the names) that it may
-    have, ``pattern`` is the regular expression that it must match, ``types`` are the JSON types that it may have,
-    ``range`` the numbers. ``required`` are JSON Pointers to what must be supplied; for EVAL_TARGET_DENIED, the flag of
-    the operator. ``limit`` is the name of the limit that was passed, ``limit_value`` its value and ``actual`` what the
-    request had.
+    ``field`` points to the invalid part. ``allowed`` are the values (or, for an unknown member, the names) that it
+    may have, ``pattern`` is the regular expression that it must match, ``types`` are the JSON types that it may have,
+    ``range`` the numbers. ``required`` are JSON Pointers to what must be supplied; for EVAL_TARGET_DENIED, the flag
+    of the operator. ``limit`` is the name of the exceeded limit, ``limit_value`` its value and ``actual`` the value
+    of the request.
     """
 
     field: str | None = None
@@ -82,12 +82,12 @@ class Repair:
 
     @classmethod
     def missing(cls, *fields: str, allowed: Sequence[str] | None = None) -> Repair:
-        """Return what to say of ``fields`` (JSON Pointers, at least one) that the request lacks."""
+        """Return the repair for ``fields`` (JSON Pointers, at least one) that the request lacks."""
         return cls(field=fields[0], required=fields, allowed=allowed)
 
     @classmethod
     def passed(cls, limit: str, value: int, *, field: str | None = None, actual: int | None = None) -> Repair:
-        """Return what to say of a request that goes beyond a ``limit`` of ``value``."""
+        """Return the repair for a request that exceeds a ``limit`` of ``value``."""
         return cls(field=field, limit=limit, limit_value=value, actual=actual)
 
     def as_json(self) -> dict[str, JsonValue]:

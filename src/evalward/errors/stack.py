@@ -1,4 +1,4 @@
-"""Stack frames for verbose mode (seed 004): where a failure happened, without a path, a value or a text of it."""
+"""Stack frames for verbose mode (seed 004): where a failure happened, without paths, values or messages."""
 
 from __future__ import annotations
 

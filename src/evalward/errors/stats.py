@@ -1,4 +1,4 @@
-"""Counts of failures for GetErrorStats (seed 004): opt-in, bounded by the registry, free of anything else."""
+"""Counts of failures for GetErrorStats (seed 004): opt-in, and bounded by the registry."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 class ErrorStats:
     """Counts every ``every``-th failure by code; the other counts follow from the registry. Safe between threads.
 
-    With a ``file`` the counts of earlier runs are gone on with, and kept by ``save``.
+    With a ``file`` the counts of earlier runs are loaded, and ``save`` stores them.
     """
 
     def __init__(self, *, every: int = 1, file: Path | None = None) -> None:
-        """Raise ValueError for a file that holds something else, OSError for one that cannot be read."""
+        """Raise ValueError for a file with other contents, OSError for one that cannot be read."""
         self._every = every
         self._file = file
         self._seen = 0
@@ -37,7 +37,7 @@ class ErrorStats:
         return 1 / self._every
 
     def count(self, code: Code, times: int = 1) -> None:
-        """Count one failure, or as many as there are ``times``."""
+        """Count one failure, or ``times`` failures."""
         with self._lock:
             before, self._seen = self._seen, self._seen + times
             if sampled := self._seen // self._every - before // self._every:
@@ -49,7 +49,7 @@ class ErrorStats:
             return dict(self._counts)
 
     def save(self) -> None:
-        """Write the counts to the file, whole or not at all; raise OSError."""
+        """Write the counts to the file atomically; raise OSError."""
         if self._file is None:
             return
         fresh = self._file.with_name(f"{self._file.name}.new")

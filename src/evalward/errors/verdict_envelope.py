@@ -1,4 +1,4 @@
-"""A verdict as an envelope: the one road that ``evalward check`` and the server share."""
+"""A verdict as an envelope, for ``evalward check`` and the server."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     """Return the envelope of ``verdict`` (contract.md §2).
 
     ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. ``target_field`` and
-    ``payload_field`` point to what the request says of the target and the payload; None where it says nothing. The
-    next actions of EVAL_BLOCKED_CONSTRUCT are what to use instead of the construct. ``details.findings`` lists every
-    keyword and construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
-    ``details.findings_omitted`` is how many are left out. ``context`` is the payload, when the lines around its
-    findings are wanted. ``item_index`` is the place, from 0, of a payload
-    that is one of many.
+    ``payload_field`` point to the target and the payload in the request; None if it has none. The next actions of
+    EVAL_BLOCKED_CONSTRUCT are the alternatives to the construct. ``details.findings`` lists every keyword and
+    construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
+    ``details.findings_omitted`` is how many are left out. ``context`` is the payload, if the reply shall quote the
+    lines around its findings. ``item_index`` is the index, from 0, of an item of a batch or stream.
     """
     item = {} if item_index is None else {"item_index": item_index}
     meta = Meta(
@@ -71,7 +70,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 
 
 def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
-    """Return what ``_meta.would_block`` says of ``verdict``: what policy only audits, or lets pass in shadow mode."""
+    """Return ``_meta.would_block`` for ``verdict``: what the policy only audits, or permits in shadow mode."""
     found = [_finding(finding) for finding in verdict.shadow]
     withheld = verdict.withheld
     if withheld is not None:
@@ -82,7 +81,7 @@ def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:
 
 
 def would_block_names(verdict: Verdict) -> tuple[str, ...]:
-    """Return the same in short: construct labels, ``keyword:<id>``, ``limit:<name>``."""
+    """Return the names of these findings: construct labels, ``keyword:<id>``, ``limit:<name>``."""
     names = [finding.construct for finding in verdict.shadow]
     withheld = verdict.withheld
     if withheld is not None:
@@ -96,7 +95,7 @@ def would_block_names(verdict: Verdict) -> tuple[str, ...]:
 def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
     if payload is None:
         return {}
-    # The verdict's own place is that of a finding; a denial without findings has it alone.
+    # The verdict's own location is that of a finding; a denial without findings has only this one.
     places = [finding.location for finding in verdict.findings] or [verdict.location]
     if verdict.location is not None:
         places.sort(key=lambda place: place != verdict.location)
@@ -106,7 +105,7 @@ def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
 
 
 def _next_actions(verdict: Verdict) -> Sequence[str] | None:
-    """Return what to use instead of the blocked construct, or None for what the registry says."""
+    """Return the alternatives to the blocked construct, None for the registry's next actions."""
     if verdict.code is not Code.EVAL_BLOCKED_CONSTRUCT or verdict.construct is None:
         return None
     from evalward.guard.constructs import construct_of  # noqa: PLC0415 - clients do without the guard
@@ -198,7 +197,7 @@ def _sink(verdict: Verdict) -> dict[str, str]:
 
 
 def _first(verdict: Verdict) -> Finding | None:
-    """Return the finding that the verdict's own construct and location come from."""
+    """Return the finding with the verdict's own construct and location."""
     same = [finding for finding in verdict.findings if finding.construct == verdict.construct]
     at_place = [finding for finding in same if finding.location == verdict.location]
     return next(iter(at_place or same), None)

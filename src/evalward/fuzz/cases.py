@@ -1,4 +1,4 @@
-"""Misses as corpus cases, so that what got through once is judged for ever."""
+"""Misses as corpus cases, so that they become regression tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from evalward.corpus.case import load_cases
+from evalward.corpus.corpus_case import load_cases
 from evalward.fuzz.axes import AXES, load_axes
-from evalward.fuzz.compose import compose
+from evalward.fuzz.program_text import compose
 from evalward.fuzz.prove import TARGET
 from evalward.fuzz.shrink import significant
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from evalward.fuzz.report import MissClass
+    from evalward.fuzz.campaign_report import MissClass
 
 
 def append_cases(file: Path, classes: Iterable[MissClass]) -> int:
-    """Append each class that ``file`` does not hold yet as a case; return how many were.
+    """Append each class that ``file`` lacks as a case; return how many were added.
 
     Raises CorpusError when ``file`` exists and is no corpus file.
     """

@@ -1,4 +1,4 @@
-"""Pairwise coverage: rows that between them hold every pair of values of two axes that fit together.
+"""Pairwise coverage: rows that together contain every compatible pair of values of two axes.
 
 Greedy, one row at a time; sets of values are bit masks, so that a hundred values cost one integer operation.
 """
@@ -18,7 +18,7 @@ Row = tuple[int, ...]
 
 
 class Pairs:
-    """Which pairs of values are still to be covered. ``total`` counts those that fit, ``impossible`` the rest."""
+    """The pairs of values not covered yet. ``total`` counts the compatible pairs, ``impossible`` the others."""
 
     def __init__(self, axes: Sequence[Sequence[Value]]) -> None:
         self._count = len(axes)
@@ -56,9 +56,9 @@ class Pairs:
             yield row
 
     def complete(self, chosen: dict[int, int], rng: random.Random) -> Row:
-        """Return a row that holds ``chosen`` (axis to value) and, beside it, what covers most open pairs.
+        """Return a row with ``chosen`` (axis to value) and the values that cover most open pairs.
 
-        Raises ValueError when no value of some axis fits.
+        Raises ValueError when no value of some axis is compatible.
         """
         left = [axis for axis in range(self._count) if axis not in chosen]
         # The axes with the fewest fitting values first: they leave the least choice.
@@ -93,7 +93,7 @@ class Pairs:
 
 
 def random_row(pairs: Pairs, rng: random.Random) -> Row:
-    """Return a row of values that fit together, each axis in a random order of choice."""
+    """Return a row of compatible values; the axes are chosen in random order."""
     while True:
         chosen: dict[int, int] = {}
         axes = list(range(len(pairs.fitting)))

@@ -1,4 +1,4 @@
-"""Which program has which index: a pure function of (seed, index) and the axes."""
+"""The plan of the program with an index: a pure function of (seed, index) and the axes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether all its values go together."""
+        """Whether all its values are compatible."""
         axes = load_axes(benign=self.benign)
         values = [axis[i] for axis, i in zip(axes.all(), self.row, strict=True)]
         if self.second_carrier is not None:
@@ -61,7 +61,7 @@ class Plans:
 
     @property
     def covering(self) -> int:
-        """How many programs the pairs take."""
+        """How many programs cover the pairs."""
         return len(self._rows)
 
     def __getitem__(self, index: int) -> Plan:
@@ -86,7 +86,7 @@ class Plans:
         return (self[index] for index in range(count))
 
     def pairs_in_first(self, count: int) -> int:
-        """Return how many pairs the first ``count`` programs hold."""
+        """Return how many pairs the first ``count`` programs cover."""
         if count >= len(self._rows):
             return self.pairs.total
         fresh = Pairs(load_axes(benign=self._benign).all())

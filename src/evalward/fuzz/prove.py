@@ -1,4 +1,4 @@
-"""Run programs in the oracle: an escape must reach what its road leads to, a benign twin must do no harm."""
+"""Run programs in the oracle: an escape must reach the capability of its road, a benign twin none."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, Self
 
 from evalward.fuzz.axes import AXES, load_axes
-from evalward.fuzz.compose import TELLTALE_PATH, compose
+from evalward.fuzz.program_text import TELLTALE_PATH, compose
 from evalward.guard.target import Shape, Target
 from evalward.oracle import Oracles
-from evalward.oracle.report import WEAK_OP
+from evalward.oracle.hits import WEAK_OP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from evalward.fuzz.axes import Road
-    from evalward.fuzz.compose import Program
     from evalward.fuzz.plan import Plan
-    from evalward.oracle.report import EngineRun
+    from evalward.fuzz.program_text import Program
+    from evalward.oracle.hits import EngineRun
 
 TARGET: Final = Target.MAIN
-"""The programs are for the target that has every capability of the roads."""
+"""The target of the programs, which has every capability of the roads."""
 
 _USES: Final = frozenset({"call", "construct"})
 _ROAD: Final = AXES.index("road")
 
 
 class Prover:
-    """The engines, one set a thread; ``deadline`` is seconds a run. A context manager."""
+    """The engines, one set per thread; ``deadline`` is seconds per run. A context manager."""
 
     def __init__(self, *, workers: int = 2, deadline: float = 2.0) -> None:
         self._deadline = deadline
@@ -46,7 +46,7 @@ class Prover:
             oracles.close()
 
     def live(self, plan: Plan) -> bool:
-        """Whether an engine shows ``plan`` to reach its capability, or, of a benign plan, anything at all."""
+        """Whether ``plan`` reaches its capability in an engine; for a benign plan, any capability."""
         program = compose(plan, telltale=True)
         road = load_axes(benign=plan.benign).road[plan.row[_ROAD]]
         runs = self._mine().runs(*_runnable(program))
@@ -75,9 +75,9 @@ class Prover:
 
 
 def _runnable(program: Program) -> tuple[str, Target, Shape | None]:
-    """Return what an engine is asked to run.
+    """Return the program for an engine.
 
-    A module without imports is a strict script, and as such an engine need not wait for its evaluation.
+    A module without imports runs as a strict script, so that an engine need not wait for its evaluation.
     """
     if program.shape is Shape.MODULE:
         return f'"use strict"; {program.text}', TARGET, Shape.SCRIPT
@@ -85,7 +85,7 @@ def _runnable(program: Program) -> tuple[str, Target, Shape | None]:
 
 
 def _arrives(run: EngineRun, road: Road) -> bool:
-    """Whether ``run`` got there; a builder must also have run what it built: its text reads the telltale."""
+    """Whether ``run`` reached the capability; for a builder, the built function must also have run."""
     if road.data:
         return any(hit.capability == road.reaches and hit.op == "read" for hit in run.hits)
     if not any(hit.capability == road.reaches and hit.op in _USES for hit in run.hits):

@@ -1,4 +1,4 @@
-"""Bring a miss down to the axis values that matter: every other one becomes the plainest of its axis."""
+"""Shrink a miss to the axis values that matter: every other value becomes the simplest of its axis."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def shrink(plan: Plan, still: Callable[[Plan], bool]) -> Plan:
-    """Return the plainest plan for which ``still`` holds, reached from ``plan`` one axis at a time.
+    """Return the simplest plan for which ``still`` holds, reached from ``plan`` one axis at a time.
 
-    ``still`` is asked about at most a few dozen plans; it holds for ``plan`` itself.
+    ``still`` is called for at most a few dozen plans; it holds for ``plan`` itself.
     """
     changed = True
     while changed:
@@ -29,7 +29,7 @@ def shrink(plan: Plan, still: Callable[[Plan], bool]) -> Plan:
 
 
 def significant(plan: Plan) -> dict[str, str]:
-    """Return the axis values that are not the plainest: what a shrunk miss is about."""
+    """Return the axis values that are not the simplest: the essence of a shrunk miss."""
     names = plan.names()
     return {
         axis: name
@@ -39,14 +39,14 @@ def significant(plan: Plan) -> dict[str, str]:
 
 
 def explains(shrunk: Plan, plan: Plan) -> bool:
-    """Whether ``plan`` holds everything that ``shrunk`` is about, so that it is another case of that miss."""
+    """Whether ``plan`` contains the distinctive values of ``shrunk``, so that it is the same miss."""
     whole = plan.names()
     values = {axis: {whole[axis], whole.get(f"second_{axis}", whole[axis])} for axis in AXES}
     return all(name in values[axis.removeprefix("second_")] for axis, name in significant(shrunk).items())
 
 
 def _simpler(plan: Plan) -> Iterator[Plan]:
-    """Yield plans one step plainer: drop the second layer, then replace one value, or two that need it."""
+    """Yield plans one step simpler: drop the second layer, then replace one value, or two dependent ones."""
     if plan.second_carrier is not None:
         yield replace(plan, second_carrier=None)
         row = list(plan.row)

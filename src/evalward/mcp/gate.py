@@ -12,9 +12,9 @@ from evalward.client import is_guarded
 from evalward.client.decision import UNKNOWN, denial
 from evalward.errors import Code, CodedError, Meta, NotJsonError, canonical_json
 from evalward.tools import route
-from evalward.tools.manifest import SOURCE_FIELDS
 from evalward.tools.pointer import steps_of
-from evalward.tools.schema import at, root_place, walk
+from evalward.tools.schema_places import at, root_place, walk
+from evalward.tools.tool import SOURCE_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

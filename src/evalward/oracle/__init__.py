@@ -1,9 +1,9 @@
-"""The oracles: run a payload behind traps and say what it really reached (sandbox.md, guard.md §5).
+"""The oracles: run a payload among traps and report the capabilities that it reached (sandbox.md, guard.md §5).
 
-No hit is no proof of safety; a hit is proof of an escape.
+No hit does not prove safety; a hit proves an escape.
 """
 
+from evalward.oracle.hits import Engine, EngineRun, Hit, OracleReport
 from evalward.oracle.reach import Oracles, reached
-from evalward.oracle.report import Engine, EngineRun, Hit, OracleReport
 
 __all__ = ["Engine", "EngineRun", "Hit", "OracleReport", "Oracles", "reached"]

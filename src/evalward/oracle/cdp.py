@@ -24,13 +24,13 @@ class BrowserGoneError(RuntimeError):
 
 
 class CommandError(RuntimeError):
-    """The browser refused a command; the message is its own."""
+    """The browser rejected a command; the message is the browser's."""
 
 
 class Connection:
     """A browser process and the pipe to it; used by one thread.
 
-    Events that arrive while a command waits are handed to ``on_event``, which may send but must not wait.
+    Events that arrive while a command waits go to ``on_event``, which may send but must not wait.
     """
 
     def __init__(self, command: list[str], on_event: Callable[[Message], None]) -> None:
@@ -39,7 +39,7 @@ class Connection:
         null = [(os.POSIX_SPAWN_OPEN, descriptor, os.devnull, os.O_RDWR, 0) for descriptor in range(3)]
         ends = [(os.POSIX_SPAWN_DUP2, theirs_in, 3), (os.POSIX_SPAWN_DUP2, theirs_out, 4)]
         try:
-            # A group of its own, so that the browser's helpers can be ended with it.
+            # Its own process group, so that the browser's helpers can be ended with it.
             self._pid = os.posix_spawn(
                 command[0], command, os.environ, file_actions=[*null, *ends], setpgroup=0
             )
@@ -56,7 +56,7 @@ class Connection:
         self._next = 0
 
     def send(self, method: str, params: Message | None = None, session: str | None = None) -> int:
-        """Send a command and return its number; its answer is dropped unless it is waited for."""
+        """Send a command and return its number; its answer is discarded unless a caller waits for it."""
         self._next += 1
         message: Message = {"id": self._next, "method": method, "params": params or {}}
         if session is not None:
@@ -64,7 +64,7 @@ class Connection:
         try:
             _write_all(self._out, json.dumps(message).encode() + b"\0")
         except OSError as error:
-            raise BrowserGoneError("the browser is gone") from error
+            raise BrowserGoneError("the browser has exited") from error
         return self._next
 
     def call(
@@ -96,14 +96,14 @@ class Connection:
                     raise TimeoutError
                 chunk = os.read(self._in, _READ_BYTES)
                 if not chunk:
-                    raise BrowserGoneError("the browser is gone")
+                    raise BrowserGoneError("the browser has exited")
                 self._buffer += chunk
         raw, _, self._buffer = self._buffer.partition(b"\0")
         message: Message = json.loads(raw)
         return message
 
     def close(self) -> None:
-        """End the browser and everything that it started."""
+        """End the browser and its child processes."""
         os.close(self._in)
         os.close(self._out)
         with contextlib.suppress(ProcessLookupError):
@@ -112,7 +112,7 @@ class Connection:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose descriptors are above those that the browser wants, so that no dup2 hits one."""
+    """Return a pipe whose descriptors are above those of the browser's protocol, so that dup2 overwrites none."""
     low = os.pipe()
     high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10) for descriptor in low]
     for descriptor in low:

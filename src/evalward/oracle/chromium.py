@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from evalward.oracle.cdp import BrowserGoneError, CommandError, Connection, Message
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
@@ -24,7 +24,7 @@ _PAGE: Final = "https://oracle.test/"
 _BINDING: Final = "__evalwardEmit"
 _GRACE_SECONDS: Final = 2.0
 _QUIET_MS: Final = 25
-"""How long handlers and timers of the page get after the payload."""
+"""The time for handlers and timers of the page after the payload."""
 
 _FLAGS: Final = (
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check",
@@ -35,12 +35,12 @@ _FLAGS: Final = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
 
-# What the page's own world replaces: its timers, its document and its workers are real.
+# The real page replaces these traps: its timers, its document and its workers exist.
 _REAL_IN_A_PAGE: Final = frozenset({"Worker", "SharedWorker", "importScripts"})
 
 
 class ChromiumOracle:
-    """One browser and one page, the page replaced when a payload hangs it. For one thread at a time."""
+    """One browser and one page; a page that hangs is replaced. For one thread at a time."""
 
     engine = Engine.CHROMIUM
 
@@ -116,7 +116,7 @@ class ChromiumOracle:
         try:
             answer = page("Runtime.evaluate", {"expression": text, "timeout": milliseconds})
         except CommandError as error:
-            raise TimeoutError from error  # the only way in which a plain evaluation is refused
+            raise TimeoutError from error  # the only error of a plain evaluation
         if failure := answer.get("exceptionDetails"):
             return self._thrown(harness, failure)
         settle = "function (value, calls) { this.settle(value, calls); }"
@@ -180,7 +180,7 @@ class ChromiumOracle:
         self._session = ""
 
     def _wait_for_load(self) -> None:
-        """Wait until the page's document is there: its readiness is asked of the document itself."""
+        """Wait until the page's document is loaded, as its readyState reports."""
         ready = (
             "new Promise((done) => document.readyState === 'complete' ? done() "
             ": addEventListener('load', done))"
@@ -229,7 +229,7 @@ def _install(config: dict[str, Any]) -> str:
 
 
 def _frame_script() -> str:
-    """Return what a frame runs first: its realm's function constructors and sinks are traps too."""
+    """Return the first script of a frame: it traps the realm's function constructors and sinks."""
     return (
         f"if (window !== top && globalThis.{_BINDING}) {{ const emit = globalThis.{_BINDING};"
         f" delete globalThis.{_BINDING}; const G = globalThis;"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evalward.guard.target import Shape
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
@@ -29,10 +29,10 @@ _HEAP_MEGABYTES = 256
 
 
 class NodeOracle:
-    """One Node process, restarted whenever a payload takes it down. Not for use by two threads at once.
+    """One Node process, restarted when a payload crashes it. Not for use by two threads at once.
 
-    The child gets an empty environment and directory and, where Node has it, no permission to touch files,
-    processes or workers: a payload that leaves its context finds nothing to do damage with.
+    The child gets an empty environment and directory and, if Node supports it, no permission for files, processes or
+    workers: a payload that escapes its context can do no damage.
     """
 
     engine = Engine.NODE
@@ -96,7 +96,7 @@ class NodeOracle:
             return EngineRun(self.engine, shape, "deadline", tuple(hits), "killed")
         except (BrokenPipeError, EOFError):
             self._stop()
-            return EngineRun(self.engine, shape, "crashed", tuple(hits), "the child died")
+            return EngineRun(self.engine, shape, "crashed", tuple(hits), "the child process exited")
 
     def close(self) -> None:
         """End the child and remove its directory."""
@@ -134,7 +134,7 @@ class NodeOracle:
         return child
 
     def _read(self, child: subprocess.Popen[bytes], until: float) -> dict[str, Any]:
-        """Return the next message; raise TimeoutError past ``until``, EOFError when the child is gone."""
+        """Return the next message; raise TimeoutError past ``until``, EOFError when the child has exited."""
         assert child.stdout is not None  # noqa: S101 - Popen was given a pipe
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)

@@ -7,7 +7,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
-from evalward.oracle.report import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
 from evalward.sandbox.shape import CALLED_SHAPES, program
@@ -66,7 +66,7 @@ class QuickJSOracle:
         return EngineRun(self.engine, shape, ending, _hits(run), note)
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""
 
 
 def _hits(run: Run) -> tuple[Hit, ...]:

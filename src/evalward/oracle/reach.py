@@ -1,4 +1,4 @@
-"""Ask every engine that fits a target what a payload really reaches."""
+"""Run a payload in every engine of a target, and collect the capabilities that it reaches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from evalward.guard.target import Shape, Target
 from evalward.oracle.chromium import ChromiumOracle
+from evalward.oracle.hits import Engine, EngineRun, OracleReport
 from evalward.oracle.node import NodeOracle
 from evalward.oracle.quickjs import QuickJSOracle
-from evalward.oracle.report import Engine, EngineRun, OracleReport
 from evalward.oracle.traps import ORDINARY, Data
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ ENGINES_OF: Final[Mapping[Target, tuple[Engine, ...]]] = {
     Target.RENDERER: (Engine.CHROMIUM, Engine.QUICKJS),
     Target.SANDBOX: (Engine.QUICKJS,),
 }
-"""The engines whose world is a target's, the closest first; QuickJS proves what is pure language anywhere."""
+"""The engines for each target, the closest first; QuickJS proves pure language escapes for every target."""
 
 UNDECLARED: Final = (Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY, Shape.FUNCTION)
 """A payload that declares no shape may be run in any of these, so it is run in each (guard.md §1)."""
@@ -48,7 +48,7 @@ class Oracle(Protocol):
         """Run one payload once."""
 
     def close(self) -> None:
-        """Let go of processes and files."""
+        """Release processes and files."""
 
 
 _ORACLES: Final[tuple[type[NodeOracle | ChromiumOracle | QuickJSOracle], ...]] = (
@@ -59,7 +59,7 @@ _ORACLES: Final[tuple[type[NodeOracle | ChromiumOracle | QuickJSOracle], ...]] =
 
 
 class Oracles:
-    """The engines that are present, opened on first use; used by one thread at a time."""
+    """The available engines, opened on first use; used by one thread at a time."""
 
     def __init__(self, *, deadline: float = 1.0) -> None:
         self._deadline = deadline
@@ -94,7 +94,7 @@ class Oracles:
                     yield self.oracle(engine).run(code, target, each, bindings=bindings, data=data)
 
     def absent_for(self, target: Target) -> dict[Engine, str]:
-        """Return the engines of ``target`` that are not here, and why."""
+        """Return the engines of ``target`` that are not available, and why."""
         return {engine: self.absent[engine] for engine in ENGINES_OF[target] if engine in self.absent}
 
     def reached(
@@ -122,6 +122,6 @@ class Oracles:
 def reached(
     code: str, target: Target, shape: Shape | None = None, *, bindings: Mapping[str, str] | None = None
 ) -> OracleReport:
-    """Say what ``code`` really reaches when ``target`` runs it; opens and closes the engines."""
+    """Return what ``code`` reaches when ``target`` runs it; opens and closes the engines."""
     with Oracles() as oracles:
         return oracles.reached(code, target, shape, bindings=bindings)

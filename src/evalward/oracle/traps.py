@@ -1,4 +1,4 @@
-"""The traps as one script, and the world that each target's payload expects around it (``hosts.json``)."""
+"""The traps as one script, with the host objects that payloads of each target expect (``hosts.json``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.target import Target
 
-# In this order: each part uses what those before it define.
+# The order matters: each part uses definitions of those before it.
 _PARTS = ("log.js", "intrinsics.js", "hosts.js", "platform.js", "run.js")
 
 SAMPLE_ARGUMENT = json.dumps(
@@ -23,11 +23,11 @@ SAMPLE_ARGUMENT = json.dumps(
         "rows": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
     }
 )  # fmt: skip
-"""What ``arg`` is when a case does not say: ordinary JSON with the names that snippets use."""
+"""The default ``arg``: ordinary JSON with the names that snippets use."""
 
 
 def source(part: str) -> str:
-    """Return the text of one of the JavaScript files shipped beside this module."""
+    """Return the text of one of this package's JavaScript files."""
     return files(__package__).joinpath("js", part).read_text(encoding="utf-8")
 
 
@@ -53,7 +53,7 @@ def _hosts() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The data that a payload works on: ordinary JSON, or an attacker's, that says ``word`` everywhere.
+    """The data for a payload: ordinary JSON, or an attacker's with ``word`` as every value.
 
     With ``as_list`` the attacker's JSON holds lists of the word instead.
     """
@@ -66,7 +66,7 @@ ORDINARY = Data()
 
 
 def attacker_data() -> tuple[Data, ...]:
-    """Return the attacker's answers that an unresolved key is tried with."""
+    """Return the attacker's data to try for an unresolved key."""
     return tuple(Data(word, as_list) for as_list in (False, True) for word in _hosts()["words"])
 
 

@@ -3,10 +3,11 @@
 from evalward.policy.allow_eval import parse_allow_eval
 from evalward.policy.enforcement import EnforcementPolicy, PolicyException, ToolPolicy, settled
 from evalward.policy.issues import Issue
-from evalward.policy.judging import exception_of, judge_under, utc_day
-from evalward.policy.load import PolicyError, load_policy, parse_policy
-from evalward.policy.model import AddedKeyword, Blocklist, LimitsPolicy, Policy, TargetPolicy
+from evalward.policy.model import Policy
 from evalward.policy.override import BindingInvalidError, OverrideRefusedError
+from evalward.policy.policy_file import PolicyError, load_policy, parse_policy
+from evalward.policy.policy_verdict import exception_of, judge_under, utc_day
+from evalward.policy.sections import AddedKeyword, Blocklist, LimitsPolicy, TargetPolicy
 
 __all__ = [
     "AddedKeyword",

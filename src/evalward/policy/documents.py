@@ -1,4 +1,4 @@
-"""YAML and TOML text as plain data, with everything refused that can be read in two ways."""
+"""YAML and TOML text as plain data; ambiguous documents are rejected."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_regular_file(file: Path, max_bytes: int) -> bytes:
-    """Return the content of ``file``; raise OSError, or DocumentError for anything but a file of that size."""
+    """Return the content of a regular file of at most that size; raise OSError or DocumentError."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -57,8 +57,8 @@ def read_regular_file(file: Path, max_bytes: int) -> bytes:
 def read_yaml(text: str, *, max_nesting: int = _MAX_NESTING) -> object:
     """Return the one document in ``text``.
 
-    Raise DocumentError for bad YAML, an alias (a few lines of them can stand for gigabytes), a duplicate
-    or non-text key, a tag, a second document or nesting beyond any policy.
+    Raise DocumentError for bad YAML, an alias (a few lines of aliases can expand to gigabytes), a duplicate or
+    non-text key, a tag, a second document or nesting beyond any policy.
     """
     try:
         _check_events(text, max_nesting)
@@ -102,4 +102,4 @@ def read_toml(text: str) -> object:
     except ValueError as error:
         raise DocumentError(str(error)) from None
     except RecursionError:
-        raise DocumentError("nested deeper than the parser can follow") from None
+        raise DocumentError("nested too deeply for the parser") from None

@@ -1,6 +1,6 @@
-"""Shadow mode and exceptions: what policy lets pass although the guard denies it (service.md, Policy).
+"""Shadow mode and exceptions: what a policy permits although the guard denies it (service.md, Policy).
 
-Pure functions of a verdict, a policy's sections and a day, which the caller reads off its clock (UTC).
+Pure functions of a verdict, sections of a policy, and the current day (UTC), which the caller supplies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Target
     from evalward.guard.verdict import Verdict
 
-# Admission, encoding and the target's opt-in are never shadowed, nor what does not parse: nobody knows what it is.
+# Admission, encoding and the target's opt-in are never shadowed, nor a payload that does not parse.
 _SHADOWED = frozenset({Code.EVAL_BLOCKED_CONSTRUCT, Code.EVAL_BLOCKED_KEYWORD, Code.EVAL_ANALYSIS_LIMIT})
 _ID_DIGITS = 16
 
@@ -49,7 +49,7 @@ class EnforcementPolicy(BaseModel):
     until: Day | None = None
 
     def on(self, today: date) -> Enforcement:
-        """Return what holds on ``today``."""
+        """Return the enforcement on ``today``."""
         return Enforcement.ENFORCE if self.until is not None and today > self.until else self.mode
 
 
@@ -59,7 +59,7 @@ EnforcementField = Annotated[
 
 
 class ToolPolicy(BaseModel):
-    """What holds for one tool of the manifest, beside what holds for its target."""
+    """The settings of one tool of the manifest, which refine those of its target."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,7 +70,7 @@ def _exempted(name: Any) -> Any:
     if not isinstance(name, str):
         return name
     if name.startswith(KEYWORD_PREFIX):
-        return name  # which ids there are is the policy's to say
+        return name  # Policy itself checks that the id exists
     if not is_known_label(name):
         raise problem(
             "label", "not a construct label", "the labels of `evalward explain --list`, keyword:<id>"
@@ -87,8 +87,8 @@ class PolicyException(BaseModel):
     """One vetted payload that may pass until the day ``expires`` (UTC, that day included).
 
     ``constructs`` are the labels that it may reach, and ``keyword:<id>`` for a word of the blocklist; what else it
-    reaches still denies it. A construct brings the built-in keyword that is its own text (``eval()`` brings
-    ``keyword:eval(``): who permits the use permits the word. A payload that does not parse is never let through.
+    reaches still denies it. A construct includes the built-in keyword that is its own text (``eval()`` includes
+    ``keyword:eval(``). A payload that does not parse is never permitted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -103,11 +103,11 @@ class PolicyException(BaseModel):
 
     @property
     def id(self) -> str:
-        """What the audit log calls it: the first 16 hex digits of the SHA-256 of its canonical JSON."""
+        """Its name in the audit log: the first 16 hex digits of the SHA-256 of its canonical JSON."""
         return hashlib.sha256(canonical_json(self.model_dump(mode="json"))).hexdigest()[:_ID_DIGITS]
 
     def covers(self, *, target: Target, tool: str | None, today: date) -> bool:
-        """Say whether it holds for a call today; one that names tools needs a call that names one of them."""
+        """Say whether it applies to a call today; one with tools applies only to calls that name one of them."""
         return (
             today <= self.expires
             and target in self.targets
@@ -115,9 +115,9 @@ class PolicyException(BaseModel):
         )
 
     def lets_through(self, verdict: Verdict) -> bool:
-        """Say whether an allow under it rests on it: else nobody would miss it.
+        """Say whether an allow depends on this exception.
 
-        A keyword leaves no trace in a verdict for which it is off, so an exception for one always counts.
+        A disabled keyword leaves no trace in a verdict, so an exception for a keyword always counts.
         """
         return any(name.startswith(KEYWORD_PREFIX) for name in self.constructs) or any(
             finding.construct in self.constructs for finding in verdict.shadow
@@ -134,7 +134,7 @@ class PolicyException(BaseModel):
 
 
 def settled(verdict: Verdict, *, enforcement: Enforcement, exception: PolicyException | None) -> Verdict:
-    """Return ``verdict`` as policy gives it: under ``audit`` a denial for what code does becomes an allow.
+    """Return ``verdict`` under the policy: with ``audit``, a denial for what the code does becomes an allow.
 
     ``exception`` is the one under whose rules the payload was judged, if any.
     """

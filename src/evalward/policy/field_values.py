@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 from evalward.policy.fields import problem
 
 SCHEMES = ("http", "https", "about")
-"""The schemes that a policy permits when it says nothing; of ``about`` only ``about:blank``."""
+"""The schemes that a policy permits by default; of ``about`` only ``about:blank``."""
 UNOPENABLE = (
     "view-source",
     "chrome",
@@ -32,13 +32,13 @@ def _scheme(text: str) -> str:
             "scheme", "not the scheme of a URL, in lower case and without a colon", ", ".join(SCHEMES)
         )
     if text in UNOPENABLE:
-        raise problem("scheme", f"{text} cannot be judged, whatever it leads to", "any other scheme")
+        raise problem("scheme", f"{text} URLs cannot be judged and are never permitted", "any other scheme")
     return text
 
 
 def _path(text: str) -> str:
     if "\\" in text or "\0" in text or ".." in text.split("/"):
-        raise problem("path", "a path that leads elsewhere than it says", "/srv/out/, ./, /srv/in/one.txt")
+        raise problem("path", "a path that contains . or .. steps", "/srv/out/, ./, /srv/in/one.txt")
     return text
 
 

@@ -22,12 +22,13 @@ from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
 from evalward.guard.constructs.labels import CONSTRUCT_LABELS, is_known_label
 from evalward.guard.rules import SEED_KEYWORDS
 from evalward.guard.target import TARGET_ALIASES, Target, parse_target
+from evalward.identifiers import CALLER_ID, KEYWORD_ID, SHA256_HEX
 
 PAYLOAD_PRESETS: Mapping[str, int] = MappingProxyType(
     {"agent": 64 * 1024, "default": 128 * 1024, "library": 1024 * 1024}
 )
 
-# What each sink binds around the text beside its arguments (guard.md, Host bindings); two bind nothing.
+# The bindings of each sink apart from its arguments (guard.md, Host bindings); two have none.
 BINDING_PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "electron-stagewright": {"electronApp": "electron", "arg": "json"},
@@ -41,10 +42,10 @@ BINDING_PRESETS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 MAX_PAYLOAD_BYTES = 8 * 1024 * 1024
 
 BINDING_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,63}")
-TOOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_TOOL_NAME = re.compile(CALLER_ID)
+_SHA256 = re.compile(SHA256_HEX)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_KEYWORD_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_KEYWORD_ID = re.compile(KEYWORD_ID)
 
 # A binding says what a *name* holds, so one of these would declare a capability away.
 RESERVED_BINDINGS = frozenset(
@@ -55,7 +56,7 @@ RESERVED_BINDINGS = frozenset(
     }
 )
 
-# Reading one of these hands over a capability or the whole environment; `constructs` may still permit it.
+# Reading one of these yields a capability or the whole environment; `constructs` may still permit it.
 CAPABILITY_READS = frozenset(
     {
         *("_eval", "_kill", "_linkedBinding", "abort", "binding", "chdir", "constructor", "dlopen", "env"),
@@ -88,7 +89,7 @@ def _label(text: str) -> str:
 
 def _binding_name(text: str) -> str:
     if text in RESERVED_BINDINGS:
-        raise problem("binding", "this name is the realm's own and cannot be bound", "any other name")
+        raise problem("binding", "this name is a global of the realm and cannot be bound", "any other name")
     return text
 
 
@@ -107,7 +108,7 @@ def _process_read(text: str) -> str:
     if text in CAPABILITY_READS:
         raise problem(
             "read",
-            "reading this member hands over a capability",
+            "reading this member yields a capability",
             "harmless members; constructs.'process.<member>' decides about the rest",
         )
     return text
@@ -196,7 +197,7 @@ Bindings = Annotated[
 KeywordId = Annotated[StrictStr, _matching(_KEYWORD_ID, "a keyword id")]
 SeedKeyword = Annotated[StrictStr, AfterValidator(_seed_keyword)]
 Sha256 = Annotated[StrictStr, _matching(_SHA256, "a whole SHA-256 in lower-case hex")]
-ToolName = Annotated[StrictStr, _matching(TOOL_NAME, "a tool's name")]
+ToolName = Annotated[StrictStr, _matching(_TOOL_NAME, "a tool's name")]
 PlainText = Annotated[StrictStr, Field(min_length=1, max_length=512), AfterValidator(_plain_text)]
 KeywordText = Annotated[StrictStr, Field(min_length=1, max_length=256), AfterValidator(_plain_text)]
 ProcessReads = Annotated[

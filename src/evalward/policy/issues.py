@@ -1,4 +1,4 @@
-"""What is wrong with a file of the operator's: every error by its key and line, in words of this project."""
+"""The errors in an operator's file: each with its key, its line, and what is allowed there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 Lines: TypeAlias = "Callable[[Sequence[str | int]], int | None]"
-"""Gives the line, from 1, of the value that a path of keys and places leads to; None where it is not known."""
+"""Gives the line, from 1, of the value at a path of keys and indices; None if it is not known."""
 
 _DAY: Final = ("not a day", "a day such as 2027-03-31")
 _MAPPING: Final = ("not a mapping", "a mapping")
@@ -37,7 +37,7 @@ _EXPECTED: Final[Mapping[str, tuple[str, str]]] = {
     "string_type": ("not text", "text"),
 }
 _LIBRARY: Final = frozenset({*get_args(ErrorType), *_EXPECTED})
-"""The errors whose texts are Pydantic's; those of this package say themselves what is wrong."""
+"""Messages for Pydantic's own errors; the errors of this package carry their message."""
 _BOUNDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "greater_than_equal": ("too small", "ge", "{} or more"),
     "greater_than": ("too small", "gt", "more than {}"),
@@ -70,7 +70,7 @@ class Issue:
 
 
 def issues_of(error: ValidationError, model: type[BaseModel], lines: Lines | None = None) -> list[Issue]:
-    """Return everything that ``model`` found wrong with a document, by line, with what it would have taken instead.
+    """Return every error that ``model`` found in a document, by line, with the allowed values.
 
     ``lines`` is a ``Lines`` of the document.
     """
@@ -102,7 +102,7 @@ def words_of(error: ErrorDetails, path: Sequence[str | int], model: type[BaseMod
     if kind in _BOUNDS:
         problem, name, template = _BOUNDS[kind]
         return problem, template.format(context.get(name, ""))
-    return _EXPECTED.get(kind, ("not what this field takes", ""))
+    return _EXPECTED.get(kind, ("not a value of this field", ""))
 
 
 def _meant(given: object, allowed: str) -> str:

@@ -1,4 +1,4 @@
-"""What a valid policy may still get wrong: warnings for the operator (service.md, Policy)."""
+"""Warnings about a valid policy, for the operator (service.md, Policy)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOON = timedelta(days=30)
 
 
 def warnings_of(policy: Policy, *, today: date) -> list[Issue]:
-    """Return what the operator should look at; ``today`` is the day in UTC. An empty list: nothing."""
+    """Return the warnings for the operator; ``today`` is the day in UTC."""
     return [
         *_targets(policy),
         *_actions(policy),
@@ -37,9 +37,9 @@ def _targets(policy: Policy) -> Iterator[Issue]:
         yield Issue("targets", "no target is opted in, so that every payload is denied")
     for target in policy.allowed_targets:
         if policy.profile_for(target) is Profile.SEED:
-            yield Issue(f"targets.{target}", "the profile seed is for comparisons and is bypassed with ease")
+            yield Issue(f"targets.{target}", "the profile seed is for comparisons and is easily bypassed")
     if policy.for_target(Target.MAIN).allowed and policy.profile_for(Target.MAIN) is Profile.BALANCED:
-        yield Issue("targets.main", "main can do what the user can", "profile: strict catches more there")
+        yield Issue("targets.main", "main has the rights of the user", "profile: strict catches more there")
 
 
 def _actions(policy: Policy) -> Iterator[Issue]:
@@ -53,7 +53,7 @@ def _repeated(field: str, actions: Mapping[str, Action], above: Mapping[str, Act
         construct = CONSTRUCTS.get(label)
         default = above.get(label, construct.default if construct else Action.BLOCK)
         if action is default:
-            yield Issue(f"{field}.{label}", f"{action} is what holds without this line")
+            yield Issue(f"{field}.{label}", f"{action} is the default without this line")
 
 
 def _blocklist(policy: Policy) -> Iterator[Issue]:
@@ -70,7 +70,7 @@ def _shadow(policy: Policy, today: date) -> Iterator[Issue]:
             continue
         if section.until is None:
             yield Issue(
-                field, "audit has no end: nothing is denied until somebody remembers", "until: a date"
+                field, "audit has no end: nothing is denied until it is switched off", "until: a date"
             )
         elif section.until < today:
             yield Issue(field, f"audit ended on {section.until}; enforce holds")
@@ -81,7 +81,7 @@ def _exceptions(policy: Policy, today: date) -> Iterator[Issue]:
     for number, each in enumerate(policy.exceptions):
         field = f"exceptions.{number}"
         if each.expires < today:
-            yield Issue(field, f"expired on {each.expires} ({each.owner}): it lets nothing through")
+            yield Issue(field, f"expired on {each.expires} ({each.owner}): it has no effect")
         elif each.expires <= today + SOON:
             yield Issue(field, f"expires on {each.expires} ({each.owner})")
         denied = [target for target in each.targets if not policy.for_target(target).allowed]

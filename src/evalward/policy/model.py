@@ -1,134 +1,59 @@
-"""What an operator may say in a policy (service.md, Policy), as frozen Pydantic models."""
+"""The policy of an operator (service.md, Policy), as a frozen Pydantic model that compiles the rules of a request."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StrictBool, StrictInt, model_validator
+from pydantic import Field, PrivateAttr, StrictBool, StrictInt, model_validator
 
 from evalward.errors import canonical_json
-from evalward.guard.constructs.labels import RULESET_NUMBER, UNSWITCHABLE_LABELS
-from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Enforcement, Keyword, Limits, Rules
+from evalward.guard.admission.blocklist import TEXT_OF
+from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
+from evalward.guard.rules import Action, BlocklistMode, Enforcement, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.guard.verdict import KEYWORD_PREFIX
-from evalward.policy.enforcement import (
-    EnforcementField,
-    EnforcementPolicy,
-    PolicyException,
-    ToolPolicy,
-)
+from evalward.policy.enforcement import EnforcementField, EnforcementPolicy, PolicyException, ToolPolicy
 from evalward.policy.field_values import FieldsPolicy
 from evalward.policy.fields import (
     AS_DICT,
     FROZEN,
     ONE_NAME_PER_TARGET,
-    Bindings,
     EnvNames,
-    KeywordId,
-    KeywordText,
-    Label,
-    PayloadBytes,
     ProcessReads,
-    SeedKeyword,
     TargetName,
     ToolName,
     problem,
 )
-from evalward.policy.override import Request, compile_rules
+from evalward.policy.override import Request, overridden_bindings, overridden_limits, overridden_profile
+from evalward.policy.sections import (
+    Blocklist,
+    Constructs,
+    LimitsPolicy,
+    Section,
+    TargetPolicy,
+    refuse_unswitchable,
+)
 
 if TYPE_CHECKING:
     from datetime import date
 
 _RULES_CACHE = 256
 
-Constructs = Annotated[Mapping[Label, Action], FROZEN, AS_DICT]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-
-def _refuse_unswitchable(constructs: Mapping[str, Action]) -> None:
-    for label, action in constructs.items():
-        if label in UNSWITCHABLE_LABELS and action is not Action.BLOCK:
-            raise problem("switch", f"{label} hides code from the guard", f"{label}: block")
-
-
-class TargetPolicy(_Section):
-    """What holds for one target: ``allowed`` is its opt-in; the rest refines the policy's own fields."""
-
-    allowed: StrictBool = False
-    profile: Profile | None = None
-    constructs: Constructs = Field(default_factory=dict)
-    bindings: Bindings = Field(default_factory=dict)
-    enforcement: EnforcementField | None = None
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _refuse_unswitchable(self.constructs)
-        return self
-
-
-class AddedKeyword(_Section):
-    """A text that the blocklist looks for in the raw payload; the log only ever carries ``id``."""
-
-    id: KeywordId
-    text: KeywordText
-
-
-class Blocklist(_Section):
-    """The keyword list. ``mode`` None follows the profile: seed means substring, else confirmed."""
-
-    mode: BlocklistMode | None = None
-    add: tuple[AddedKeyword, ...] = ()
-    remove: tuple[SeedKeyword, ...] = ()
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        for what, names in (
-            ("id", [word.id for word in self.add]),
-            ("text", [word.text for word in self.add] + list(SEED_KEYWORDS)),
-        ):
-            repeated = sorted({name for name in names if names.count(name) > 1})
-            if repeated:
-                raise problem("repeated", f"add repeats the {what} {repeated[0]}", f"each {what} once")
-        return self
-
-    def keywords(self) -> tuple[Keyword, ...]:
-        """Return the list in force: the seed's words without the removed ones, then the added ones."""
-        kept = [Keyword(text, text) for text in SEED_KEYWORDS if text not in self.remove]
-        return (*kept, *(Keyword(word.id, word.text) for word in self.add))
-
-
-class LimitsPolicy(_Section):
-    """Counted limits: bytes of payload, levels of nesting, nodes per 64 KiB, steps of the resolver."""
-
-    payload_bytes: PayloadBytes = Limits().payload_bytes
-    depth: Annotated[StrictInt, Field(ge=1, le=10_000)] = Limits().depth
-    nodes: Annotated[StrictInt, Field(ge=1, le=1_000_000)] = Limits().nodes_per_64k
-    steps: Annotated[StrictInt, Field(ge=1, le=100_000_000)] = Limits().steps
-
-    def compiled(self) -> Limits:
-        """Return the limits as the guard reads them."""
-        return Limits(
-            payload_bytes=self.payload_bytes, depth=self.depth, nodes_per_64k=self.nodes, steps=self.steps
-        )
-
-
 Targets = Annotated[Mapping[TargetName, TargetPolicy], ONE_NAME_PER_TARGET, FROZEN, AS_DICT]
 Tools = Annotated[Mapping[ToolName, ToolPolicy], FROZEN, AS_DICT]
 _DENIED = TargetPolicy()
 
 
-class Policy(_Section):
+class Policy(Section):
     """One policy file: which targets may evaluate, how much is proven, what is blocked.
 
-    Everything is denied that no field opts in. Instances are immutable; ``digest`` is over the
-    *effective* policy, so that two spellings of one policy share it. ``ruleset`` pins what profile balanced blocks
-    to that of an earlier release, or takes that of the next one; None: this release's.
+    Everything is denied unless a field opts it in. Instances are immutable; ``digest`` is over the *effective*
+    policy, so that two spellings of one policy share it. ``ruleset`` pins what profile balanced blocks to that of an
+    earlier release, or takes that of the next one; None: this release's.
     """
 
     api_version: Literal["evalward/v1"] = "evalward/v1"
@@ -150,7 +75,7 @@ class Policy(_Section):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _refuse_unswitchable(self.constructs)
+        refuse_unswitchable(self.constructs)
         weak = Profile.SEED in {self.profile, *(target.profile for target in self.targets.values())}
         if weak and not self.allow_weak:
             raise problem("weak", "profile seed is for comparisons only", "seed with allow_weak: true")
@@ -165,7 +90,7 @@ class Policy(_Section):
 
     def model_post_init(self, _context: object, /) -> None:
         """Give each instance its own bounded cache of compiled rules."""
-        self._rules = lru_cache(maxsize=_RULES_CACHE)(lambda request: compile_rules(self, request))
+        self._rules = lru_cache(maxsize=_RULES_CACHE)(self._compiled)
 
     @classmethod
     def default(cls) -> Policy:
@@ -186,7 +111,7 @@ class Policy(_Section):
         return self.for_target(target).profile or self.profile
 
     def enforcement_for(self, target: Target, *, tool: str | None, today: date) -> Enforcement:
-        """Return what holds on ``today`` (UTC): the tool's own word, else the target's, else the policy's."""
+        """Return the enforcement on ``today`` (UTC): the tool's setting, else the target's, else the policy's."""
         named = self.tools.get(tool) if tool is not None else None
         section = named.enforcement if named else self.for_target(target).enforcement
         return (section or self.enforcement).on(today)
@@ -214,7 +139,7 @@ class Policy(_Section):
     def with_profile(self, profile: Profile) -> Policy:
         """Return a copy in which ``profile`` holds for every target: the operator's choice, seed included.
 
-        A caller's wish goes through ``rules_for``, which refuses a looser profile.
+        A caller's override goes through ``rules_for``, which rejects a looser profile.
         """
         data = self.model_dump()
         data["profile"] = profile
@@ -236,15 +161,46 @@ class Policy(_Section):
         bindings: Mapping[str, str] | None = None,
         exception: PolicyException | None = None,
     ) -> Rules:
-        """Return the rules for a request; the wishes may tighten the policy, never loosen it.
+        """Return the rules for a request; its overrides may tighten the policy, never loosen it.
 
-        Under an ``exception`` its constructs are only audited and its keywords not looked for. Repeated calls cost a
-        cache look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a
-        looser profile or limit or another binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
+        Under an ``exception`` its constructs are only audited and its keywords are off. Repeated calls cost a cache
+        look-up. Raise OverrideRefusedError (STRICT_CONSTANT_OVERRIDE) for a looser profile or limit or another
+        binding, BindingInvalidError (INVALID_INPUT) for a malformed one.
         """
         wishes = frozenset(bindings.items()) if bindings else frozenset()
         exempt = frozenset(exception.constructs) if exception else frozenset()
         return self._rules(Request(target, profile, limits, wishes, exempt))
+
+    def _compiled(self, request: Request) -> Rules:
+        section = self.for_target(request.target)
+        own_profile = self.profile_for(request.target)
+        mode = self.blocklist.mode
+        if mode is None:
+            mode = BlocklistMode.SUBSTRING if own_profile is Profile.SEED else BlocklistMode.CONFIRMED
+        profile = overridden_profile(own_profile, request.profile)
+        return Rules(
+            allowed=section.allowed,
+            profile=profile,
+            keywords=tuple(
+                word
+                for word in self.blocklist.keywords()
+                if KEYWORD_PREFIX + word.id not in request.exempt
+                and TEXT_OF.get(word.id, frozenset()).isdisjoint(request.exempt)
+            ),
+            blocklist_mode=mode,
+            limits=overridden_limits(self.limits.compiled(), request.limits),
+            actions=MappingProxyType(
+                {
+                    **_staged(self.ruleset, profile),
+                    **self.constructs,
+                    **section.constructs,
+                    **_audited(request.exempt),
+                }
+            ),
+            process_reads=self.process_reads,
+            env_names=self.env_names,
+            bindings=overridden_bindings(section.bindings, request.bindings),
+        )
 
     def effective(self) -> dict[str, Any]:
         """Return the policy as plain JSON data with every default and every target filled in."""
@@ -285,3 +241,13 @@ class Policy(_Section):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+
+def _audited(exempt: frozenset[str]) -> Mapping[str, Action]:
+    return {name: Action.AUDIT for name in sorted(exempt) if not name.startswith(KEYWORD_PREFIX)}
+
+
+def _staged(ruleset: int | None, profile: Profile) -> Mapping[str, Action]:
+    if profile is not Profile.BALANCED:
+        return {}
+    return dict.fromkeys(sorted(audited_under(ruleset or RULESET_NUMBER)), Action.AUDIT)

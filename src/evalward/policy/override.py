@@ -1,7 +1,4 @@
-"""A policy and a request's wishes, compiled into the rules that the guard reads.
-
-A request may tighten what the policy says, never loosen it (guard.md §1).
-"""
+"""What a request may override of the policy: it may tighten the policy, never loosen it (guard.md §1)."""
 
 from __future__ import annotations
 
@@ -9,19 +6,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Range, Repair, pointer
-from evalward.guard.admission.blocklist import TEXT_OF
 from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
-from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
-from evalward.guard.rules import Action, BlocklistMode, Limits, Rules
+from evalward.guard.rules import Limits
 from evalward.guard.target import Profile, Target
-from evalward.guard.verdict import KEYWORD_PREFIX
 from evalward.policy.fields import BINDING_NAME, RESERVED_BINDINGS
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping, Sequence
 
-    from evalward.policy.model import Policy
+    from evalward.guard.rules import Limits
 
 _STRICTNESS: Mapping[Profile, int] = MappingProxyType(
     {Profile.SEED: 0, Profile.BALANCED: 1, Profile.STRICT: 2}
@@ -44,9 +38,9 @@ class BindingInvalidError(CodedError):
 
 
 class Request(NamedTuple):
-    """What a request says beside its payload; None and empty mean that the policy's own value holds.
+    """The overrides of a request; None and empty values leave the policy's own value in force.
 
-    ``exempt`` is not the request's to say: the policy's exception for its payload does.
+    ``exempt`` comes from the policy's exception for the payload, never from the request.
     """
 
     target: Target
@@ -56,50 +50,8 @@ class Request(NamedTuple):
     exempt: frozenset[str] = frozenset()
 
 
-def compile_rules(policy: Policy, request: Request) -> Rules:
-    """Return the rules for one request; raise OverrideRefusedError or BindingInvalidError."""
-    section = policy.for_target(request.target)
-    own_profile = policy.profile_for(request.target)
-    mode = policy.blocklist.mode
-    if mode is None:
-        mode = BlocklistMode.SUBSTRING if own_profile is Profile.SEED else BlocklistMode.CONFIRMED
-    profile = _profile(own_profile, request.profile)
-    return Rules(
-        allowed=section.allowed,
-        profile=profile,
-        keywords=tuple(
-            word
-            for word in policy.blocklist.keywords()
-            if KEYWORD_PREFIX + word.id not in request.exempt
-            and TEXT_OF.get(word.id, frozenset()).isdisjoint(request.exempt)
-        ),
-        blocklist_mode=mode,
-        limits=_limits(policy.limits.compiled(), request.limits),
-        actions=MappingProxyType(
-            {
-                **_staged(policy.ruleset, profile),
-                **policy.constructs,
-                **section.constructs,
-                **_audited(request.exempt),
-            }
-        ),
-        process_reads=policy.process_reads,
-        env_names=policy.env_names,
-        bindings=_bindings(section.bindings, request.bindings),
-    )
-
-
-def _audited(exempt: frozenset[str]) -> Mapping[str, Action]:
-    return {name: Action.AUDIT for name in sorted(exempt) if not name.startswith(KEYWORD_PREFIX)}
-
-
-def _staged(ruleset: int | None, profile: Profile) -> Mapping[str, Action]:
-    if profile is not Profile.BALANCED:
-        return {}
-    return dict.fromkeys(sorted(audited_under(ruleset or RULESET_NUMBER)), Action.AUDIT)
-
-
-def _profile(own: Profile, wish: Profile | None) -> Profile:
+def overridden_profile(own: Profile, wish: Profile | None) -> Profile:
+    """Return the profile in force; raise OverrideRefusedError if ``wish`` is looser than ``own``."""
     if wish is None:
         return own
     if _STRICTNESS[wish] < _STRICTNESS[own]:
@@ -111,7 +63,8 @@ def _profile(own: Profile, wish: Profile | None) -> Profile:
     return wish
 
 
-def _limits(own: Limits, wish: Limits | None) -> Limits:
+def overridden_limits(own: Limits, wish: Limits | None) -> Limits:
+    """Return the limits in force; raise OverrideRefusedError if one of ``wish`` is higher than in ``own``."""
     if wish is None:
         return own
     for name in ("payload_bytes", "depth", "nodes_per_64k", "steps"):
@@ -131,7 +84,12 @@ def _limits(own: Limits, wish: Limits | None) -> Limits:
     return wish
 
 
-def _bindings(own: Mapping[str, str], wish: frozenset[tuple[str, str]]) -> Mapping[str, str]:
+def overridden_bindings(own: Mapping[str, str], wish: frozenset[tuple[str, str]]) -> Mapping[str, str]:
+    """Return the bindings of both.
+
+    Raise OverrideRefusedError if ``wish`` changes one of ``own`` or binds a name of the realm, BindingInvalidError if
+    a name or kind of ``wish`` is malformed.
+    """
     if len(wish) > _MAX_BINDINGS:
         raise BindingInvalidError(
             f"A request may declare {_MAX_BINDINGS} bindings.",
@@ -142,7 +100,7 @@ def _bindings(own: Mapping[str, str], wish: frozenset[tuple[str, str]]) -> Mappi
         _check_kind(name, value)
         if name in RESERVED_BINDINGS:
             raise OverrideRefusedError(
-                f"{name} is the realm's own name and cannot be bound.",
+                f"{name} is a global of the realm and cannot be bound.",
                 Repair(field=pointer("bindings", name)),
             )
         if own.get(name, value) != value:

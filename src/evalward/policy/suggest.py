@@ -1,4 +1,4 @@
-"""Draft exceptions from what the audit log says was denied (service.md, Policy)."""
+"""Draft exceptions from the denials in an audit log (service.md, Policy)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 TO_FILL_IN = "CHANGE ME"
-"""What stands in a draft where a person has to say why, and who answers for it."""
+"""The placeholder in a draft for the reason and the owner, which a person fills in."""
 
 _PLAIN = "sha256"
 _SHA256_DIGITS = 64
@@ -20,7 +20,7 @@ _SHA256_DIGITS = 64
 
 @dataclass(slots=True)
 class Draft:
-    """One payload that was denied, or would have been: how often, where, and for what."""
+    """One payload that was denied, or would have been: how often, where, and why."""
 
     sha256: str
     count: int = 0
@@ -52,8 +52,8 @@ def suggestion(
 ) -> Suggestion:
     """Draft an exception for each payload denied at least ``least`` times for constructs or keywords, commonest first.
 
-    What no exception can let through (another denial in the log, a construct that hides code) is left out. ``known``
-    are the SHA-256 of payloads by their keyed hashes: an exception names its payload by the SHA-256 only.
+    Denials that no exception can permit (other codes, constructs that hide code) are left out. ``known`` are the
+    SHA-256 of payloads by their keyed hashes: an exception names its payload by the SHA-256 only.
     """
     found: dict[str, Draft] = {}
     unnamed: dict[str, set[str]] = {}

@@ -1,14 +1,14 @@
 """The sandbox: run an allowed payload in QuickJS on WebAssembly, with no I/O and hard limits (sandbox.md).
 
 Known gaps: no ``Intl``, no regular expressions with the ``v`` flag, and deep recursion ends the evaluation
-(EVAL_STACK_LIMIT) rather than throwing ``RangeError``. The clock stands still, so nothing that waits for
-time to pass comes to an end.
+(EVAL_STACK_LIMIT) rather than throwing ``RangeError``. The clock does not advance, so that waiting for a time never
+ends.
 """
 
 from evalward.guard.syntax.run_shape import choose_shape
 from evalward.sandbox.engine import STACK_BYTES
-from evalward.sandbox.envelope import evaluation_envelope
-from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox, evaluate
+from evalward.sandbox.evaluate import DEFAULT_LIMITS, Sandbox, evaluate
+from evalward.sandbox.evaluation_envelope import evaluation_envelope
 from evalward.sandbox.outcome import (
     MAX_ARGUMENT,
     RANGES,

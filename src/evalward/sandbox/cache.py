@@ -1,7 +1,7 @@
-"""The compiled-module cache: loading an entry executes it, so it lives in a directory that only we can write.
+"""The cache of compiled modules, in a directory that only this user can write, since loading an entry executes it.
 
-An entry is a JSON head line (layout of the guest, SHA-256 of the code) and the compiled code. Its name is a
-digest of everything that the code depends on, so a new version never reads an old entry.
+An entry is a JSON head line (layout of the guest, SHA-256 of the code) and the compiled code. Its name is a digest of
+all inputs of the code, so that a new version never reads an old entry.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KEPT_ENTRIES: Final = 8
 
 
 def cache_directory() -> Path | None:
-    """Return the private cache directory, made if need be, or None when there can be none.
+    """Return the private cache directory, created if missing, or None if there can be none.
 
     ``EVALWARD_CACHE_DIR``, else ``$XDG_CACHE_HOME/evalward``, else ``~/.cache/evalward``. A directory that
     is a link, belongs to someone else or can be entered by anyone else is not used: without a cache every
@@ -53,7 +53,7 @@ def load(directory: Path, key: str) -> tuple[dict[str, int], bytes] | None:
 
 
 def store(directory: Path, key: str, layout: dict[str, int], code: bytes) -> None:
-    """Write the entry ``key`` whole or not at all; a directory that cannot be written is no error."""
+    """Write the entry ``key`` atomically; a directory that is not writable is not an error."""
     head = json.dumps({"layout": layout, "sha256": hashlib.sha256(code).hexdigest()}).encode()
     with contextlib.suppress(OSError):
         descriptor, name = tempfile.mkstemp(dir=directory, prefix=".guest-")
@@ -68,7 +68,7 @@ def store(directory: Path, key: str, layout: dict[str, int], code: bytes) -> Non
 
 
 def _prune(directory: Path) -> None:
-    """Remove all but the newest entries: every release leaves some megabytes that nothing reads again."""
+    """Remove all but the newest entries: every release leaves some megabytes of unused entries."""
     entries = sorted(directory.glob("*.guest"), key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
     for entry in entries[_KEPT_ENTRIES:]:
         entry.unlink(missing_ok=True)

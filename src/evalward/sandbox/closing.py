@@ -1,7 +1,7 @@
-"""Close a guest module: every import becomes a function inside it, so that nothing outside can be called.
+"""Close a guest module: replace every import by a function inside it, so that it cannot call the host.
 
-A module without imports cannot reach Python, a clock, entropy or a file, whatever the guest does. What the
-guest's engine needs of WASI is answered from two globals: a fixed clock and a seeded generator.
+A module without imports has no access to Python, a clock, entropy or files. The parts of WASI that the guest's engine
+needs are implemented with two globals: a fixed clock and a seeded generator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 CLOCK_NANOSECONDS: Final = 1_700_000_000_000_000_000
-"""The guest's only time: 2023-11-14T22:13:20Z."""
+"""The guest's fixed time: 2023-11-14T22:13:20Z."""
 
 ENTROPY_SEED: Final = 0x1234567
 IMPORT_RECORD: Final = "import_record"
@@ -56,7 +56,7 @@ def _random_get(seed: int) -> bytes:
 
 
 def _record_import(record: int) -> bytes:
-    """Count the import, note at most 256 bytes of its specifier (parameters 2 and 3), find nothing."""
+    """Count the dynamic import, store at most 256 bytes of its specifier (parameters 2 and 3), and find no module."""
     count = _get(record) + _get(record) + b"\x28\x02\x00" + i32(1) + b"\x6a\x36\x02\x00"
     clamp = local(3) + i32(256) + local(3) + i32(256) + b"\x49\x1b\x21\x03"
     length = _get(record) + local(3) + b"\x36\x02\x04"
@@ -67,8 +67,8 @@ def _record_import(record: int) -> bytes:
 def close_imports(binary: bytes) -> Module:
     """Return the module with every import defined inside it.
 
-    Function indices stay what they were, since imported functions come first in the index space and their
-    stand-ins are put first among the defined ones. Raises WasmFormatError for an import that has no stand-in.
+    Function indices do not change, since imported functions come first in the index space and their replacements
+    first among the defined ones. Raises WasmFormatError for an import without a replacement.
     """
     module = Module(binary)
     imports = module.function_imports()
@@ -99,7 +99,7 @@ def close_imports(binary: bytes) -> Module:
         "host_module_load": lambda: i32(0),
     }
     if unknown := sorted({name for name, _ in imports} - bodies.keys()):
-        raise WasmFormatError(f"no stand-in for the imports {', '.join(unknown)}")
+        raise WasmFormatError(f"no replacement for the imports {', '.join(unknown)}")
     no_locals = b"\x00"
     module.prepend(wasm.FUNCTION, [unsigned(type_index) for _, type_index in imports])
     module.prepend(wasm.CODE, [sized(no_locals + bodies[name]() + wasm.END) for name, _ in imports])

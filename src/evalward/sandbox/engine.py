@@ -1,4 +1,4 @@
-"""The engine: wasmtime set up for one-shot instances, the compiled guest, and what interrupts it."""
+"""The engine: wasmtime configured for one-shot instances, the compiled guest, and its interruption at deadlines."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ MAX_MEMORY: Final = 256 << 20
 
 MIN_MEMORY: Final = 16 << 20
 TICK_SECONDS: Final = 0.002
-"""How finely deadlines are kept: a run ends within the last tick before its deadline, if the machine has time."""
+"""The resolution of deadlines: a run ends within the last tick before its deadline, load permitting."""
 STACK_BYTES: Final = 512 << 10
 """The largest wasm stack of an instance, in bytes."""
 STACK_STEP: Final = 64 << 10
-"""Stacks come in multiples of this: wasmtime keeps the size in its engine, so each size is an engine of its own."""
+"""Stack sizes are multiples of this: wasmtime fixes the size per engine, so each size needs its own engine."""
 MIN_STACK: Final = STACK_STEP
 
 _GUARD: Final = 32 << 20
-# Raise it when this package changes what it bakes into the guest.
+# Increase it when this package changes the baked guest.
 _FORMAT: Final = 2
 
 
 def stack_of(wished: int) -> int:
-    """Return the size of the stack, in bytes, that a run gets which may use at most ``wished``."""
+    """Return the stack size, in bytes, of a run with the limit ``wished``."""
     return wished // STACK_STEP * STACK_STEP
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one instance did.
+    """The result of one instance.
 
     ``trap`` names the trap that ended it, ``status`` is the length of the guest's output, minus the number of
     the step that failed, or 0 when there was no room for the request.
@@ -91,14 +91,14 @@ class Engine:
         self._lock = threading.Lock()
 
     def _with_stack(self, size: int) -> tuple[wasmtime.Engine, wasmtime.Module]:
-        """Return the engine whose stack has ``size`` bytes; making one takes some milliseconds, once a size."""
+        """Return the engine with a stack of ``size`` bytes; creating one takes some milliseconds, once per size."""
         found = self._by_stack.get(size)
         if found is not None:
             return found
         with self._lock:
             if size not in self._by_stack:
                 engine = _engine(size)
-                # The size of the stack is checked at run time, so that the compiled code is the same.
+                # The stack size is checked at run time, so that all engines share the compiled code.
                 module = wasmtime.Module.deserialize(engine, self.module.serialize())
                 self._ticker.add(engine)
                 self._by_stack[size] = engine, module
@@ -134,7 +134,7 @@ class Engine:
         output: int,
         stack: int = STACK_BYTES,
     ) -> Run:
-        """Evaluate ``request`` in a fresh instance that is gone afterwards.
+        """Evaluate ``request`` in a fresh instance, which is discarded afterwards.
 
         ``deadline`` is in seconds, ``memory``, ``output`` and ``stack`` (see ``stack_of``) are limits in bytes. Raises
         wasmtime.WasmtimeError when the instance cannot be made.
@@ -142,7 +142,7 @@ class Engine:
         engine, module = self._with_stack(stack_of(stack))
         with self._ticker.running(), contextlib.closing(wasmtime.Store(engine)) as store:
             store.set_limits(memory_size=memory, instances=1, memories=1, tables=4)
-            # Another run's tick may be due at once, so that one tick would be no time at all.
+            # The next tick may be due immediately, so that a deadline of one tick could be zero.
             store.set_epoch_deadline(max(2, int(deadline / TICK_SECONDS)))
             store.set_fuel(fuel)
             exports = wasmtime.Instance(store, module, []).exports(store)
@@ -179,7 +179,7 @@ class Engine:
         request: bytes,
         memory_limit: int,
     ) -> bool:
-        """Write the request and what the guest must know of it; False when the guest has no room for it."""
+        """Write the request and its control words; return False if the guest has no memory for it."""
         linear, control = exports["memory"], self._guest.control
         assert isinstance(linear, wasmtime.Memory)  # noqa: S101 - build_guest exports it
         if len(request) <= INLINE_BYTES:
@@ -212,9 +212,8 @@ def _engine(stack: int) -> wasmtime.Engine:
 class _Ticker:
     """Advances the engines' epoch by one every TICK_SECONDS while something runs, and sleeps otherwise.
 
-    On a busy machine a thread wakes late, so ticks are counted by the clock and made up for: else every
-    late one would lengthen every deadline. A run begins with the epoch up to date, so that it never pays for
-    time before it.
+    On a busy machine the thread wakes late, so missed ticks are added by the clock; otherwise deadlines would be
+    extended. A run begins with a current epoch, so that earlier time does not count against it.
     """
 
     def __init__(self, engine: wasmtime.Engine) -> None:

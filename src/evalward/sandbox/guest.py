@@ -1,8 +1,8 @@
 """Build the guest module: QuickJS with closed imports, its bootstrap script run and its memory baked in.
 
-The carrier is ``guest/quickjs-guest.wasm``, QuickJS-ng behind rquickjs as published in quickjs-rs 0.2.6
-(MIT). It ships as package data, not as a dependency: evalward is imported into other people's servers, and
-an exact pin there would decide about their packages too.
+The carrier is ``guest/quickjs-guest.wasm``, QuickJS-ng behind rquickjs as published in quickjs-rs 0.2.6 (MIT). It
+ships as package data, not as a dependency: evalward is imported into other servers, where an exact pin could conflict
+with their packages.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CARRIER_SHA256: Final = "647ab11ae29cc6d39a6d17d3aa1e7a6a0b5fb9c44b4864475a18bc6
 
 _STACK_POINTER: Final = 0
 _HEADROOM_BYTES: Final = 4 << 20
-"""Kept from the guest's own limit, so that it throws before wasmtime refuses to grow the memory."""
+"""Subtracted from the guest's own limit, so that it throws before wasmtime rejects growing the memory."""
 
 
 # The control block: words written by the host, by `evaluate`, and by the stub of dynamic imports; then room
@@ -36,15 +36,15 @@ INLINE_BYTES: Final = 16 << 10
 
 
 class GuestIntegrityError(RuntimeError):
-    """The carrier or the bootstrap is not what this version was built for."""
+    """The carrier or the bootstrap is not the one that this version was built for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
     """A module without imports that exports ``memory``, ``allocate(length) -> address``, ``evaluate()``.
 
-    ``control`` is the address of the block through which host and guest talk (see the offsets above),
-    ``marker`` that of the bytes that the bootstrap marked, or 0.
+    ``control`` is the address of the block for communication with the host (see the offsets above), ``marker`` that
+    of the bytes that the bootstrap marked, or 0.
     """
 
     binary: bytes
@@ -69,8 +69,7 @@ def bootstrap_script() -> str:
 def build_guest(bootstrap: str, *, marker: bytes = b"") -> Guest:
     """Run ``bootstrap`` (an expression that gives ``[run, finish]``) once and return the baked guest.
 
-    With ``marker``, those bytes must occur once in the guest's memory afterwards: the bootstrap put them into
-    a buffer that the host wants to find again.
+    With ``marker``, those bytes must occur once in the guest's memory afterwards: they mark a buffer for the host.
     """
     closed = close_imports(carrier())
     session = _Session(closed.encode())

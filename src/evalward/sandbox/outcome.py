@@ -1,4 +1,4 @@
-"""What an evaluation may use, and what it answers."""
+"""The limits and the outcome of an evaluation."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class ConsoleLine:
 class Evaluation:
     """The outcome of one evaluation.
 
-    ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is
-    ``undefined`` or a function. Otherwise ``message`` says what happened (for EVAL_RUNTIME_ERROR, with
-    ``error_name``, what the payload threw, on one line and without control characters: never log it), and ``limit``
-    is the (name, value) of the limit that was hit. ``fuel`` is what was used, ``memory`` the final size in bytes,
-    ``console_dropped`` the lines past the console's limit.
+    ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is ``undefined``
+    or a function. Otherwise ``message`` describes the failure (for EVAL_RUNTIME_ERROR, with ``error_name``, the
+    payload's exception, on one line and without control characters: never log it), and ``limit`` is the (name, value)
+    of the exceeded limit. ``fuel`` is the amount used, ``memory`` the final size in bytes, ``console_dropped`` the
+    lines past the console's limit.
     """
 
     code: Code | None
@@ -87,5 +87,5 @@ class Evaluation:
 
     @property
     def ok(self) -> bool:
-        """Whether the payload ran to its end and gave a result."""
+        """Whether the payload ran to its end and returned a result."""
         return self.code is None

@@ -1,4 +1,4 @@
-"""As many evaluations at once as there are workers, and a bounded queue before them (sandbox.md, Engine)."""
+"""A pool of evaluations: a limit of concurrent runs, and a bounded queue (sandbox.md, Engine)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from evalward.sandbox.evaluation import DEFAULT_LIMITS, Sandbox
+from evalward.sandbox.evaluate import DEFAULT_LIMITS, Sandbox
 
 if TYPE_CHECKING:
     from evalward.guard.target import Shape
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SandboxBusyError(RuntimeError):
-    """There is no room (OVERLOADED): ``limit`` names what ran out, ``allowed`` is its size."""
+    """The sandbox is overloaded (OVERLOADED): ``limit`` names the exhausted limit, ``allowed`` is its size."""
 
     def __init__(self, limit: str, allowed: int) -> None:
         super().__init__(f"the sandbox's {limit} of {allowed} is used up")
@@ -36,7 +36,7 @@ class SandboxPool:
         self._admitted = threading.BoundedSemaphore(self._workers + queue)
 
     def warm_up(self) -> None:
-        """Make the engine now; as :meth:`Sandbox.warm_up`."""
+        """Create the engine now; as :meth:`Sandbox.warm_up`."""
         self._sandbox.warm_up()
 
     def evaluate(  # noqa: PLR0913 - the sandbox's parameters, and how long to wait for it

@@ -1,7 +1,7 @@
-"""How a payload's shape runs (sandbox.md, The call).
+"""The program that the sandbox evaluates for a payload's shape (sandbox.md, The call).
 
-The text around a payload is the guard's own (``evalward.guard.syntax.wrap``), without the call at its end: the shape
-that was judged is the shape that runs.
+The text around a payload is the guard's own (``evalward.guard.syntax.wrap``), without the call at its end, so that
+the judged program is the one that runs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ _CALL: Final = "()"
 
 
 def program(code: str, shape: Shape) -> str:
-    """Return the text that is evaluated for ``code``; in CALLED_SHAPES its value is then called."""
+    """Return the text to evaluate for ``code``; in CALLED_SHAPES its value is then called."""
     wrapper = WRAPPERS[shape]
     return wrapper.prefix.decode() + code + wrapper.suffix.decode().removesuffix(_CALL)

@@ -1,4 +1,4 @@
-"""Bake a running guest's memory into its module, as Wizer does: a new instance starts where it stood."""
+"""Bake a running guest's memory into its module, as Wizer does: a new instance starts from that state."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ END: Final = b"\x0b"
 
 
 class WasmFormatError(ValueError):
-    """The binary is not what the rewriter was written for."""
+    """The binary has a form that the rewriter does not support."""
 
 
 def unsigned(number: int) -> bytes:
@@ -57,7 +57,7 @@ def vector(items: list[bytes]) -> bytes:
 
 
 def sized(content: bytes) -> bytes:
-    """Encode bytes with their length before them, as names, sections and function bodies are."""
+    """Encode bytes with a length prefix, as in names, sections and function bodies."""
     return unsigned(len(content)) + content
 
 
@@ -79,7 +79,7 @@ class Reader:
         return self.data[start : self.position]
 
     def rest(self) -> bytes:
-        """Read what is left."""
+        """Read the remaining bytes."""
         return self.take(len(self.data) - self.position)
 
     def unsigned(self) -> int:
@@ -93,7 +93,7 @@ class Reader:
                 return result
 
     def skip_leb(self) -> None:
-        """Pass over a LEB128 number of either kind."""
+        """Skip a signed or unsigned LEB128 number."""
         while self.byte() & 0x80:
             pass
 
@@ -147,7 +147,7 @@ class Module:
         while reader.position < len(binary):
             section, content = reader.byte(), reader.take(reader.unsigned())
             if section == CUSTOM:
-                continue  # names and producers: no meaning, and they cost compile time
+                continue  # names and producers: without meaning, and they cost compile time
             self.sections[section] = content
             self.order.append(section)
 

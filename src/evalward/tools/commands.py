@@ -1,6 +1,6 @@
-"""The command validator: calls that evaluate nothing are checked against their tool's ``input_schema``.
+"""The command validator: checks calls that evaluate nothing against their tool's ``input_schema``.
 
-What it says of a call names fields and what they may be, never their values: a command may carry a password.
+Messages name fields and their constraints, never values: a command may contain a password.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from jsonschema import ValidationError
 
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 
 class CommandValidator:
-    """Checks the arguments of one tool; made once, when the manifest is loaded."""
+    """Checks the arguments of one tool; created once, when the manifest is loaded."""
 
     def __init__(self, tool: Tool) -> None:
         self._tool = tool
@@ -31,7 +31,7 @@ class CommandValidator:
         self._validator = counted_validator(schema)(schema, registry=Registry())
 
     def check(self, arguments: Mapping[str, Any]) -> None:
-        """Raise CodedError for the first thing that is wrong: MISSING_FIELD, or INVALID_INPUT."""
+        """Raise CodedError for the first error: MISSING_FIELD, or INVALID_INPUT."""
         try:
             error = first_error(self._validator, arguments)
         except TooManyStepsError:
@@ -80,7 +80,7 @@ def _allowed(keyword: str, error: ValidationError) -> list[str] | None:
 
 
 def _unknown(keyword: str, error: ValidationError) -> str | None:
-    """Return where the first member stands that the schema does not know, if that is what is wrong."""
+    """Return the place of the first member that the schema does not declare, if that is the error."""
     schema, value = error.schema, cast("Any", error.instance)
     if keyword != "additionalProperties" or not isinstance(schema, dict) or "patternProperties" in schema:
         return None
@@ -89,7 +89,7 @@ def _unknown(keyword: str, error: ValidationError) -> str | None:
 
 
 def _range(keyword: str, wanted: Any) -> Range | None:
-    """Return what ``keyword`` says of a number, a length or a count; None for an exclusive bound of a real number."""
+    """Return the range that ``keyword`` gives a number, length or count; None for an exclusive real bound."""
     if keyword in {"minimum", "minLength", "minItems", "minProperties"}:
         return Range(minimum=wanted)
     if keyword in {"maximum", "maxLength", "maxItems", "maxProperties"}:

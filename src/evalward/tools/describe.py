@@ -1,4 +1,4 @@
-"""What a server shows of its tools: ``tools/list`` entries whose short descriptions carry the codes to expect."""
+"""The ``tools/list`` entries of a server: short descriptions with the codes that a call can fail with."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.manifest import Manifest, Tool
+    from evalward.tools.manifest import Manifest
+    from evalward.tools.tool import Tool
 
 MAX_TOKENS: Final = 60
 """Tokens of a description, by the same estimate as an envelope's (ceil of characters / 4)."""
 MAX_TOKENS_OF_RUNS: Final = 80
-"""The same of a tool that runs code in the sandbox: a run can fail in seven more ways."""
+"""The same for a tool that runs code in the sandbox, which can fail with seven more codes."""
 _WORDS = 40
 _EVAL = (
     Code.EVAL_BLOCKED_KEYWORD,
@@ -52,10 +53,10 @@ _VALUES = {
 
 
 def codes_of(tool: Tool) -> tuple[Code, ...]:
-    """Return the codes of domain failures that a call of ``tool`` can meet, the likeliest first.
+    """Return the codes of domain failures that a call of ``tool`` can cause, the likeliest first.
 
-    EVAL_TARGET_DENIED is one where code is judged in a tool that is shown whatever its target: an eval tool of a
-    denied target is not.
+    EVAL_TARGET_DENIED is included for tools that judge code and are listed for every target; an eval tool of a denied
+    target is not listed.
     """
     kinds = {rule.kind for rule in tool.fields.values()}
     has_code = tool.is_eval or bool(kinds & _CODE_KINDS)
@@ -79,7 +80,7 @@ def codes_of(tool: Tool) -> tuple[Code, ...]:
 def description(tool: Tool) -> str:
     """Return the description of ``tool`` in at most ``MAX_TOKENS`` tokens, its codes included.
 
-    Where they leave too little room, codes of one family share its name: ``EVAL_{SYNTAX_ERROR,BAD_ENCODING}``.
+    If they are too long, codes of one family share a prefix: ``EVAL_{SYNTAX_ERROR,BAD_ENCODING}``.
     """
     characters = 4 * (MAX_TOKENS_OF_RUNS if tool.target is Target.SANDBOX else MAX_TOKENS)
     codes = codes_of(tool)
@@ -100,8 +101,7 @@ def tools_list(
 ) -> list[dict[str, Any]]:
     """Return the entries of ``tools/list``; the eval tools of a target that is not ``allowed`` are absent.
 
-    So are fields that no call may have: forbidden ones, and under the policy's ``fields`` those that can only be
-    refused.
+    So are fields that every call must leave out: forbidden ones, and those that the policy's ``fields`` always deny.
     """
     return [
         {

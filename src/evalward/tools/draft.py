@@ -1,7 +1,7 @@
-"""A first manifest from a server's own ``tools/list``: a draft that its operator has to read.
+"""Draft a manifest from a server's own ``tools/list``, for its operator to review.
 
-Names and descriptions only suggest what a tool does. What could evaluate is drafted as an eval tool, so that a wrong
-guess costs a refusal and no escape; every guess is marked.
+Names and descriptions only suggest what a tool does. A tool that could evaluate is drafted as an eval tool, so that a
+wrong guess causes a denial and no escape; every guess is marked.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from evalward.guard.target import Target
+from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
-from evalward.tools.manifest import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
-from evalward.tools.names import folded
-from evalward.tools.patterns import PatternError, compiled
-from evalward.tools.schema import root_place, walk
+from evalward.tools.schema_patterns import PatternError, compiled
+from evalward.tools.schema_places import root_place, walk
+from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ _KINDS = (
     ),
 )
 _NOTE = """# Drafted by `evalward tools init` from a tools/list. Read every entry before you serve with it:
-# operation types are guessed, and a tool that evaluates in a way its name does not say is not marked.
+# operation types are guessed, and a tool whose name does not suggest that it evaluates is not marked.
 """
 
 
@@ -58,7 +58,7 @@ def looks_like_eval(name: str, description: str, input_schema: Mapping[str, Any]
 
 
 def scripts_in(input_schema: Mapping[str, Any]) -> list[str]:
-    """Return the properties that seem to hold scripts although no default source field is called so."""
+    """Return the properties that seem to hold scripts although they are not among the default source fields."""
     known = {folded(name) for name in SOURCE_FIELDS}
     return [
         steps[-1]
@@ -82,14 +82,16 @@ def kinds_in(tool: str, input_schema: Mapping[str, Any]) -> dict[str, str]:
 def draft_manifest(tools: Sequence[Mapping[str, Any]], *, server: str) -> str:
     """Return a manifest as YAML for the ``tools`` of a ``tools/list`` result of the MCP."""
     head = yaml.safe_dump({"api_version": "evalward/v1", "server": server}, sort_keys=False)
-    page_tools = "# Tools that a page registers have names that it chose; denied unless action is command.\n"
+    page_tools = (
+        "# Pages choose the names of the tools that they register; denied unless action is command.\n"
+    )
     page_tools += "page_tools: {prefixes: [webmcp_], action: deny}\n"
     kept = [tool for tool in tools if not str(tool["name"]).startswith("webmcp_")]
     return f"{_NOTE}{head}{page_tools}tools:\n{draft_tools(kept)}"
 
 
 def draft_tools(tools: Sequence[Mapping[str, Any]]) -> str:
-    """Return the entries of ``tools`` as they stand below ``tools:`` in a manifest."""
+    """Return the entries of ``tools`` as YAML below ``tools:`` in a manifest."""
     return "".join(_block(tool) for tool in tools)
 
 
@@ -142,9 +144,7 @@ def _entry(tool: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         taken |= {*FORBIDDEN_FIELDS}
     kinds = {field: kind for field, kind in kinds.items() if field not in taken}
     if kinds:
-        notes.append(
-            "review: the kinds of fields are guessed by their names; data is what need not be judged"
-        )
+        notes.append("review: the kinds of fields are guessed by their names; data is not judged")
         entry["fields"] = kinds
     if words:
         entry["description"] = words[:400]
@@ -166,7 +166,7 @@ def _with_patterns_of_ours(schema: Any, notes: list[str]) -> Any:
     if isinstance(found.get("pattern"), str) and not _is_ours(found["pattern"]):
         refused.append(found.pop("pattern"))
     if refused:
-        notes.append("review: a pattern is left out, since RE2 does not take it")
+        notes.append("review: a pattern is left out, since RE2 does not support it")
     return found
 
 
@@ -208,8 +208,8 @@ def _kind(tool: Mapping[str, Any]) -> OperationType:
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """Writes no aliases, since the loader takes none."""
+    """Writes no aliases, since the loader rejects them."""
 
     def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002 - PyYAML's signature
-        """Spell everything out."""
+        """Return True: write values in full."""
         return True

@@ -1,17 +1,17 @@
-"""Which rule holds for a field of a call: the manifest's kinds by name and by place, for one tool."""
+"""Look up the rule for a field of a call: the manifest's kinds by name and by place, for one tool."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind, FieldRule
-from evalward.tools.names import folded
-from evalward.tools.pointer import ANY, fits, steps_of
+from evalward.tools.pointer import fits, last_step, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 _SOURCE = FieldRule(kind=FieldKind.SOURCE)
 
@@ -19,7 +19,7 @@ _SOURCE = FieldRule(kind=FieldKind.SOURCE)
 class FieldRules:
     """The rules of ``tool`` for one of its operations: ``evaluates`` says whether its source fields are code there.
 
-    A pointer comes before a name, so that one place can be an exception from what its name says elsewhere.
+    A pointer takes precedence over a name, so that one place can be an exception to the rule of its name.
     """
 
     def __init__(self, tool: Tool, *, evaluates: bool) -> None:
@@ -36,22 +36,16 @@ class FieldRules:
         self._folds = {folded(name): name for name in map(last_step, judged)}
 
     def of(self, name: str | int, steps: tuple[str | int, ...]) -> FieldRule | None:
-        """Return the rule for the field called ``name`` at ``steps``, None when nothing is said of it."""
+        """Return the rule for the field called ``name`` at ``steps``, None if there is no rule."""
         for pattern, rule in self._places:
             if fits(pattern, steps):
                 return rule
         return self._names.get(name) if isinstance(name, str) else None
 
     def meant_by(self, name: str) -> str | None:
-        """Return the field that the undeclared ``name`` can be taken for although it is spelt otherwise."""
+        """Return the declared field that the undeclared ``name`` is a look-alike of."""
         meant = self._folds.get(folded(name))
         return None if meant == name else meant
-
-
-def last_step(text: str) -> str:
-    """Return the name that a field's path ends in, or that precedes its last ``*``."""
-    named = [step for step in steps_of(text) if step != ANY] if text.startswith("/") else [text]
-    return named[-1] if named else ""
 
 
 def _words(rules: Mapping[str, FieldRule]) -> list[str]:

@@ -1,8 +1,8 @@
-"""The keywords of JSON Schema as the command validator applies them: counted, so that no schema makes a call slow.
+"""JSON Schema validation with a step limit, so that no schema makes a call slow.
 
 A schema that refers to itself is walked once for each part of the arguments that it describes, and two references in
-each of ten levels are a thousand walks. So each application costs what it looks at, and a call that costs too much is
-refused. Patterns are matched by RE2.
+each of ten levels are a thousand walks. So each application of a keyword counts the values that it looks at, and a
+call that exceeds the limit is rejected. Patterns are matched by RE2.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jsonschema import ValidationError
 from jsonschema.validators import extend, validator_for
 
 from evalward.errors import canonical_json
-from evalward.tools.patterns import is_found
+from evalward.tools.schema_patterns import is_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 MAX_STEPS: Final = 50_000
-"""Applications of keywords in one check, each counted with what it looks at: about 0.1 s."""
+"""The limit of steps in one check (applications of keywords, plus the values that they look at): about 0.1 s."""
 _CHARACTERS: Final = 256
-"""Characters that a pattern looks at for a step."""
+"""Characters that a pattern matches per step."""
 _LEFT: ContextVar[int] = ContextVar("left")
 
 
@@ -111,7 +111,7 @@ def _unique_items(_: Any, wanted: Any, instance: Any, __: Any) -> Iterator[Valid
 
 
 def _required(_: Any, names: Any, instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
-    """Ask for no property that has a default: servers list such as required although they fill it in."""
+    """Do not require properties with a default: servers list some as required although they fill them in."""
     if not isinstance(instance, dict) or not isinstance(names, list):
         return
     properties = schema.get("properties", {})

@@ -1,7 +1,7 @@
 """What a field of a tool carries, as its manifest declares it: a closed set of kinds.
 
 A tool that evaluates nothing by its name may still run code: a ``javascript:`` URL, a body that is served to a page,
-an argument of the browser's command line, a file that is loaded. So each such field has a kind, in every tool.
+an argument of the browser's command line, a file that is loaded. So each such field has a kind, in every tool type.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from evalward.policy.named_sink import UnknownSink, asked_sink
 
 
 class FieldKind(StrEnum):
-    """What a field carries, and so what has to be judged of it."""
+    """What a field carries, and so how it is judged."""
 
     SOURCE = "source"
     """Code: judged by the guard for ``target``, in ``shape``."""
     URL = "url"
-    """An address that a browser opens: its scheme must be permitted, in each way in which the text can be read."""
+    """An address that a browser opens: its scheme must be permitted, under each way to parse the text."""
     MARKUP = "markup"
-    """A document or its part that a page shows, or a body that is served to one: judged as HTML that is inserted."""
+    """A document or fragment that a page shows, or a body that is served to one: judged as inserted HTML."""
     LAUNCH = "launch"
-    """What decides which program runs, and how: executables, arguments, environments, addresses of debuggers."""
+    """A launch setting: an executable, an argument, an environment variable, the address of a debugger."""
     PATH = "path"
     """A place in the file system of the server."""
     TYPED = "typed"
-    """What is typed into an element: one that takes files takes each line for the absolute path of one."""
+    """Text typed into an element: an element for files takes each line as the absolute path of a file."""
     DATA = "data"
-    """Nothing of the above: not judged."""
+    """None of the above: not judged."""
 
 
 KINDS = ", ".join(FieldKind)
@@ -44,7 +44,7 @@ class FieldRule(BaseModel):
 
     ``sink`` says target, readings and bindings at once (``guard.sinks``). ``within_quotes`` says of data that the
     server puts it between quotes into a program, so that no character in it may end or escape a literal; ``escaped``
-    that the server escapes quotes first, unless a backslash stands before each of them.
+    that the server escapes quotes first, unless each has a backslash before it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -66,14 +66,14 @@ class FieldRule(BaseModel):
                 allowed = ", ".join(map(str, names)) if isinstance(names, (list, tuple)) else "nothing"
                 raise problem("sink", "not a sink of this target and shape", allowed) from None
         if self.within_quotes and self.kind is not FieldKind.DATA:
-            raise problem("kind", "only data stands within quotes", "kind: data")
+            raise problem("kind", "only data can be within quotes", "kind: data")
         if self.kind is not FieldKind.SOURCE and self.model_fields_set - {"kind", "within_quotes"}:
             raise problem("kind", "only a source field has sink, target, shape and bindings", "kind: source")
         return self
 
     @property
     def realm(self) -> Target | None:
-        """The target, the sink's own where it names one."""
+        """The target: that of the sink, if there is one."""
         return asked_sink(self.sink).target if self.sink is not None else self.target
 
 

@@ -1,6 +1,6 @@
-"""What the name of a field suggests that it carries: for drafts, and for the check that nothing was overlooked.
+"""Guess the kind of a field from its name: for drafts, and for the check that no field was overlooked.
 
-Names are taken apart into words first, so that ``initScript`` holds a script and ``description`` does not.
+Names are split into words first, so that ``initScript`` holds a script and ``description`` does not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.tools.kinds import FieldKind
 
 if TYPE_CHECKING:
-    from evalward.tools.schema import Place
+    from evalward.tools.schema_places import Place
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NO_SCRIPT: Final = re.compile(r"(de|tran|manu|sub|super|post|pre|con|in|type)scripts?")
@@ -21,7 +21,7 @@ _MARKUP: Final = re.compile(r"html|markup|srcdoc|svg|body|.*html")
 _LAUNCH: Final = re.compile(
     r"executables?|binary|cdp|proxy|launch|extensions?|dangerous|devtools|debugger|debug"
 )
-# Only where a tool starts something: elsewhere `args` are those of a function, and a port is a number.
+# Only in tools that start something: elsewhere `args` are those of a function, and a port is a number.
 _LAUNCH_AT_START: Final = re.compile(
     r"args?|arguments?|argv|env|environ(ment)?|flags?|switches|ports?|hosts?|address|pid|main|command|channel"
 )
@@ -37,9 +37,9 @@ def words_of(name: str) -> list[str]:
 
 
 def likely_kind(tool: str, field: str, place: Place) -> FieldKind | None:  # noqa: PLR0911 - one return per kind
-    """Return what the field called ``field`` of the tool called ``tool`` seems to carry; None: data, by its name.
+    """Return the kind that the names of the field and its ``tool`` suggest; None: data.
 
-    A field that takes only listed values carries nothing of its own.
+    A field with a closed list of values is data.
     """
     if place.is_closed() or place.types() == {"boolean"}:
         return FieldKind.LAUNCH if "dangerous" in words_of(field) else None

@@ -1,231 +1,40 @@
-"""What an operator declares about each tool (contract.md §4), as frozen Pydantic models.
-
-The operation type is declared here and never sent by a caller: whoever writes the arguments cannot choose how they
-are judged.
-"""
+"""All tools of one MCP server, as the operator declares them (contract.md §4): a frozen Pydantic model."""
 
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, StrictStr, model_validator
 
 from evalward.errors import canonical_json
-from evalward.guard.target import TARGET_ALIASES, Shape, Target
-from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
-from evalward.policy.named_sink import UnknownSink, asked_sink
-from evalward.tools.field_search import last_step
-from evalward.tools.kinds import MAX_RULES, FieldKind, Rule
-from evalward.tools.names import folded
-from evalward.tools.pointer import steps_of
-from evalward.tools.schema import Place, at, root_place, walk
-from evalward.tools.schema_check import check_input_schema
+from evalward.policy.fields import ToolName, problem
+from evalward.tools.tool import Declaration, OperationType, Tool
 from evalward.tools.variant import EVERY_TOOL, Variant
 
-SOURCE_FIELDS = ("body", "code", "script", "source", "expression", "javascript", "function", "pageFunction")
-"""Names under which tools are known to take source text: the default of ``source_fields``."""
-FORBIDDEN_FIELDS = ("filename", "sourcePath")
-"""The default of ``forbidden_fields`` of an eval tool: code that arrives by path cannot be judged."""
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
 MAX_TOOLS = 512
-_EVAL_ONLY = ("target", "shape", "sink", "bindings", "source_fields", "when")
-_TEXTS = frozenset({FieldKind.SOURCE})
-_FIELD = re.compile(r"(/([^~/\x00-\x1f]|~[01])+)+|[^~/\x00-\x1f*]{1,128}")
-_FIELDS_MEAN = "a field's name (at any depth), or a JSON Pointer such as /steps/*/code (one place)"
 
 
-class OperationType(StrEnum):
-    """What a tool does; only EVAL goes through the guard."""
-
-    COMMAND = "command"
-    QUERY = "query"
-    EVAL = "eval"
-    SCREENSHOT = "screenshot"
-    LOGS = "logs"
-    DIALOG = "dialog"
-    WINDOW_INFO = "window_info"
-
-
-def _field(text: str) -> str:
-    if _FIELD.fullmatch(text) is None:
-        raise problem("field", "not a field", _FIELDS_MEAN)
-    return text
-
-
-def _sink(text: str) -> str:
-    try:
-        return asked_sink(text).id
-    except UnknownSink as refusal:
-        raise problem("sink", "unknown sink", allowed_of(refusal)) from None
-
-
-FieldPath = Annotated[StrictStr, AfterValidator(_field)]
-InputSchema = Annotated[Mapping[str, Any], FROZEN, AS_DICT, AfterValidator(check_input_schema)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
-
-
-class When(_Part):
-    """For a tool that serves several operations: it evaluates if and only if ``field`` is ``equals``."""
-
-    field: Annotated[StrictStr, Field(min_length=1, max_length=128)]
-    equals: Annotated[StrictStr, Field(min_length=1, max_length=256)]
-
-
-class Tool(_Part):
-    """One tool. ``operation_type`` has no default, so that none can be routed by omission.
-
-    ``source_fields`` and ``forbidden_fields`` are names, which hold at every depth of the arguments, or JSON Pointers,
-    in which ``*`` is any element; left out, the defaults of this module that ``input_schema`` declares hold.
-    ``fields`` say what kind of thing a field carries, in every tool; a pointer comes before a name. In a tool of
-    another operation type a source field needs its own ``target``.
-    ``sink`` names what the tool does with the text (``guard.sinks``), and with it target, readings and bindings.
-    Without one ``target`` says where it runs; ``shape`` left out means that a payload must be safe in each that it
-    could have.
-    """
-
-    name: ToolName
-    operation_type: OperationType
-    description: Annotated[StrictStr, Field(max_length=4096)] = ""
-    target: TargetName | None = None
-    shape: Shape | None = None
-    sink: Annotated[StrictStr, AfterValidator(_sink)] | None = None
-    bindings: Bindings = Field(default_factory=dict)
-    source_fields: Annotated[tuple[FieldPath, ...], Field(min_length=1, max_length=64)] | None = None
-    forbidden_fields: Annotated[tuple[FieldPath, ...], Field(max_length=64)] | None = None
-    fields: Annotated[Mapping[FieldPath, Rule], Field(max_length=MAX_RULES), FROZEN, AS_DICT] = Field(
-        default_factory=dict
-    )
-    when: When | None = None
-    input_schema: InputSchema | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _complete(cls, data: Any) -> Any:
-        """Take the target from the sink, and refuse what contradicts it."""
-        if not isinstance(data, Mapping) or not isinstance(data.get("sink"), str):
-            return data
-        bindings = data.get("bindings")
-        try:
-            sink = asked_sink(data["sink"], bindings=bindings if isinstance(bindings, Mapping) else None)
-            if data.get("shape") is not None:
-                asked_sink(data["sink"], shape=str(data["shape"]))
-            if data.get("target") not in {None, sink.target, *_aliases_of(sink.target)}:
-                raise at_field("target", f"the sink {sink.id} has another target", sink.target)
-        except UnknownSink as refusal:
-            field = refusal.repair.field if refusal.repair and refusal.repair.field else "sink"
-            dotted = field.removeprefix("/").replace("/", ".")
-            raise at_field(dotted, refusal.message, allowed_of(refusal)) from None
-        return {**data, "target": sink.target}
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        self._check_kinds(self.place)
-        if self.operation_type is not OperationType.EVAL:
-            return self._check_other()
-        if self.target is None:
-            raise at_field(
-                "target", "an eval tool needs a sink or a target", "main, renderer, node, sandbox, page"
-            )
-        start = self.place
-        for text in self.source_fields or ():
-            _check_declared("source_fields", text, start, of_text=True)
-        if not self.sources:
-            names = ", ".join(SOURCE_FIELDS)
-            raise at_field("source_fields", "the eval tool has no source field in its input_schema", names)
-        self._check_when(start)
-        return self
-
-    @property
-    def is_eval(self) -> bool:
-        """Whether the tool evaluates what it is given, in all or some of its operations."""
-        return self.operation_type is OperationType.EVAL
-
-    @cached_property
-    def place(self) -> Place:
-        """What ``input_schema`` declares about the arguments."""
-        return root_place(self.input_schema or {})
-
-    @cached_property
-    def sources(self) -> tuple[str, ...]:
-        """The source fields in force."""
-        if self.source_fields is not None or self.input_schema is None:
-            return self.source_fields or SOURCE_FIELDS
-        declared = {steps[-1] for steps, place in walk(self.place) if place.takes_text()}
-        return tuple(name for name in SOURCE_FIELDS if name in declared)
-
-    @cached_property
-    def forbidden(self) -> tuple[str, ...]:
-        """The forbidden fields in force."""
-        if self.forbidden_fields is None:
-            return FORBIDDEN_FIELDS if self.is_eval else ()
-        return self.forbidden_fields
-
-    def _check_other(self) -> Self:
-        for name in _EVAL_ONLY:
-            if name in self.model_fields_set:
-                raise at_field(name, "only an eval tool has it", "operation_type: eval")
-        return self
-
-    def _check_kinds(self, start: Place) -> None:
-        for text, rule in self.fields.items():
-            _check_declared(f"fields.{text}", text, start, of_text=rule.kind in _TEXTS)
-            if rule.kind is FieldKind.SOURCE and rule.realm is None and not self.is_eval:
-                raise at_field(
-                    f"fields.{text}", "a source field needs a sink or a target", ", ".join([*Target, "page"])
-                )
-            if text in (self.source_fields or ()):
-                raise at_field(f"fields.{text}", "source_fields name it already", "one of both")
-        self._check_lookalikes(start)
-
-    def _check_lookalikes(self, start: Place) -> None:
-        judged = [text for text, rule in self.fields.items() if rule.kind is not FieldKind.DATA]
-        judged += self.sources if self.is_eval else ()
-        names = {last_step(text): folded(last_step(text)) for text in judged}
-        for steps, _ in walk(start):
-            name = steps[-1]
-            meant = [each for each, fold in names.items() if fold == folded(name) and each != name]
-            if meant and name not in names and name not in self.fields:
-                raise at_field(
-                    "input_schema",
-                    f"{name!a} can be taken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
-                    "one spelling of it",
-                )
-
-    def _check_when(self, start: Place) -> None:
-        if self.when is None:
-            return
-        if not start.declared(self.when.field):
-            names = ", ".join(start.names)
-            raise at_field("when.field", f"the input_schema lacks {self.when.field!a}", names)
-        values = [value for node in start.member(self.when.field).nodes for value in node.get("enum", ())]
-        if values and self.when.equals not in values:
-            allowed = ", ".join(map(str, values))
-            raise at_field("when.equals", f"the input_schema does not list {self.when.equals!a}", allowed)
-
-
-class PageTools(_Part):
+class PageTools(Declaration):
     """Tools that a page registers while the server runs, by the beginning of their names.
 
-    Their names and texts are the page's, so that they are denied unless ``action`` says that they are commands: all
-    of their arguments are data for the page's own code then.
+    Their names and texts are the page's, so that they are denied unless ``action`` declares them commands; then all
+    of their arguments are data for the page's own code.
     """
 
     prefixes: Annotated[tuple[ToolName, ...], Field(min_length=1, max_length=16)]
     action: Literal["deny", "command"] = "deny"
 
 
-class Manifest(_Part):
-    """Every tool of one MCP server. ``digest`` identifies what was declared, however it was spelled.
+class Manifest(Declaration):
+    """Every tool of one MCP server. ``digest`` identifies the declarations, independent of their notation.
 
-    ``server`` is the name that the server gives itself, ``variants`` what it lists under which flags.
+    ``server`` is the name that the server reports, ``variants`` are the lists of tools that it has under different
+    flags.
     """
 
     api_version: Literal["evalward/v1"]
@@ -276,7 +85,7 @@ class Manifest(_Part):
             for tool in self.tools
             if chosen.tools is None or tool.name in chosen.tools
         ]
-        # Read again, so that nothing is kept that was worked out from the other schemas.
+        # Validated again, so that no cached property of the other schemas is kept.
         declared = [tool.model_dump(mode="json", exclude_unset=True) for tool in tools]
         return Manifest.model_validate(
             {**self.model_dump(mode="json", exclude={"tools", "variants"}), "tools": declared}
@@ -291,7 +100,7 @@ class Manifest(_Part):
         """Lower-case hex SHA-256 of the canonical JSON of the tools with every default filled in."""
         declared = [
             {
-                # Left out where there are none, as in manifests of before there were kinds.
+                # Left out if empty, so that the digest of an older manifest without kinds stays the same.
                 **tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"}),
                 "source_fields": tool.sources,
                 "forbidden_fields": tool.forbidden,
@@ -302,33 +111,3 @@ class Manifest(_Part):
         if self.page_tools is not None:
             whole["page_tools"] = self.page_tools.model_dump(mode="json")
         return hashlib.sha256(canonical_json(whole)).hexdigest()
-
-
-def allowed_of(refusal: UnknownSink) -> str:
-    """Return what a refusal says is allowed, the closest names first."""
-    listed = refusal.repair.allowed if refusal.repair is not None else None
-    names = [*listed] if isinstance(listed, Sequence) else []
-    return ", ".join(dict.fromkeys([*refusal.similar_refs, *names])) or "leave it out"
-
-
-def _aliases_of(target: Target) -> set[str]:
-    return {name for name, meant in TARGET_ALIASES.items() if meant is target}
-
-
-def at_field(field: str, message: str, allowed: str) -> PydanticCustomError:
-    """Return a validation error about ``field`` of a tool."""
-    return PydanticCustomError("tool", "{problem}", {"problem": message, "allowed": allowed, "field": field})
-
-
-def _check_declared(field: str, text: str, start: Place, *, of_text: bool) -> None:
-    if text.startswith("/"):
-        found = at(steps_of(text), start)
-        places = [] if found is None else [found]
-    else:
-        places = [place for steps, place in walk(start) if steps[-1] == text]
-        if not places and not start.declares:
-            return
-    if not places:
-        raise at_field(field, f"the input_schema lacks {text!a}", ", ".join(start.names) or "no field")
-    if of_text and not any(place.takes_text() for place in places):
-        raise at_field(field, f"{text!a} is no text in the input_schema", "a field of type string")

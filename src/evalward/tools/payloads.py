@@ -1,4 +1,4 @@
-"""The programs that a field of a call stands for: what the guard has to judge of it."""
+"""The programs that the guard has to judge for a field of a call."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from evalward.guard.markup import is_disguised
 from evalward.guard.syntax.served_text import inserting, may_be_script
 from evalward.guard.target import Shape, Target
 from evalward.tools.kinds import FieldKind
-from evalward.tools.url import scripts_of
+from evalward.tools.url_schemes import scripts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evalward.tools.manifest import Tool
     from evalward.tools.route import CallField
+    from evalward.tools.tool import Tool
 
 
 class Payload(NamedTuple):
-    """A program to judge. ``is_made`` says that it is not the field's text, but made of it."""
+    """A program to judge. ``is_made``: it is derived from the field's text, not the text itself."""
 
     payload: bytes
     target: Target
@@ -33,7 +33,7 @@ class Payload(NamedTuple):
 def payloads_of(tool: Tool, field: CallField) -> Iterator[Payload]:
     """Yield the programs in ``field``: none for a path, a launch value, or a URL that is no script.
 
-    Raise CodedError (EVAL_BLOCKED_CONSTRUCT) for markup that no program can stand for.
+    Raise CodedError (EVAL_BLOCKED_CONSTRUCT) for markup that no program can represent.
     """
     match field.kind:
         case FieldKind.SOURCE:

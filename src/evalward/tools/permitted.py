@@ -1,4 +1,4 @@
-"""What a policy says of the fields of a call that are no code: URLs, launch values and paths."""
+"""Check the fields of a call without code against the policy: URLs, launch values and paths."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.tools.kinds import FieldKind
-from evalward.tools.url import denied_scheme
+from evalward.tools.url_schemes import denied_scheme
 
 if TYPE_CHECKING:
     from evalward.policy.field_values import FieldsPolicy
-    from evalward.tools.manifest import Tool
     from evalward.tools.route import CallField
+    from evalward.tools.tool import Tool
 
 _SHOWN: Final = 64
-# What WebDriver takes for the path of a file, and no slash alone: POSIX, drives, UNC (WebDriver §12.5.3).
+# What WebDriver accepts as the path of a file, without a single slash: POSIX, drives, UNC (WebDriver §12.5.3).
 _ABSOLUTE: Final = re.compile(r"/+[^/\s]|[A-Za-z]:[\\/]|\\\\")
 BELOW_HERE: Final = "./"
 """The entry of ``paths`` that permits relative paths."""
@@ -61,9 +61,9 @@ def _check_url(tool: Tool, field: CallField, text: str, policy: FieldsPolicy) ->
 
 
 def _entry(field: CallField, text: str) -> str | None:
-    """Return what a policy calls the value: ``--flag``, or the members that lead to it and the value, ``env.LANG=C``.
+    """Return the value's name in a policy: ``--flag``, or its members and the value, ``env.LANG=C``.
 
-    None for a name that could be read as something else.
+    None for an ambiguous name.
     """
     if not field.names:
         return text
@@ -75,7 +75,7 @@ def _entry(field: CallField, text: str) -> str | None:
 def is_permitted_path(text: str, permitted: frozenset[str]) -> bool:
     """Say whether ``text`` is listed, or lies below a directory that is.
 
-    Nothing is asked of the file system: whoever can place symbolic links in a permitted directory goes further.
+    The file system is not consulted: an attacker who can place symbolic links in a permitted directory can leave it.
     """
     if text in permitted:
         return True

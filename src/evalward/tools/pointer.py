@@ -1,4 +1,4 @@
-"""Places in the arguments: RFC 6901 JSON Pointers, and patterns of them in which ``*`` stands for any element."""
+"""Places in the arguments: JSON Pointers (RFC 6901), and patterns of them with ``*`` for any element."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ANY: Final = "*"
-"""The step of a pattern that is every element of an array, and every member of an object."""
+"""The step of a pattern that matches every element of an array and every member of an object."""
 
 
 def steps_of(pointer: str) -> tuple[str, ...]:
@@ -28,3 +28,9 @@ def fits(pattern: tuple[str, ...], steps: tuple[str | int, ...]) -> bool:
     return len(pattern) == len(steps) and all(
         want in (ANY, str(step)) for want, step in zip(pattern, steps, strict=True)
     )
+
+
+def last_step(text: str) -> str:
+    """Return the name that a field's path ends in, or that precedes its last ``*``."""
+    named = [step for step in steps_of(text) if step != ANY] if text.startswith("/") else [text]
+    return named[-1] if named else ""

@@ -1,8 +1,8 @@
-"""Which validator a call goes to, and what the guard has to see of it: a pure function of manifest and arguments.
+"""Route a tool call: to the guard or to the command validator, with the fields to judge; a pure function.
 
-The declared operation type decides, and for a tool of several operations the field that ``when`` names. Everything
-that would make the decision unsure is refused: a key that is not a source field but can be taken for one, a source
-field that is no text, a field of an eval call that the schema does not declare.
+The declared operation type decides, and for a tool of several operations the field that ``when`` names. Ambiguous
+calls are rejected: a key that looks like a source field, a source field that is not text, a field of an eval call
+that the schema does not declare.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.tools.field_names import folded
 from evalward.tools.field_search import FieldRules
 from evalward.tools.kinds import FieldKind
-from evalward.tools.manifest import OperationType
-from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, fits, pointer_of, steps_of
+from evalward.tools.tool import OperationType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.tools.kinds import FieldRule
-    from evalward.tools.manifest import Tool, When
-    from evalward.tools.schema import Place
+    from evalward.tools.schema_places import Place
+    from evalward.tools.tool import Tool, When
 
 MAX_SOURCES: Final = 64
 """Fields to judge that one call may hold."""
 _LOGGABLE = re.compile(r"[A-Za-z0-9_$.*-]{1,64}")
 _LOGGED_LENGTH = 128
 _NO_OBJECTS: Final = frozenset({FieldKind.URL, FieldKind.MARKUP, FieldKind.PATH})
-# What ends or escapes a literal of ECMA-262, or the script element that it stands in.
+# The characters that end or escape a literal of ECMA-262, or end the script element around it.
 _WITHIN_LITERAL = r"^[^\"'`\\<\r\n\u2028\u2029\0]*$"
 _ENDS_LITERAL = re.compile(r"[\"'`\\<\r\n\u2028\u2029\0]|\$\{")
-# For a server that escapes quotes, unless each of them looks as if it were escaped already.
+# For a server that escapes quotes, unless each quote has a backslash before it.
 _WITHOUT_ESCAPED_QUOTE = r"^(?:[^\\]|\\+[^\\\"'`])*\\*$"
 _ESCAPED_QUOTE = re.compile(r"\\[\"'`]")
 _ROUTING_NAMES: Final = frozenset({folded("operation_type")})
@@ -43,9 +43,9 @@ _ROUTING_NAMES: Final = frozenset({folded("operation_type")})
 class CallField(NamedTuple):
     """A field of a call that has to be judged.
 
-    ``path`` is its JSON Pointer, ``code`` the UTF-8 of its text, or of the JSON of a number or boolean.
-    ``logged`` is the path without any name that only the caller knows, ``names`` the members that lead to the value
-    from the field that ``rule`` is about.
+    ``path`` is its JSON Pointer, ``code`` the UTF-8 of its text, or of the JSON of a number or boolean. ``logged`` is
+    the path without names that come from the caller, ``names`` the members between the field of ``rule`` and the
+    value.
     """
 
     path: str
@@ -79,14 +79,14 @@ class Route:
 
     @property
     def operation_type(self) -> OperationType:
-        """What this call does: a tool that evaluates in some of its operations is a command in the others."""
+        """The operation type of this call: a tool with ``when`` is a command in its other operations."""
         if self.tool.is_eval and not self.is_eval:
             return OperationType.COMMAND
         return self.tool.operation_type
 
 
 def route(tool: Tool, arguments: Mapping[str, Any]) -> Route:
-    """Return where a call of ``tool`` with ``arguments`` goes; raise CodedError for one that cannot go anywhere.
+    """Return the route of a call of ``tool`` with ``arguments``; raise CodedError for a call that cannot be routed.
 
     TOOL_FIELD_FORBIDDEN for a forbidden field, STRICT_CONSTANT_OVERRIDE for a sent operation type, INVALID_INPUT for
     the rest.
@@ -107,7 +107,7 @@ def route(tool: Tool, arguments: Mapping[str, Any]) -> Route:
 
 
 def _missing_source(tool: Tool) -> Repair:
-    """Return what to supply: the one source field that there is, or any of several."""
+    """Return the repair: supply the only source field, or one of several."""
     places = [text if text.startswith("/") else pointer_of([text]) for text in tool.sources]
     field = "" if ANY in steps_of(places[0]) else places[0]
     if len(places) == 1 and field:
@@ -116,7 +116,7 @@ def _missing_source(tool: Tool) -> Repair:
 
 
 def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
-    """Say whether the call selects the operation that evaluates; raise CodedError when that is not sure."""
+    """Say whether the call selects the operation that evaluates; raise CodedError when that is ambiguous."""
     values = [value for node in tool.place.member(when.field).nodes for value in node.get("enum", ())]
     allowed = list(dict.fromkeys(map(str, values or [when.equals])))
     for key in arguments:
@@ -140,7 +140,7 @@ def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
 
 
 class _Search:
-    """One pass over the arguments that finds the fields to judge and refuses what could hide one."""
+    """One pass over the arguments: collects the fields to judge and rejects calls that could hide one."""
 
     def __init__(self, tool: Tool, *, evaluates: bool) -> None:
         self.found: list[CallField] = []
@@ -153,7 +153,7 @@ class _Search:
     def object(
         self, members: Mapping[str, Any], steps: tuple[str | int, ...], known: tuple[str, ...], place: Place
     ) -> None:
-        """Look at every member of one object; ``known`` are the steps as the log may show them."""
+        """Visit every member of one object; ``known`` are the steps in the form for the log."""
         for key, value in members.items():
             here = (*steps, key)
             declared = place.declared(key)
@@ -170,7 +170,7 @@ class _Search:
         if rule is None or rule.kind is FieldKind.DATA:
             self._value(value, steps, known, place)
         elif rule.kind is FieldKind.SOURCE:
-            # A source field of a tool that evaluates nothing by itself may be left out by saying null.
+            # In a tool that is not an eval tool, null stands for an absent source field.
             if value is not None or rule.realm is None:
                 self._take(value, CallField(pointer_of(steps), b"", _loggable(known), rule))
         elif not _is_absent(value) and not place.has_default(value):
@@ -183,7 +183,7 @@ class _Search:
             for index, item in enumerate(value):
                 self._member(index, item, (*steps, index), (*known, str(index)), place.element(index))
         elif isinstance(value, str) and place.takes_only_containers():
-            # Some frameworks read a text here as JSON: what is in it would not be judged.
+            # Some frameworks parse a text here as JSON, and its fields would not be judged.
             raise CodedError(
                 Code.INVALID_INPUT,
                 f"The field {pointer_of(steps)} of {self._tool.name} is no text.",
@@ -198,7 +198,7 @@ class _Search:
         if not isinstance(value, str) or ends.search(value):
             raise CodedError(
                 Code.INVALID_INPUT,
-                f"The field {pointer_of(steps)} of {self._tool.name} stands between quotes in a program.",
+                f"The field {pointer_of(steps)} of {self._tool.name} is placed between quotes in a program.",
                 repair=Repair(
                     field=pointer_of(steps), pattern=_WITHOUT_ESCAPED_QUOTE if escaped else _WITHIN_LITERAL
                 ),
@@ -212,9 +212,9 @@ class _Search:
         known: tuple[str, ...],
         names: tuple[str, ...],
     ) -> None:
-        """Take every value in a field; ``names`` are the members that lead to it from there."""
+        """Collect every value in a field; ``names`` are the members between the field and the value."""
         if isinstance(value, dict) and rule.kind in _NO_OBJECTS:
-            # A key may be what the server takes.
+            # A server may use the keys too.
             self._take(value, CallField(pointer_of(steps), b"", _loggable(known), rule))
         elif isinstance(value, dict):
             for key, item in value.items():
@@ -230,7 +230,7 @@ class _Search:
         if fold in self._forbidden or any(fits(pattern, steps) for pattern in self._forbidden_patterns):
             raise CodedError(
                 Code.TOOL_FIELD_FORBIDDEN,
-                f"The field {key!a} of {self._tool.name} is forbidden: what it brings in cannot be judged.",
+                f"The field {key!a} of {self._tool.name} is forbidden: what it refers to cannot be judged.",
                 repair=Repair(
                     field=pointer_of(steps), allowed=[*self._tool.sources] if self._evaluates else None
                 ),
@@ -246,7 +246,7 @@ class _Search:
         meant = self._rules.meant_by(key)
         if meant is not None:
             raise _ambiguous(pointer_of(steps), meant)
-        # A server may read, in every tool, what it declares for one alone.
+        # A server may read a field in every tool although it declares it for one.
         if place.declares and (self._evaluates or not place.is_open):
             raise CodedError(
                 Code.INVALID_INPUT,
@@ -273,12 +273,12 @@ class _Search:
 
 
 def _is_absent(value: Any) -> bool:
-    """Whether a value brings nothing in; numbers and booleans always say something."""
+    """Whether a value is empty; numbers and booleans never are."""
     return value is None or (isinstance(value, (str, list, dict)) and not value)
 
 
 def _loggable(steps: tuple[str, ...]) -> str:
-    """Return ``steps`` as the audit log takes them: whatever it would refuse becomes ``*``."""
+    """Return ``steps`` in the form for the audit log: names that it does not accept become ``*``."""
     path = pointer_of(step if _LOGGABLE.fullmatch(step) else ANY for step in steps)
     return path if len(path) <= _LOGGED_LENGTH else f"/{ANY}"
 
@@ -286,6 +286,6 @@ def _loggable(steps: tuple[str, ...]) -> str:
 def _ambiguous(field: str, meant: str) -> CodedError:
     return CodedError(
         Code.INVALID_INPUT,
-        f"The field {field!a} can be taken for {meant}.",
+        f"The field {field!a} can be mistaken for {meant}.",
         repair=Repair(field=field, allowed=[meant]),
     )

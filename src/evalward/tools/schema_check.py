@@ -1,4 +1,4 @@
-"""Whether an ``input_schema`` can be used at all: refused at the start, so that no call meets a broken one."""
+"""Check an ``input_schema`` when the manifest is loaded, so that no call meets an invalid one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from evalward.policy.fields import problem
-from evalward.tools.patterns import PatternError, compiled
-from evalward.tools.schema import MAX_PLACES, TooManyPlacesError, resolve, root_place, subschemas, walk
+from evalward.tools.schema_patterns import PatternError, compiled
+from evalward.tools.schema_places import MAX_PLACES, TooManyPlacesError, resolve, root_place, subschemas, walk
 
 MAX_APPLIED: Final = 500
 """Schemas that may apply to one value."""
@@ -17,10 +17,10 @@ _MAX_NESTING: Final = 100
 def check_input_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return ``schema``; raise for one that is no JSON Schema of an object, or not bounded in itself.
 
-    A reference must stay inside, since following it must not depend on a network, nor go in a circle. A pattern
-    must be one that RE2 takes.
+    A reference must stay inside, so that resolving it needs no network, and must not be circular. RE2 must support
+    every pattern.
     """
-    # Imported with the first manifest: it takes time and memory that a service without one does not spend.
+    # Imported with the first manifest, since it takes time and memory that other services do not need.
     from jsonschema import SchemaError  # noqa: PLC0415
     from jsonschema.validators import validator_for  # noqa: PLC0415
 
@@ -67,12 +67,14 @@ def _check_patterns(node: Mapping[str, Any]) -> None:
                 raise problem("schema", str(error), "a regular expression without lookaround") from None
     if keyed is not None and "unevaluatedProperties" in node:
         raise problem(
-            "schema", "unevaluatedProperties beside patternProperties", "additionalProperties beside them"
+            "schema",
+            "unevaluatedProperties together with patternProperties",
+            "additionalProperties with them",
         )
 
 
 def _check_expansion(root: Mapping[str, Any]) -> None:
-    """Refuse a schema that applies to one value in more ways than can be tried, or endlessly."""
+    """Reject a schema that applies too many subschemas to one value, or endlessly many."""
     sizes: dict[int, int] = {}
     for node in subschemas(root):
         if _size(node, root, sizes, ()) > MAX_APPLIED:

@@ -1,11 +1,11 @@
-"""The input schema of a tool as an agent is shown it: without fields that are refused whatever they hold."""
+"""The input schema of a tool for agents: without the fields that are always rejected."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
-from evalward.tools.names import folded
 from evalward.tools.pointer import ANY, fits, steps_of
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Target
     from evalward.policy.field_values import FieldsPolicy
     from evalward.tools.kinds import FieldRule
-    from evalward.tools.manifest import Tool
+    from evalward.tools.tool import Tool
 
 _ELEMENTS = ("items", "additionalProperties")
 _BELOW = ("allOf", "anyOf", "oneOf", "prefixItems")
@@ -28,7 +28,7 @@ def shown_schema(
     """Return the input schema of ``tool`` without its forbidden fields.
 
     Under the policy's ``fields``, launch values and paths of which it lists none are left out too, and code for a
-    target that is not ``allowed``; a field with a default stays, since that may be given.
+    target that is not ``allowed``; a field with a default stays, since its default is permitted.
     """
     schema = dict(tool.input_schema or {"type": "object"})
     refused = [*tool.forbidden]
@@ -40,7 +40,7 @@ def shown_schema(
 
 
 class _Refused:
-    """Names, which hold at every depth and in every spelling, and pointers, which hold at one place."""
+    """Rejected fields: names, which apply everywhere and in every spelling, and pointers to one place."""
 
     def __init__(self, texts: Collection[str]) -> None:
         self._names = {folded(text) for text in texts if not text.startswith("/")}
@@ -103,5 +103,5 @@ def _is_left_out(  # noqa: PLR0913, PLR0917 - a field, and what is refused
     if always.holds(name, steps):
         return True
     has_default = isinstance(schema, dict) and "default" in schema
-    # Without a field that the server requires, an agent would call in vain and learn less of it.
+    # Without a field that the server requires, every call of an agent would fail with a less helpful error.
     return perhaps.holds(name, steps) and not has_default and not required

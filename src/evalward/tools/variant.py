@@ -1,7 +1,7 @@
-"""Variants of a manifest: what one server lists under other flags, each with a digest that tells it apart.
+"""Variants of a manifest: the tools of one server under different flags, each with a digest.
 
-The digest is over the names and input schemas of the tools as the server lists them, without texts for readers: the
-name that a server gives itself does not tell which server it is.
+The digest covers the names and input schemas of the tools as the server lists them, without descriptions. The name
+that a server reports does not identify it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Variant(BaseModel):
 
 
 def interface_of(schema: Any) -> Any:
-    """Return a JSON Schema without what it says to readers only, and with its required names in order."""
+    """Return a JSON Schema without annotations, and with its required names sorted."""
     if isinstance(schema, list):
         return [interface_of(item) for item in schema]
     if not isinstance(schema, dict):
@@ -83,6 +83,6 @@ def schema_digest(schema: Mapping[str, Any]) -> str:
 
 
 def list_digest(schemas: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return the lower-case hex SHA-256 over tools' names and schemas, in whatever order they are listed."""
+    """Return the lower-case hex SHA-256 over tools' names and schemas, independent of their order."""
     digests = {name: schema_digest(schema) for name, schema in schemas}
     return hashlib.sha256(canonical_json(digests)).hexdigest()

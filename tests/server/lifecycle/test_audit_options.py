@@ -14,7 +14,7 @@ import pytest
 from evalward.audit import load_key
 from evalward.audit.files import read_files
 from evalward.audit.fingerprint import fingerprint, fnv1a
-from evalward.audit.schema import audit_schema
+from evalward.audit.line_schema import audit_schema
 from evalward.audit.verify import verify
 from evalward.v1 import evalward_pb2 as pb
 

@@ -20,7 +20,8 @@ from admin_http import values
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from evalward.audit.files import LogFile, read_files
-from evalward.audit.verify import Fault, verify
+from evalward.audit.verification_result import Fault
+from evalward.audit.verify import verify
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from admin_http import fetch, samples
 
-from evalward.audit.schema import audit_schema
+from evalward.audit.line_schema import audit_schema
 from evalward.guard import judge
 from evalward.policy import load_policy
 from evalward.server.addresses import TcpAddress

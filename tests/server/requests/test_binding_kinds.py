@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from evalward import validate
 from evalward.cli.app import app
 from evalward.client import GuardClient
-from evalward.corpus.case import CorpusError, load_cases
+from evalward.corpus.corpus_case import CorpusError, load_cases
 from evalward.errors import CodedError
 from evalward.guard import judge
 from evalward.guard.binding import BindingKind

@@ -1,4 +1,4 @@
-"""The axes: data that says what programs are composed of, one file an axis (guard.md §5)."""
+"""The axes: the parts that programs are composed of, as data; one file per axis (guard.md §5)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 AXES: Final = ("gadget", "road", "carrier", "stage", "use", "setting")
 """The axes in the order in which a plan holds their values."""
 
-_NOT_DATA: Final = frozenset({"object", "builder"})  # denied data is text, and builds nothing
+_NOT_DATA: Final = frozenset({"object", "builder"})  # denied data is text and cannot build a function
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of an axis. ``text`` is its template; ``needs`` and ``lacks`` say what it does not go with."""
+    """One value of an axis. ``text`` is its template; ``needs`` and ``lacks`` exclude values of other axes."""
 
     axis: str
     name: str
@@ -39,9 +39,8 @@ class Road(Value):
     """A road: ``keys`` are spelled by gadgets, ``holder`` is read from, ``text`` reads the callable out of it.
 
     ``builder``: the callable makes a function from text; else it does its harm when called with ``argument``.
-    ``data``: what is read is denied data, and to learn anything of it does the harm.
-    ``reaches`` is the oracle's name of the capability, None on a benign road. ``lazy``: what a builder makes
-    does not run its body when called.
+    ``data``: the value is denied data, and learning anything about it is the harm. ``reaches`` is the oracle's name
+    of the capability, None on a benign road. ``lazy``: the function from a builder does not run its body when called.
     """
 
     keys: tuple[str, ...] = ()
@@ -55,28 +54,28 @@ class Road(Value):
 
 @dataclass(frozen=True, slots=True)
 class Stage(Value):
-    """Which of key, holder, capability and built the carrier carries."""
+    """The stages (key, holder, capability, built) that the carrier applies to."""
 
     carries: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Use(Value):
-    """A way of use; ``gives``: the expression has the call's own result."""
+    """A way of use; ``gives``: the expression evaluates to the call's result."""
 
     gives: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Setting(Value):
-    """What surrounds the program, and the shape that it is judged in; None leaves it undeclared."""
+    """The text around the program, and the shape in which it is judged; None: undeclared."""
 
     shape: Shape | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Every axis; the first value of each is the plainest, which shrinking prefers."""
+    """Every axis; the first value of each is the simplest, which shrinking prefers."""
 
     gadget: tuple[Value, ...]
     road: tuple[Road, ...]

@@ -16,7 +16,7 @@ from evalward.audit.record import PATTERNS
 from evalward.errors import Code, CodedError
 from evalward.guard.target import Target
 from evalward.policy import Issue, PolicyError
-from evalward.policy.load import FileRefusedError
+from evalward.policy.policy_file import FileRefusedError
 from evalward.server.file_reload import raise_if_transient
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.policy import utc_day
-from evalward.policy.weakened import weakened_by
+from evalward.policy.weakenings import weakened_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Ready manifests: one file for each server, with a variant for each way to start it."""
+"""Ready manifests: the manifests that Evalward ships, one file per server with a variant for each way to start it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.policy.issues import Issue
 from evalward.similar import did_you_mean
-from evalward.tools.load import READY, ManifestError, load_manifest
+from evalward.tools.manifest_file import ManifestError, read_manifest_file
 
 if TYPE_CHECKING:
     from evalward.tools.manifest import Manifest
 
-SCHEME: Final = READY
+SCHEME: Final = "ready:"
+"""Marks the name of a ready manifest where a file name is possible: ``ready:chrome-devtools-mcp/slim``."""
 
 
 @cache
@@ -23,7 +24,7 @@ def ready_manifests() -> dict[str, Manifest]:
     for entry in sorted(files(__package__).iterdir(), key=lambda each: each.name):
         if entry.name.endswith(".yaml"):
             with as_file(entry) as path:
-                found[path.stem] = load_manifest(path)
+                found[path.stem] = read_manifest_file(path)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The fields of the ready manifests that are judged or refused, as the page docs/tools.md lists them."""
+"""The fields of the ready manifests that are judged or rejected, as a Markdown table for the documentation."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.ready import ready_manifests
-from evalward.tools.schema import walk
+from evalward.tools.schema_places import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from evalward.tools.manifest import Manifest, Tool
+    from evalward.tools.manifest import Manifest
+    from evalward.tools.tool import Tool
 
 REFUSED = "refused"
-"""What the table calls a field that no call may have."""
+"""The table's word for a forbidden field."""
 
 
 def kinds_of(tool: Tool) -> dict[str, str]:
