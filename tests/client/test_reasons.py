@@ -270,7 +270,7 @@ def test_a_certificate_that_is_none_is_no_client(tmp_path: Path) -> None:
             "/session_id",
             "session_id takes text",
         ),
-        ("validate", (b"1",), {"target": "renderer", "limits": {"x": 1}}, "/limits", "is no limit"),
+        ("validate", (b"1",), {"target": "renderer", "limits": {"x": 1}}, "/limits", "unknown limit"),
         (
             "validate",
             (b"1",),
@@ -288,7 +288,7 @@ def test_a_certificate_that_is_none_is_no_client(tmp_path: Path) -> None:
         ("validate_call", ("t", "{}"), {}, "/arguments_json", "arguments_json takes bytes"),
         ("validate_call", ("t", b"{}"), {"runs": "/code"}, "/runs", "runs takes a collection"),
         ("evaluate", (b"1",), {"arg_json": "{}"}, "/arg_json", "arg_json takes bytes"),
-        ("evaluate", (b"1",), {"guard_limits": {"fuel": 1}}, "/guard_limits", "is no limit"),
+        ("evaluate", (b"1",), {"guard_limits": {"fuel": 1}}, "/guard_limits", "unknown limit"),
         ("validate_batch", (None,), {}, None, "cannot be built"),
     ],
 )

@@ -5,9 +5,9 @@ import { type Challenge, PROOF } from './challenge.js';
 import { type DeniedDecision, denial, deniedBy } from './decision.js';
 import { FINDINGS, type Reason, reasonOf } from './diagnosis.js';
 import { type Code, isRecord, readEnvelope, Unproven } from './envelope.js';
+import { Unbuilt } from './fields.js';
 import { WrongPeer } from './peer.js';
 import { attachedEnvelope } from './protocol.js';
-import { Unbuilt } from './question.js';
 
 const UNAVAILABLE: number = status.UNAVAILABLE;
 const RESOURCE_EXHAUSTED: number = status.RESOURCE_EXHAUSTED;

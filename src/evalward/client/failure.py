@@ -8,10 +8,10 @@ import grpc
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
 from evalward.challenge import PROOF
-from evalward.client.arguments import Unsendable
-from evalward.client.decision import Decision, Unproven, denial, read_envelope
 from evalward.client.diagnosis import FINDINGS, Reason, reason_of
+from evalward.client.guard_reply import Decision, Unproven, denial, read_envelope
 from evalward.client.peer import WrongPeer
+from evalward.client.request_fields import Unsendable
 from evalward.client.too_large import TooLarge, refused_message
 from evalward.errors import Code, Repair
 from evalward.v1 import evalward_pb2 as pb

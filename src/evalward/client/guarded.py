@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
 from evalward.client.aio import AsyncGuardClient
-from evalward.client.decision import Decision, denial
+from evalward.client.guard_reply import Decision, denial
 from evalward.errors import Code
 
 if TYPE_CHECKING:

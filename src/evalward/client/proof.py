@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from evalward.client.arguments import Unsendable, payload
-from evalward.client.decision import Decision, denial
+from evalward.client.guard_reply import Decision, denial
+from evalward.client.request_fields import Unsendable, payload
 from evalward.errors import Code, Repair
 
 MOST_PAYLOAD_BYTES: Final = 8 * 1024 * 1024

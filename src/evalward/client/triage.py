@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from evalward.client.decision import Decision
+    from evalward.client.guard_reply import Decision
 
 LOG = logging.getLogger("evalward.client")
 

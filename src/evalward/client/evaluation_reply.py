@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 

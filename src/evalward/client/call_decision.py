@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 

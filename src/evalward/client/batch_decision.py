@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.client import arguments
-from evalward.client.arguments import Unsendable
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client import request_fields
 from evalward.client.failure import failed
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_error, check_validated
 from evalward.client.question import Question
+from evalward.client.request_fields import Unsendable
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -102,8 +102,8 @@ def batch_question(
     """Return the question whether all of ``items`` may run; raise Unsendable."""
     request = pb.ValidateBatchRequest(
         items=[item_request(questions, item, session_id) for item in items],
-        stop_on_first=arguments.flag("stop_on_first", stop_on_first),
-        session_id=arguments.text("session_id", session_id),
+        stop_on_first=request_fields.flag("stop_on_first", stop_on_first),
+        session_id=request_fields.text("session_id", session_id),
         request_id=secrets.token_hex(8),
     )
     size = sum(len(item.code) for item in request.items)
