@@ -239,7 +239,7 @@ def test_a_file_that_is_no_socket(tmp_path: Path) -> None:
         ({"policy_digest": "a"}, ValueError, "policy_digest takes 64"),
         ({"tls": True}, TypeError, "tls takes Tls"),
         ({"token": b"secret"}, TypeError, "token takes str"),
-        ({"address": "127.0.0.1:1", "peer_uid": 0}, ValueError, "peer_uid goes with unix:PATH"),
+        ({"address": "127.0.0.1:1", "peer_uid": 0}, ValueError, "peer_uid needs unix:PATH"),
         ({"address": "unix:/g", "peer_uid": "root"}, TypeError, "peer_uid takes int"),
     ],
 )

@@ -40,7 +40,7 @@ export function channelTo(address: string, tls: boolean | TlsOptions | undefined
   const secure = address.startsWith(TLS) ? (wanted ?? {}) : wanted;
   const target = address.startsWith(TLS) ? address.slice(TLS.length) : address;
   if (/^unix:.+/.test(target)) {
-    if (secure) throw new TypeError('address: a Unix socket speaks no TLS');
+    if (secure) throw new TypeError('address: a Unix socket does not use TLS');
     const path = target.replace(/^unix:(\/\/)?/, '');
     return { place: { path }, target, credentials: credentials.createInsecure(), options: CHANNEL_OPTIONS };
   }

@@ -1,4 +1,4 @@
-"""Callers' side of ``evalward.v1``: ask the guard, and take everything but a proven ALLOW for a denial."""
+"""The client of ``evalward.v1``: everything except a proven ALLOW is a denial."""
 
 from evalward.client.address import Tls
 from evalward.client.aio import AsyncGuardClient
