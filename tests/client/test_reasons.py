@@ -216,7 +216,7 @@ def test_who_listens_counts_and_not_only_whose_file_it_is(tmp_path: Path) -> Non
     path = tmp_path / "guard.sock"
     with unix_listener(path):
         os.chown(path, 12345, 12345)
-        with pytest.raises(WrongPeer, match="who listens at"):
+        with pytest.raises(WrongPeer, match="that listens at"):
             SocketOwner(str(path), 12345).check()
 
 

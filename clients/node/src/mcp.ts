@@ -22,14 +22,14 @@ export function toCallToolResult(answer: Envelope | { readonly envelope: Envelop
     throw new TypeError('ok must be true or false in an envelope');
   const json = canonical(envelope);
   return {
-    content: [{ type: 'text', text: envelope.ok ? json : `${told(envelope)}\n\n${json}` }],
+    content: [{ type: 'text', text: envelope.ok ? json : `${errorText(envelope)}\n\n${json}` }],
     structuredContent: { ...envelope },
     isError: !envelope.ok,
   };
 }
 
 /** Return the text of an error envelope, one item per line. */
-function told({ code, error, hint, next_actions = [] }: ErrorEnvelope): string {
+function errorText({ code, error, hint, next_actions = [] }: ErrorEnvelope): string {
   const actions = next_actions.map((action) => `- ${action}`);
   return [`${code}: ${error}`, `Hint: ${hint}`, ...(actions.length > 0 ? ['Next actions:', ...actions] : [])].join(
     '\n',

@@ -145,8 +145,8 @@ function* contradictions(binding: Binding, envelope: Envelope): Iterable<string>
   if (!envelope.ok) return;
   if ('code' in envelope || 'error' in envelope) yield 'outcome';
   for (const field of ['target', 'shape', 'profile'] as const) {
-    const told = envelope[field] ?? undefined;
-    if (told !== undefined && `${field}_${typeof told === 'string' ? told : ''}`.toUpperCase() !== binding[field])
+    const stated = envelope[field] ?? undefined;
+    if (stated !== undefined && `${field}_${typeof stated === 'string' ? stated : ''}`.toUpperCase() !== binding[field])
       yield field;
   }
   if ((envelope.code_hash ?? binding.code_hash) !== binding.code_hash) yield 'payload';

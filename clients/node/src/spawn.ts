@@ -194,7 +194,7 @@ export class SpawnedGuard implements Judge {
     this.#state = state;
     this.#guard?.close();
     this.#guard = undefined;
-    this.#wake(); // whoever waits for a server that cannot start is told at once
+    this.#wake(); // callers that wait for a server that cannot start return at once
   }
 
   /** Return the client of the server; a call waits only for the first start, at most the connect timeout. */

@@ -24,13 +24,13 @@ def to_call_tool_result(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
         raise ValueError("ok must be true or false in an envelope")
     text = canonical_json(plain).decode()
     return {
-        "content": [{"type": "text", "text": text if ok else f"{_told(plain)}\n\n{text}"}],
+        "content": [{"type": "text", "text": text if ok else f"{_error_text(plain)}\n\n{text}"}],
         "structuredContent": plain,
         "isError": not ok,
     }
 
 
-def _told(envelope: Mapping[str, Any]) -> str:
+def _error_text(envelope: Mapping[str, Any]) -> str:
     """Return the text of an error envelope, one item per line."""
     lines = [f"{envelope.get('code')}: {envelope.get('error')}", f"Hint: {envelope.get('hint')}"]
     actions = envelope.get("next_actions") or []

@@ -65,8 +65,8 @@ def reply_from(
     if ok:
         if binding.shape not in RUNNABLE:
             raise Unproven("the verdict does not say in which shape the payload ran")
-        told = envelope.get("result_json")
-        if told != (None if result is None else result.decode()):
+        stated = envelope.get("result_json")
+        if stated != (None if result is None else result.decode()):
             raise Unproven("the envelope contradicts the result")
     else:
         check_error(response.error, envelope)

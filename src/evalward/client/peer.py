@@ -58,7 +58,7 @@ class SocketOwner:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(_CONNECT_SECONDS)
             probe.connect(str(self._path))
-            told = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        _, uid, _ = _CREDENTIALS.unpack(told)
+            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, uid, _ = _CREDENTIALS.unpack(credentials)
         if uid != self._uid:
-            raise WrongPeer(f"who listens at {self._path} is the user {uid}, not {self._uid}")
+            raise WrongPeer(f"the process that listens at {self._path} runs as user {uid}, not {self._uid}")

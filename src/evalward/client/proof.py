@@ -68,12 +68,12 @@ def check_validated(
 
 def check_error(error: pb.Error, envelope: dict[str, Any]) -> None:
     """Raise Unproven when the typed ``error`` and its envelope differ."""
-    told = {name: envelope.get(name) for name in ("number", "domain", "category", "cause", "http")}
-    typed = {name: getattr(error, name) for name in told}
+    stated = {name: envelope.get(name) for name in ("number", "domain", "category", "cause", "http")}
+    typed = {name: getattr(error, name) for name in stated}
     if error.code != envelope["code"] or error.retryable is not bool(envelope.get("retryable")):
         raise Unproven("the envelope contradicts the outcome")
     # A service that is one version older may omit newer fields.
-    if any(typed[name] and typed[name] != value for name, value in told.items()):
+    if any(typed[name] and typed[name] != value for name, value in stated.items()):
         raise Unproven("the envelope contradicts the outcome")
 
 
@@ -144,13 +144,13 @@ def _has_profile(request: Asked, binding: pb.VerdictBinding, *, is_allow: bool) 
 
 
 def _contradictions(binding: pb.VerdictBinding, envelope: dict[str, Any]) -> Iterator[str]:
-    """Name what the envelope of an ALLOW says otherwise than its binding; it need not repeat it."""
+    """Yield the fields in which the envelope of an ALLOW contradicts its binding; it may omit them."""
     if envelope["ok"] is not True:
         return
     if "code" in envelope or "error" in envelope:
         yield "outcome"
-    told = {"target": (pb.Target, binding.target), "shape": (pb.Shape, binding.shape)}
-    for field, (kind, number) in (told | {"profile": (pb.Profile, binding.profile)}).items():
+    stated = {"target": (pb.Target, binding.target), "shape": (pb.Shape, binding.shape)}
+    for field, (kind, number) in (stated | {"profile": (pb.Profile, binding.profile)}).items():
         text = envelope.get(field)
         if text is not None and dict(kind.items()).get(f"{field}_{text}".upper()) != number:
             yield field

@@ -49,10 +49,10 @@ def _within(field: str, limit: str, most: int, value: Any) -> bytes:
 
 def refused_message(details: str | None) -> Decision | None:
     """Return the denial for ``details``, the text of a RESOURCE_EXHAUSTED status; None for other texts."""
-    told = _REFUSAL.fullmatch(details or "")
-    if told is None:
+    sizes = _REFUSAL.fullmatch(details or "")
+    if sizes is None:
         return None
-    actual, most = map(int, told.groups())
+    actual, most = map(int, sizes.groups())
     return denial(
         Code.EVAL_PAYLOAD_TOO_LARGE,
         f"The request has {actual} bytes, and the guard accepts messages of at most {most}.",
