@@ -1,4 +1,4 @@
-// The page that the eval tool works on: in a Chromium of its own, or in one that runs already.
+// The page of the eval tool, in a new Chromium or in one that is already running.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import puppeteer from 'puppeteer-core';
@@ -32,12 +32,12 @@ export async function openBrowser() {
   return endpoint ? puppeteer.connect({ browserWSEndpoint: endpoint }) : launch();
 }
 
-/** What the page threw. */
+/** An exception of the page. */
 export class PageError extends Error {}
 
 /**
- * Return a sink for `script`: it evaluates the text as it is in the browser's first page, for at most five seconds,
- * and returns its value, which JSON has to be able to carry.
+ * Return a sink for `script`: it evaluates the text unchanged in the browser's first page, for at most five seconds,
+ * and returns its value, which must be JSON data.
  */
 export async function evaluator(browser) {
   const [page] = await browser.pages();
@@ -55,7 +55,7 @@ export async function evaluator(browser) {
   };
 }
 
-/** A loop ends by Chromium's own timeout; a promise that never settles ends here. */
+/** Chromium's own timeout ends a loop; this one ends a promise that never settles. */
 async function withinTime(run) {
   let timer;
   const late = new Promise((_, reject) => {

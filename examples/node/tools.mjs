@@ -1,4 +1,4 @@
-// The tools that both servers register: one evaluates in a page, one in the service's sandbox, both behind the guard.
+// The tools of both servers: one evaluates in a page, one in the service's sandbox. The guard judges both.
 import { readFileSync } from 'node:fs';
 import { DeniedError, Guard, guarded, spawn, toCallToolResult } from 'evalward';
 import * as z from 'zod';
@@ -6,11 +6,11 @@ import { evaluator, openBrowser, PageError } from './browser.mjs';
 
 /** @typedef {import('evalward').ToolResult} ToolResult */
 
-// What manifest.yaml says of each tool, with every code that a call can get (`npm run describe`).
+// The tools' descriptions, from manifest.yaml, with every code that a call can return (`npm run describe`).
 const { tools } = JSON.parse(readFileSync(new URL('tools.json', import.meta.url), 'utf8'));
-const said = Object.fromEntries(tools.map(({ name, description }) => [name, description]));
+const descriptions = Object.fromEntries(tools.map(({ name, description }) => [name, description]));
 
-/** Use the guard at EVALWARD_ADDRESS, else one of our own that ends with this process. */
+/** Return the guard at EVALWARD_ADDRESS, or start one that ends with this process. */
 async function openGuard() {
   const patience = { timeoutMs: 5_000 }; // an agent can wait longer than the default, a quarter of a second
   if (process.env.EVALWARD_ADDRESS) return new Guard(patience);
@@ -19,7 +19,7 @@ async function openGuard() {
   return guard;
 }
 
-/** Return the tools and what ends everything behind them. */
+/** Return the tools, and a function that closes browser and guard. */
 export async function openTools() {
   const [guard, browser] = await Promise.all([openGuard(), openBrowser()]);
   const evaluate = await evaluator(browser);
@@ -28,13 +28,13 @@ export async function openTools() {
   return {
     evalRenderer: {
       name: 'eval_renderer',
-      description: said.eval_renderer,
+      description: descriptions.eval_renderer,
       input: z.object({ code: z.string() }),
       call: (/** @type {{ code: string }} */ { code }) => answered(async () => valueResult(await evaluateInPage(code))),
     },
     evalSandbox: {
       name: 'eval_sandbox',
-      description: said.eval_sandbox,
+      description: descriptions.eval_sandbox,
       input: z.object({ code: z.string(), argument: z.json().optional().describe('What a function is called with.') }),
       call: (/** @type {{ code: string, argument?: unknown }} */ { code, argument }) =>
         answered(async () => toCallToolResult(await guard.evaluate(code, { argument }))),
@@ -54,7 +54,7 @@ function valueResult(value) {
   };
 }
 
-/** Return the result of `run`; whatever it throws becomes a result too. */
+/** Return the result of `run`; its exceptions become results, too. */
 async function answered(run) {
   try {
     return await run();

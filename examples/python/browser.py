@@ -38,7 +38,7 @@ class Page:
         self._session = self._browser.call("Target.attachToTarget", attach)["sessionId"]
 
     def evaluate(self, program: str) -> str:
-        """Return what ``program`` gives in the page, as JSON text, or what it threw."""
+        """Return the value of ``program`` in the page, as JSON text, or its exception."""
         params = {"expression": program, "awaitPromise": True, "returnByValue": True}
         answer: dict[str, Any] = self._browser.call("Runtime.evaluate", params, self._session)
         if failure := answer.get("exceptionDetails"):

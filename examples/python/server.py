@@ -1,7 +1,7 @@
-"""An MCP server (stdio) whose eval tools run nothing that Evalward has not allowed.
+"""An MCP server (stdio) whose eval tools run only code that Evalward allowed.
 
 ``eval_renderer`` evaluates in a page of a real Chromium, ``eval_sandbox`` in Evalward's own QuickJS. The guard is
-the one at EVALWARD_ADDRESS or, without that variable, a child of this process.
+at EVALWARD_ADDRESS or, without that variable, a child of this process.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIMEOUT = 5.0  # seconds for a verdict; an agent can wait longer than the defaul
 
 
 def guard_client(stack: ExitStack) -> AsyncGuardClient:
-    """Return a client of the guard that this process is to ask."""
+    """Return a client of the guard at EVALWARD_ADDRESS, or of a child that is started here."""
     if "EVALWARD_ADDRESS" in os.environ:
         return AsyncGuardClient(timeout=TIMEOUT)
     return stack.enter_context(spawn(allow_eval=["renderer", "sandbox"], manifest=MANIFEST)).aio(
@@ -36,7 +36,7 @@ def guard_client(stack: ExitStack) -> AsyncGuardClient:
 
 
 def build(guard: AsyncGuardClient, page: Page) -> FastMCP:
-    """Return the server; its eval tool has no way to the page but the guarded sink."""
+    """Return the server; its eval tool reaches the page only through the guarded sink."""
     one_at_a_time = threading.Lock()
 
     def evaluate_now(text: str) -> str:
@@ -49,20 +49,20 @@ def build(guard: AsyncGuardClient, page: Page) -> FastMCP:
     in_page = guarded(evaluate, guard, sink="cdp.runtime-evaluate")
     server: FastMCP = FastMCP("evalward-example")
     manifest = load_manifest(MANIFEST)
-    # What the manifest says of each tool, with every code that a call can get.
-    said = {tool.name: description(tool) for tool in manifest.tools}
+    # The description of each tool, with every code that a call can return.
+    descriptions = {tool.name: description(tool) for tool in manifest.tools}
 
-    @server.tool(description=said["eval_renderer"])
+    @server.tool(description=descriptions["eval_renderer"])
     @denials_as_results
     async def eval_renderer(code: str) -> str:
         return await in_page(code)
 
-    @server.tool(description=said["eval_sandbox"])
+    @server.tool(description=descriptions["eval_sandbox"])
     async def eval_sandbox(code: str) -> Any:
         reply = await guard.evaluate(code.encode(errors="surrogatepass"))
         return (reply.result_json or b"null").decode() if reply.ok else to_result(reply.envelope)
 
-    # The sandbox judges what it runs in the same call, so that sink needs no guard in front of it.
+    # The sandbox judges and runs its payload in one call, so its tool needs no guarded sink.
     server.add_extension(EvalwardExtension(guard, manifest, sinks={"eval_renderer": in_page}))
     return server
 

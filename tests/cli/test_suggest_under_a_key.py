@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from evalward.audit import AuditKey, AuditLog, decision_record
-from evalward.client.decision import Decision
+from evalward.client.guard_reply import Decision
 from evalward.client.triage import Triage
 from evalward.errors import Provenance
 from evalward.guard import judge

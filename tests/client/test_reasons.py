@@ -216,7 +216,7 @@ def test_who_listens_counts_and_not_only_whose_file_it_is(tmp_path: Path) -> Non
     path = tmp_path / "guard.sock"
     with unix_listener(path):
         os.chown(path, 12345, 12345)
-        with pytest.raises(WrongPeer, match="who listens at"):
+        with pytest.raises(WrongPeer, match="that listens at"):
             SocketOwner(str(path), 12345).check()
 
 
@@ -239,7 +239,7 @@ def test_a_file_that_is_no_socket(tmp_path: Path) -> None:
         ({"policy_digest": "a"}, ValueError, "policy_digest takes 64"),
         ({"tls": True}, TypeError, "tls takes Tls"),
         ({"token": b"secret"}, TypeError, "token takes str"),
-        ({"address": "127.0.0.1:1", "peer_uid": 0}, ValueError, "peer_uid goes with unix:PATH"),
+        ({"address": "127.0.0.1:1", "peer_uid": 0}, ValueError, "peer_uid needs unix:PATH"),
         ({"address": "unix:/g", "peer_uid": "root"}, TypeError, "peer_uid takes int"),
     ],
 )
@@ -270,7 +270,7 @@ def test_a_certificate_that_is_none_is_no_client(tmp_path: Path) -> None:
             "/session_id",
             "session_id takes text",
         ),
-        ("validate", (b"1",), {"target": "renderer", "limits": {"x": 1}}, "/limits", "is no limit"),
+        ("validate", (b"1",), {"target": "renderer", "limits": {"x": 1}}, "/limits", "unknown limit"),
         (
             "validate",
             (b"1",),
@@ -288,7 +288,7 @@ def test_a_certificate_that_is_none_is_no_client(tmp_path: Path) -> None:
         ("validate_call", ("t", "{}"), {}, "/arguments_json", "arguments_json takes bytes"),
         ("validate_call", ("t", b"{}"), {"runs": "/code"}, "/runs", "runs takes a collection"),
         ("evaluate", (b"1",), {"arg_json": "{}"}, "/arg_json", "arg_json takes bytes"),
-        ("evaluate", (b"1",), {"guard_limits": {"fuel": 1}}, "/guard_limits", "is no limit"),
+        ("evaluate", (b"1",), {"guard_limits": {"fuel": 1}}, "/guard_limits", "unknown limit"),
         ("validate_batch", (None,), {}, None, "cannot be built"),
     ],
 )

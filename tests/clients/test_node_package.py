@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.client.decision import denial
+from evalward.client.guard_reply import denial
 from evalward.errors import Code
 from evalward.guard.syntax.wrap import WRAPPERS
 

@@ -1,4 +1,4 @@
-/** Many payloads in one question: each is proven by itself, and what is not proven is denied. */
+/** Many payloads in one request: each verdict is proven separately, and an unproven one is a denial. */
 
 import { type AllowedDecision, type Decision, type DeniedDecision, deniedBy } from './decision.js';
 import { type Envelope, readEnvelope, type SuccessEnvelope, Unproven } from './envelope.js';
@@ -6,19 +6,19 @@ import { unproven } from './failure.js';
 import { checkError, checkValidated, isAllow } from './proof.js';
 import type { BatchRequest, BatchResponse, Binding, ItemFailure, ValidateRequest } from './protocol.js';
 
-/** `skipped`: not judged, since an earlier one failed. */
+/** `skipped`: not judged because an earlier one failed. */
 export type ItemStatus = 'allowed' | 'failed' | 'skipped';
 
 interface Item {
-  /** The payload's place, from 0. */
+  /** The payload's index, from 0. */
   readonly itemIndex: number;
   readonly status: ItemStatus;
 }
 
-/** The answer about one payload of many. Run it if and only if `allowed` is true. */
+/** The decision on one payload of many. Run it if and only if `allowed` is true. */
 export type ItemDecision = (AllowedDecision | DeniedDecision) & Item;
 
-/** The answer about a batch: `allowed` when all of it may run, `items` with one decision for each payload. */
+/** The decision on a batch: `allowed` when every payload may run, `items` with one decision per payload. */
 export type BatchDecision = Decision & { readonly items: readonly ItemDecision[] };
 
 export const STATUSES: { readonly [name: string]: ItemStatus } = {
@@ -31,7 +31,7 @@ export function itemOf(decision: Decision, itemIndex: number, status: ItemStatus
   return Object.freeze({ ...decision, itemIndex, status });
 }
 
-/** Return `denial` as the answer about a batch of `count` payloads, and about each of them. */
+/** Return `denial` as the decision on a batch of `count` payloads and on each of them. */
 export function batchDeniedBy(denial: DeniedDecision, count: number): BatchDecision {
   const items = Array.from({ length: count }, (_, index) => itemOf(denial, index, 'failed'));
   return Object.freeze({ ...denial, items });
@@ -50,12 +50,12 @@ export function batchFrom(
   const whole: Decision = envelope.ok
     ? { allowed: true, code: null, envelope, codeHash: '', decisionId }
     : deniedBy(envelope);
-  // Refused as a whole: it has items and says nothing of any of them.
+  // The batch was rejected as a whole: the reply has no verdict on any item.
   if (!whole.allowed && !reply.bindings?.length && !reply.failures?.length)
     return batchDeniedBy(whole, request.items.length);
   const items = itemsOf(request, reply, whole, policyDigest);
   const refused = items.find((item) => !item.allowed);
-  // An ALLOW of the whole, of which one item is not proven, is none.
+  // An ALLOW with one unproven item is a denial.
   if (whole.allowed && refused !== undefined) return Object.freeze({ ...deniedItem(refused), items });
   return Object.freeze({ ...whole, items });
 }
@@ -66,7 +66,7 @@ function deniedItem(item: ItemDecision): DeniedDecision {
   return { allowed, code, envelope, codeHash, decisionId };
 }
 
-/** Give each item its failure or its binding; throw Unproven when they do not add up. */
+/** Return the decision on each item, from its failure or binding; throw Unproven when these do not match the items. */
 function itemsOf(
   request: BatchRequest,
   reply: BatchResponse,
@@ -103,7 +103,7 @@ function decided(
   policyDigest: string | undefined,
 ): Decision {
   try {
-    // An allowed item has no envelope of its own: the whole's vouches for the policy, its binding for the rest.
+    // An allowed item has no envelope: the batch's envelope proves the policy, the item's binding the rest.
     const meta = { ...whole._meta, decision_id: binding.decision_id ?? '' };
     const allowed: SuccessEnvelope = { ok: true, _meta: meta };
     const envelope = failure === undefined ? allowed : readEnvelope(failure.envelope, false);

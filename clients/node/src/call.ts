@@ -1,4 +1,4 @@
-/** A verdict on a tool call counts only if every field that will run is among those that were judged. */
+/** The verdict on a tool call: it counts only if every field that will run was judged. */
 
 import { createHash } from 'node:crypto';
 import type { AllowedDecision, DeniedDecision } from './decision.js';
@@ -17,18 +17,18 @@ export interface JudgedField {
   readonly kind?: string;
 }
 
-/** The kinds whose judgement is about a target. */
+/** The kinds that are judged for a target. */
 const CODE_KINDS: readonly (string | undefined)[] = [undefined, 'source', 'markup'];
 
 interface Judged {
-  /** The fields that were judged; none for a tool of which none need be. */
+  /** The judged fields; empty for a tool without fields to judge. */
   readonly judged: readonly JudgedField[];
 }
 
 /** The guard's answer about a tool call. Go on if and only if `allowed` is true. */
 export type CallDecision = (AllowedDecision | DeniedDecision) & Judged;
 
-/** Return a decision that nothing was judged for. */
+/** Return `denial` as a decision without judged fields. */
 export function callDeniedBy(denial: DeniedDecision): CallDecision {
   return Object.freeze({ ...denial, judged: [] });
 }
@@ -83,7 +83,7 @@ function checkFields(request: CallRequest, judged: readonly JudgedField[], runs:
 /** Return the text at `path`; throw Unproven when there is none. */
 function resolved(sent: unknown, path: string): string {
   const [first, ...tokens] = path.split('/');
-  if (first !== '') throw new Unproven('a judged field has no JSON Pointer');
+  if (first !== '') throw new Unproven('the path of a judged field is not a JSON Pointer');
   let value = sent;
   for (const raw of tokens) {
     const token = raw.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -1,14 +1,14 @@
 /**
- * The challenge under a token: caller and service each prove that they know it, and neither sends it.
+ * Signed calls: client and service each prove that they know the token, and neither sends it.
  *
- * The texts that are signed are those of `evalward.challenge` in Python, line by line: see there for what each proves.
+ * The signed texts are those of `evalward.challenge` in Python, which documents what each of them proves.
  */
 
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 export const AUTH = 'evalward-auth';
 export const PROOF = 'evalward-proof';
-/** Stands for the digest of a request that is not one message. */
+/** Replaces the request digest of a stream. */
 export const STREAM = 'stream';
 
 // Field 30 of ValidateStreamResponse, 32 bytes: its tag and its length.
@@ -19,7 +19,7 @@ export function digestOf(message: Uint8Array | string): string {
   return createHash('sha256').update(message).digest('hex');
 }
 
-/** One signed call: what goes with it, and what its answers must prove. */
+/** One signed call: its header, and the proofs that its replies must carry. */
 export class Challenge {
   readonly header: string;
   readonly #token: string;
@@ -31,12 +31,12 @@ export class Challenge {
     this.header = `v1 ${now} ${nonce} ${digest} ${this.#mac}`;
   }
 
-  /** Say whether `proofs` are the one proof of a unary reply. */
+  /** Return whether `proofs` is exactly one valid proof of a unary reply. */
   provesReply(proofs: readonly unknown[], response: Uint8Array): boolean {
     return this.#proves(proofs, 'reply', response);
   }
 
-  /** Say whether `proofs` are the one proof of a status with these details. */
+  /** Return whether `proofs` is exactly one valid proof of a status with these details. */
   provesStatus(proofs: readonly unknown[], details: Uint8Array): boolean {
     return this.#proves(proofs, 'status', details);
   }
@@ -52,7 +52,7 @@ export class Challenge {
   }
 }
 
-/** The running digest of a stream, kept alike by both sides: each message goes in when it is taken or sent. */
+/** The running digest of a stream, which both sides compute over each message that they send or receive. */
 export class Transcript {
   #state = '';
 
@@ -62,7 +62,7 @@ export class Transcript {
     this.#take('request', message);
   }
 
-  /** Take the next reply and return it without its proof; undefined when it does not prove itself. */
+  /** Add the next reply and return it without its proof; undefined when the proof is invalid. */
   checked(message: Buffer): Buffer | undefined {
     const end = Math.max(0, message.length - ITEM_PROOF.length - PROOF_BYTES);
     const inner = message.subarray(0, end);

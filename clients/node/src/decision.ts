@@ -1,11 +1,11 @@
-/** What a caller gets: a decision, always with an envelope, also when the guard could not be asked. */
+/** The guard's reply as a decision with an envelope, and the denials that the client makes itself. */
 
 import { type Code, denialEnvelope, type ErrorEnvelope, type SuccessEnvelope } from './envelope.js';
 
 interface About {
-  /** Lower-case hex SHA-256 of the bytes that were asked about; empty when no verdict was reached. */
+  /** Lower-case hex SHA-256 of the judged bytes; empty without a verdict. */
   readonly codeHash: string;
-  /** Finds the decision in the audit log; empty when none was reached. */
+  /** Identifies the decision in the audit log; empty without a verdict. */
   readonly decisionId: string;
 }
 
@@ -24,7 +24,7 @@ export interface DeniedDecision extends About {
 /** The guard's answer. Run the payload if and only if `allowed` is true. */
 export type Decision = AllowedDecision | DeniedDecision;
 
-/** A denial as an exception, for a sink whose callers expect a value. Its message names the code alone. */
+/** A denial as an exception, for a sink whose callers expect a value. Its message contains only code and decision id. */
 export class DeniedError extends Error {
   override readonly name = 'DeniedError';
   readonly code: string;
@@ -37,14 +37,14 @@ export class DeniedError extends Error {
   }
 }
 
-/** Return the denial that `envelope` says. */
+/** Return the denial with `envelope`. */
 export function deniedBy(envelope: ErrorEnvelope, codeHash = ''): DeniedDecision {
   const { decision_id } = envelope._meta;
   const decisionId = typeof decision_id === 'string' ? decision_id : '';
   return Object.freeze({ allowed: false, code: envelope.code, envelope, codeHash, decisionId });
 }
 
-/** Return a denial that the client itself gives. */
+/** Return a denial by the client. */
 export function denial(code: Code, message: string, extra?: Parameters<typeof denialEnvelope>[2]): DeniedDecision {
   return deniedBy(denialEnvelope(code, message, extra));
 }

@@ -1,8 +1,8 @@
 /**
- * Why a guard cannot be reached: gRPC says UNAVAILABLE for all of it, so the address is tried once more by hand.
+ * Diagnoses why a guard cannot be reached, since gRPC reports UNAVAILABLE for every cause.
  *
- * A connection of its own, without token or payload, tells what gRPC's text only hints at. All of it takes at most
- * `PROBE_MS`. The reasons and their words are those of the Python client.
+ * A separate connection, without token or payload, finds the cause. The diagnosis takes at most `PROBE_MS`. Reasons,
+ * messages and hints are those of the Python client.
  */
 
 import { connect as connectTcp, type Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import type { Code } from './envelope.js';
 
 const PROBE_MS = 500;
-// RFC 9113, section 3.4: what a client says first; a frame of the type SETTINGS on stream 0 must answer it.
+// RFC 9113, section 3.4: the client's preface; the server must reply with a SETTINGS frame on stream 0.
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const FRAME_BYTES = 9;
 const SETTINGS = 4;
@@ -37,8 +37,9 @@ interface Finding {
   readonly hint: string;
 }
 
-const CHECK_UP = 'Nothing runs while the guard is away; check that it is up, then send the same request again.';
-const CHECK_ADDRESS = 'Nothing runs until the address is right: compare it with the ready line of the guard.';
+const CHECK_UP =
+  'Nothing runs while the guard is unavailable; check that it is running, then send the same request again.';
+const CHECK_ADDRESS = 'Nothing runs until the address is correct: compare it with the ready line of the guard.';
 
 const away = (message: string, hint = CHECK_UP): Finding => ({ code: 'SERVICE_UNREACHABLE', message, hint });
 const tlsFailed = (message: string, hint: string): Finding => ({ code: 'TLS_FAILED', message, hint });
@@ -49,23 +50,23 @@ export const FINDINGS: { readonly [reason in Reason]: Finding } = {
   name_unknown: away('its name cannot be resolved', CHECK_ADDRESS),
   no_answer: away('it does not answer in time'),
   closed: away('the connection was closed'),
-  not_a_guard: away('what listens there does not speak gRPC', CHECK_ADDRESS),
+  not_a_guard: away('the server there does not speak gRPC', CHECK_ADDRESS),
   not_permitted: {
     code: 'PERMISSION_DENIED',
     message: 'this user may not connect to its socket',
     hint: "Nothing runs until this user is in the socket's group (--unix-mode of the guard).",
   },
   tls_expected: tlsFailed(
-    'it speaks TLS and was asked in plain text',
+    'it expects TLS, and this client uses plain text',
     'Write tls:HOST:PORT, and give the certificates.',
   ),
   tls_not_spoken: tlsFailed(
-    'it speaks plain text and was asked over TLS',
+    'it expects plain text, and this client uses TLS',
     'Start the guard with --tls-cert and --tls-key, or leave out tls: on this machine.',
   ),
   certificate_untrusted: tlsFailed(
     'its certificate is not signed by an authority that this client trusts',
-    "Give the authority's certificate as ca; if it was right before, somebody else may answer there.",
+    "Give the authority's certificate as ca; if it was correct before, another server may be answering.",
   ),
   certificate_expired: tlsFailed(
     'its certificate is not valid at this time',
@@ -76,13 +77,13 @@ export const FINDINGS: { readonly [reason in Reason]: Finding } = {
     'Use a name of the certificate in the address, or give it as the server name.',
   ),
   client_certificate: tlsFailed(
-    "it asks for a certificate of the client's, and none that it takes was shown",
+    'it requires a client certificate, and this client has none that it accepts',
     "Give certificate and key, signed by the authority of the guard's --client-ca.",
   ),
   stopped: away('it has stopped'),
 };
 
-/** Where a guard is, as sockets need it. */
+/** The guard's address, as sockets need it. */
 export interface Place {
   readonly path?: string;
   readonly host?: string;
@@ -107,7 +108,7 @@ export async function diagnose(place: Place): Promise<Reason> {
   }
 }
 
-/** What a connection came to: `served` when HTTP/2 was spoken, as a guard does. */
+/** The outcome of a connection: `served` when the server speaks HTTP/2, as a guard does. */
 type Outcome = Reason | 'served' | 'hung_up' | 'no_tls';
 
 async function examined(place: Place, sockets: Socket[]): Promise<Reason> {
@@ -117,7 +118,7 @@ async function examined(place: Place, sockets: Socket[]): Promise<Reason> {
   const secured = (options: ConnectionOptions) =>
     kept(connectTls({ host: place.host ?? '', port: place.port ?? 0, ALPNProtocols: ['h2'], ...options }), sockets);
   let found = tls ? await greeted(secured(tls), 'secureConnect') : await greeted(plain(), 'connect');
-  // A guard greets behind its handshake, unless the handshake failed for it: it takes no certificate of this client's.
+  // A guard sends SETTINGS after the handshake unless it rejected this client's certificate.
   if (tls && found === 'hung_up') return 'client_certificate';
   if (tls && found === 'no_tls') {
     found = await greeted(plain(), 'connect');
@@ -134,7 +135,7 @@ function kept<S extends Socket>(socket: S, sockets: Socket[]): S {
   return socket;
 }
 
-/** Say the first words of HTTP/2 once `socket` is connected, and tell what comes of it. */
+/** Send the HTTP/2 preface once `socket` is connected, and return the outcome. */
 function greeted(socket: Socket & { alpnProtocol?: string | false | null }, connected: string): Promise<Outcome> {
   return new Promise((resolve) => {
     let received = Buffer.alloc(0);
@@ -171,7 +172,7 @@ const BY_CODE: { readonly [code: string]: Outcome } = {
   CERT_NOT_YET_VALID: 'certificate_expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_name',
 };
-// Those of OpenSSL's x509_vfy.h that Node names and that are about who signed.
+// Node's names for the errors in OpenSSL's x509_vfy.h that concern the signer.
 const UNTRUSTED =
   /^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_UNTRUSTED|CERT_SIGNATURE|CERT_CHAIN|INVALID_CA|CERT_REJECTED)/;
 
@@ -182,7 +183,7 @@ function outcomeOf({ code = '' }: NodeJS.ErrnoException): Outcome {
   return BY_CODE[code] ?? 'no_answer';
 }
 
-/** Return the reason in a system's error about a socket. */
+/** Return the reason for a system error of a socket. */
 export function reasonOf(failure: unknown): Reason {
   const found = outcomeOf(failure as NodeJS.ErrnoException);
   return found === 'served' || found === 'hung_up' || found === 'no_tls' ? 'closed' : found;

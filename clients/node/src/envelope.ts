@@ -1,4 +1,4 @@
-/** The envelope of every answer, and the denials that the client gives itself. */
+/** The envelope of every reply, and the envelopes of denials by the client. */
 
 import { CODES } from './generated/codes.js';
 import { parseOnce, RepeatedKey } from './json.js';
@@ -6,7 +6,7 @@ import { parseOnce, RepeatedKey } from './json.js';
 /** A code of the registry that this version knows; a newer service may send others. */
 export type Code = keyof typeof CODES;
 
-/** What produced a verdict; digests are lower-case hex, `unknown` where no service was heard. */
+/** What produced a verdict; digests are lower-case hex, `unknown` without a reply of the service. */
 export interface Provenance {
   readonly service_version: string;
   readonly policy_digest: string;
@@ -25,14 +25,14 @@ export interface Meta {
   readonly session_id?: string;
 }
 
-/** The answer about something that was permitted. */
+/** The envelope of a permitted request. */
 export interface SuccessEnvelope {
   readonly ok: true;
   readonly _meta: Meta;
   readonly [field: string]: unknown;
 }
 
-/** The answer about something that was not: what happened, and what to do next. */
+/** The envelope of a denied or failed request: what happened, and what to do next. */
 export interface ErrorEnvelope {
   readonly ok: false;
   readonly error: string;
@@ -54,7 +54,7 @@ export interface ErrorEnvelope {
 
 export type Envelope = SuccessEnvelope | ErrorEnvelope;
 
-/** A reply that cannot be taken for a verdict on what was asked; the message says why, without payload. */
+/** The reply is not a proven verdict on the request; the message says why, without payload. */
 export class Unproven extends Error {}
 
 const UNKNOWN: Provenance = {
@@ -64,7 +64,7 @@ const UNKNOWN: Provenance = {
   grammar_version: 'unknown',
 };
 
-/** Return the envelope of a denial that the client itself gives; `hint` defaults to that of the code's row. */
+/** Return the envelope of a denial by the client; `hint` defaults to the hint of `code`. */
 export function denialEnvelope(
   code: Code,
   message: string,
@@ -87,7 +87,7 @@ export function denialEnvelope(
     http,
   };
   const meta: Meta = {
-    // As the service counts: a quarter of the body's characters, rounded up.
+    // The service counts in the same way: a quarter of the body's characters, rounded up.
     estimated_tokens: Math.ceil(Array.from(JSON.stringify(body)).length / 4),
     elapsed_ms: 0,
     decision_id: '',
@@ -98,7 +98,7 @@ export function denialEnvelope(
   return { ...body, _meta: meta };
 }
 
-/** Return the envelope in `bytes`; throw Unproven unless it is one whose `ok` is as it must be. */
+/** Return the envelope in `bytes`; throw Unproven unless it is valid and its `ok` equals `ok`. */
 export function readEnvelope(bytes: Uint8Array | undefined, ok: true): SuccessEnvelope;
 export function readEnvelope(bytes: Uint8Array | undefined, ok: false): ErrorEnvelope;
 export function readEnvelope(bytes: Uint8Array | undefined, ok: boolean): Envelope;

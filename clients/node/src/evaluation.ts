@@ -1,4 +1,4 @@
-/** How an evaluation in the service's sandbox ended. */
+/** The reply to an evaluation in the service's sandbox: it has a result only if its verdict is proven. */
 
 import type { DeniedDecision } from './decision.js';
 import { type ErrorEnvelope, isRecord, type SuccessEnvelope, Unproven } from './envelope.js';
@@ -6,7 +6,7 @@ import { prove } from './proof.js';
 import type { EvaluateRequest, EvaluateResponse, Usage } from './protocol.js';
 
 interface Ran {
-  /** The console's lines, also when the run failed. */
+  /** The lines of the console, also when the run failed. */
   readonly console: readonly string[];
   /** What the run used; undefined when nothing ran. 64-bit numbers are decimal strings. */
   readonly usage?: Usage;
@@ -50,12 +50,12 @@ export function evaluationFrom(
   return Object.freeze({ ok: true, code: null, envelope, ...(resultJson && { resultJson }), ...about });
 }
 
-/** Return an evaluation without a result, for what `decision` says. */
+/** Return a denial as an evaluation without a result. */
 export function failedBy({ code, envelope, codeHash, decisionId }: DeniedDecision): FailedEvaluation {
   return Object.freeze({ ok: false, code, envelope, console: [], codeHash, decisionId });
 }
 
-/** An error envelope has the console's lines among its details. */
+/** Return the lines of the console, which an error envelope has in its details. */
 function consoleOf(envelope: SuccessEnvelope | ErrorEnvelope): string[] {
   const lines = envelope.console ?? (isRecord(envelope.details) ? envelope.details.console : undefined);
   return Array.isArray(lines) ? lines.map((line: unknown) => String(isRecord(line) ? line.text : line)) : [];

@@ -1,22 +1,22 @@
-/** What went wrong, as a denial: no failure is a reason to run a payload. */
+/** Turns every failure of a call into a denial. */
 
 import { Metadata, status } from '@grpc/grpc-js';
 import { type Challenge, PROOF } from './challenge.js';
 import { type DeniedDecision, denial, deniedBy } from './decision.js';
 import { FINDINGS, type Reason, reasonOf } from './diagnosis.js';
 import { type Code, isRecord, readEnvelope, Unproven } from './envelope.js';
+import { Unbuilt } from './fields.js';
 import { WrongPeer } from './peer.js';
 import { attachedEnvelope } from './protocol.js';
-import { Unbuilt } from './question.js';
 
 const UNAVAILABLE: number = status.UNAVAILABLE;
 const RESOURCE_EXHAUSTED: number = status.RESOURCE_EXHAUSTED;
 const DETAILS = 'grpc-status-details-bin';
 const MISUNDERSTOOD =
-  'The guard has another token, or is of a version that cannot prove itself on plain TCP: reach that one over TLS' +
+  'The guard has another token, or its version does not support signed calls over plain TCP: connect over TLS' +
   ' or a Unix socket.';
 
-// For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
+// For statuses without an envelope, which come from gRPC itself or from an intermediary.
 const CODES: { readonly [number: number]: Code } = {
   [status.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
   [status.UNAVAILABLE]: 'SERVICE_UNREACHABLE',
@@ -24,14 +24,14 @@ const CODES: { readonly [number: number]: Code } = {
   [status.PERMISSION_DENIED]: 'PERMISSION_DENIED',
   [status.RESOURCE_EXHAUSTED]: 'OVERLOADED',
 };
-// What gRPC's core on the server's side says of a message that it does not read. Of a reply that is too large for this
-// side, the words are others.
+// The status message of gRPC's core on the server's side for a request that is too large. For a reply that is too large
+// for the client, the message differs.
 const TOO_LARGE = /^SERVER: Received message larger than max \(([0-9]{1,15}) vs\. ([0-9]{1,15})\)$/;
 
-/** A reply without the proof that whoever sent it knows the token. */
+/** A reply without the proof that its sender knows the token. */
 export class Forged extends Error {}
 
-/** Return the denial for the guard at `address`, which cannot be reached for `reason`. */
+/** Return the denial for the guard at `address`, which cannot be reached because of `reason`. */
 export function unreachable(address: string, reason: Reason): DeniedDecision {
   const { code, message, hint } = FINDINGS[reason];
   const details = { grpc_status: 'UNAVAILABLE', reason };
@@ -41,24 +41,27 @@ export function unreachable(address: string, reason: Reason): DeniedDecision {
   });
 }
 
-/** Return the denial for a guard that is known to be away, `message` saying why. */
+/** Return the denial for a guard that is known to be unavailable; `message` says why. */
 export function absent(message: string): DeniedDecision {
   const { code, hint } = FINDINGS.stopped;
   return denial(code, message, { hint, details: { grpc_status: 'UNAVAILABLE', reason: 'stopped' } });
 }
 
-/** Return the denial for a socket that is not the one that was asked for, or cannot be looked at. */
+/** Return the denial for a socket of another user, or one that cannot be checked. */
 export function refusedSocket(failure: unknown, address: string): DeniedDecision {
   if (!(failure instanceof WrongPeer)) return unreachable(address, reasonOf(failure));
-  return denial('SERVICE_UNPROVEN', `It is not known that the guard answers: ${failure.message}.`);
+  return denial('SERVICE_UNPROVEN', `The socket may not be the guard's: ${failure.message}.`);
 }
 
-/** Return the denial that `failure`, of any kind, is; with `signed` only a status that proves itself is told. */
+/** Return the denial for any `failure`; with `signed` the envelope of a status counts only if it is signed. */
 export function denialOf(failure: unknown, signed?: Challenge): DeniedDecision {
   try {
     if (failure instanceof Unbuilt) return denial(failure.code, failure.message, { details: failure.details });
     if (failure instanceof Forged) {
-      return denial('SERVICE_UNPROVEN', 'Who answered does not know the token, so it is not the guard.');
+      return denial(
+        'SERVICE_UNPROVEN',
+        'The reply does not prove knowledge of the token, so it is not from the guard.',
+      );
     }
     if (failure instanceof Unproven) return unproven(failure);
     if (isRecord(failure) && typeof failure.code === 'number') return byStatus(failure.code, failure, signed);
@@ -68,15 +71,15 @@ export function denialOf(failure: unknown, signed?: Challenge): DeniedDecision {
   }
 }
 
-/** Say whether the connection is the trouble, and no guard says what it is. */
+/** Return whether the connection failed, and the guard gave no envelope. */
 export function isLost(failure: unknown, signed?: Challenge): boolean {
   if (!isRecord(failure) || failure.code !== UNAVAILABLE) return false;
   return attachedIn(failure.metadata, signed) === undefined;
 }
 
-/** Return the denial for a reply that is no verdict on what was asked. */
+/** Return the denial for a reply that is not a verdict on the request. */
 export function unproven(doubt: Unproven): DeniedDecision {
-  return denial('INTERNAL', `The guard's reply is no verdict on this payload: ${doubt.message}.`);
+  return denial('INTERNAL', `The guard's reply is not a verdict on this payload: ${doubt.message}.`);
 }
 
 function byStatus(code: number, failure: Record<string, unknown>, signed: Challenge | undefined): DeniedDecision {
@@ -97,7 +100,7 @@ function byStatus(code: number, failure: Record<string, unknown>, signed: Challe
 function refusedMessage(actual: number, most: number): DeniedDecision {
   return denial(
     'EVAL_PAYLOAD_TOO_LARGE',
-    `The request has ${String(actual)} bytes, and the guard takes messages of ${String(most)}.`,
+    `The request has ${String(actual)} bytes, and the guard accepts messages of at most ${String(most)}.`,
     { details: { limit: 'message_bytes', limit_value: most, actual, grpc_status: 'RESOURCE_EXHAUSTED' } },
   );
 }
@@ -117,6 +120,6 @@ function parsed(serialised: Buffer): Buffer | undefined {
   try {
     return attachedEnvelope(serialised);
   } catch {
-    return undefined; // details that do not parse say nothing; the status still does
+    return undefined; // invalid details are ignored; the status still counts
   }
 }

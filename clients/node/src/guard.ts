@@ -1,10 +1,11 @@
-/** The client, which fails closed: no answer, and no lack of one, allows by default. */
+/** The client. It fails closed: only a proven ALLOW allows a payload. */
 
 import { type BatchDecision, batchDeniedBy, batchFrom, type ItemDecision, itemOf } from './batch.js';
 import { type CallDecision, callDecisionFrom, callDeniedBy } from './call.js';
 import type { Decision, DeniedDecision } from './decision.js';
 import { type Evaluation, evaluationFrom, failedBy } from './evaluation.js';
 import { denialOf } from './failure.js';
+import type { MessageStream } from './message-stream.js';
 import { decisionFrom } from './proof.js';
 import type { BatchResponse, CallResponse, EvaluateResponse, ValidateResponse } from './protocol.js';
 import {
@@ -19,26 +20,26 @@ import {
   validateRequest,
 } from './question.js';
 import { Conversation } from './stream.js';
-import { type Lane, milliseconds, Refused, Transport, type TransportOptions } from './transport.js';
+import { milliseconds, Refused, Transport, type TransportOptions } from './transport.js';
 
 const CHECK_MS = 250;
 const FULL_BUDGET_BYTES = 128 * 1024; // a payload above the default size limit gets proportionally more time
-const BUDGET_ITEMS = 32; // as many small payloads have the time of one
-const RUN_MS = 1_000; // the wall time of the server's own default, for a request that names none
+const BUDGET_ITEMS = 32; // this many small payloads share the timeout of one
+const RUN_MS = 1_000; // the server's default wall time, for a request without a deadline
 
 export interface GuardOptions extends TransportOptions {
-  /** Milliseconds that a call on a connected channel may take, beside the run of an `evaluate`. */
+  /** Timeout in milliseconds of a call on a connected channel; the run of an `evaluate` gets extra time. */
   readonly timeoutMs?: number;
   /** Only verdicts under this policy count: its lower-case hex SHA-256, as `GetPolicy` gives it. */
   readonly policyDigest?: string;
 }
 
-/** What can judge a payload: a Guard, or one that `spawn()` supervises. */
+/** Judges payloads: a Guard, or the guard that `spawn()` supervises. */
 export interface Judge {
   check(code: string, options: CheckOptions): Promise<Decision>;
 }
 
-/** A client of one service. Nothing here rejects: whatever goes wrong is a denial with an envelope. */
+/** A client of one service. Its calls never reject: every failure is a denial with an envelope. */
 export class Guard implements Judge {
   readonly #transport: Transport;
   readonly #timeoutMs: number;
@@ -59,7 +60,7 @@ export class Guard implements Judge {
     return this.#transport.address;
   }
 
-  /** Wait until the channel is connected, at most the connecting budget; false when it is not. */
+  /** Wait until the channel is connected, at most the connect timeout; false when it is not. */
   ready(): Promise<boolean> {
     return this.#transport.ready();
   }
@@ -87,7 +88,7 @@ export class Guard implements Judge {
     }
   }
 
-  /** Ask whether each of `items` may run; whatever goes wrong is a denial of what it concerns. */
+  /** Ask whether each of `items` may run; any failure denies the items that it affects. */
   async validateBatch(items: readonly Payload[], options: ManyOptions = {}): Promise<BatchDecision> {
     try {
       const request = batchRequest(items, options);
@@ -103,48 +104,48 @@ export class Guard implements Judge {
   /**
    * Ask about each of `items` in turn and yield its decision before the next is taken.
    *
-   * What breaks the stream denies that payload and all behind it.
+   * A failure of the stream denies that payload and all after it.
    */
   async *validateStream(
     items: Iterable<Payload> | AsyncIterable<Payload>,
     options: ManyOptions = {},
   ): AsyncGenerator<ItemDecision, void, undefined> {
-    let lane: Lane | undefined;
-    let talk: Conversation | undefined;
+    let stream: MessageStream | undefined;
+    let conversation: Conversation | undefined;
     let why: DeniedDecision | undefined;
     let index = 0;
     try {
       for await (const item of items) {
-        if (talk === undefined && why === undefined) {
+        if (conversation === undefined && why === undefined) {
           try {
-            lane = await this.#transport.open();
-            talk = new Conversation(options, this.#policyDigest, lane.signed);
+            stream = await this.#transport.open();
+            conversation = new Conversation(options, this.#policyDigest, stream.signed);
           } catch (failure) {
             why = denied(failure);
           }
         }
-        yield talk === undefined || lane === undefined
+        yield conversation === undefined || stream === undefined
           ? itemOf(why as DeniedDecision, index, 'failed')
-          : await this.#next(talk, lane, item);
+          : await this.#next(conversation, stream, item);
         index += 1;
       }
     } finally {
-      lane?.close();
+      stream?.close();
     }
   }
 
-  async #next(talk: Conversation, lane: Lane, item: Payload): Promise<ItemDecision> {
-    const asked = talk.asked(item);
-    if (!Buffer.isBuffer(asked)) return asked;
+  async #next(conversation: Conversation, stream: MessageStream, item: Payload): Promise<ItemDecision> {
+    const wire = conversation.request(item);
+    if (!Buffer.isBuffer(wire)) return wire;
     try {
-      const budget = this.#timeoutMs * Math.max(1, talk.size / FULL_BUDGET_BYTES);
-      return talk.answered(await lane.exchanged(asked, budget));
+      const budget = this.#timeoutMs * Math.max(1, conversation.size / FULL_BUDGET_BYTES);
+      return conversation.decision(await stream.exchange(wire, budget));
     } catch (failure) {
-      return talk.ended(denied(failure));
+      return conversation.ended(denied(failure));
     }
   }
 
-  /** Have `code` judged for the sandbox and run there. */
+  /** Judge `code` for the sandbox and run it there. */
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     try {
       const request = evaluateRequest(code, options);

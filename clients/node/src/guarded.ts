@@ -1,10 +1,10 @@
-/** The enforcement point: the text that was judged is the text that runs. */
+/** The enforcement point: a sink that runs exactly the judged text. */
 
 import { DeniedError } from './decision.js';
 import type { Judge } from './guard.js';
 import type { CheckDetails, Shape, Sink, Target } from './question.js';
 
-/** What a sink does with a text: its name; or where it runs, and the wrapper that it puts around it. */
+/** How a sink evaluates a text: the sink's name, or the target and the shape. */
 export type SinkOptions = CheckDetails &
   (
     | { readonly sink: Sink; readonly target?: Target; readonly shape?: undefined; readonly wrap?: undefined }
@@ -12,16 +12,16 @@ export type SinkOptions = CheckDetails &
         readonly sink?: undefined;
         readonly target: Target;
         readonly shape: Shape;
-        /** The sink evaluates scripts as they are: it gets the text inside the wrapper of `shape`. */
+        /** The sink adds no wrapper of its own, so it gets the text inside the wrapper of `shape`. */
         readonly wrap?: boolean;
       }
   );
 
 /**
- * Return `sink` behind `judge`: it is called with the very text that was allowed, or not at all.
+ * Return `sink` guarded: it is called only with the exact text that `judge` allowed.
  *
- * A denial rejects with DeniedError; what the sink throws passes through, and may quote the payload. `options` are
- * fixed here, so that no call can ask for another target. Throws TypeError without a sink or a shape, and for both.
+ * A denial rejects with DeniedError; exceptions of the sink pass through, and may quote the payload. `options` are fixed
+ * here, so that no call can change the target. Throws TypeError without a sink or a shape, and for both.
  */
 export function guarded<Args extends unknown[], Result>(
   sink: (code: string, ...args: Args) => Result,
@@ -31,14 +31,14 @@ export function guarded<Args extends unknown[], Result>(
   const { wrap = false, ...asked } = structuredClone(options);
   const shape = asked.shape;
   if (asked.sink !== undefined && (shape !== undefined || wrap)) {
-    throw new TypeError('sink: it says itself how it reads a text, so there is no shape and nothing to wrap');
+    throw new TypeError('sink: a named sink defines its shape, so give no shape and no wrap');
   }
   if (asked.sink === undefined && (shape === undefined || !Object.hasOwn(WRAPPERS, shape))) {
-    throw new TypeError('sink: its name is needed, or a target and the shape of what the sink puts around the text');
+    throw new TypeError('sink: its name is needed, or a target and the shape of its wrapper');
   }
   return async (code, ...args): Promise<Awaited<Result>> => {
     const decision = await judge.check(code, asked);
-    // Exactly true: a judge of the caller's own that answers something truthy has allowed nothing.
+    // Exactly true: another truthy value from a custom judge does not allow anything.
     if (decision.allowed !== true) throw new DeniedError(decision);
     return await sink(wrap && shape !== undefined ? inShape(code, shape) : code, ...args);
   };
@@ -52,7 +52,7 @@ const WRAPPERS: { readonly [shape in Shape]: readonly [string, string] } = {
   async_body: ['(async function () {\n', '\n})()'],
 };
 
-/** Return the script that evaluates `code` in `shape`: the text that the guard parses, byte for byte. */
+/** Return the script that evaluates `code` in `shape`, which is exactly the text that the guard parses. */
 export function inShape(code: string, shape: Shape): string {
   const [prefix, suffix] = WRAPPERS[shape];
   return prefix + code + suffix;

@@ -2,6 +2,7 @@
 
 export type { BatchDecision, ItemDecision, ItemStatus } from './batch.js';
 export type { CallDecision, JudgedField } from './call.js';
+export type { TlsOptions } from './channel.js';
 export { type AllowedDecision, type Decision, type DeniedDecision, DeniedError } from './decision.js';
 export type { Code, Envelope, ErrorEnvelope, Meta, Provenance, SuccessEnvelope } from './envelope.js';
 export type { EvaluatedResult, Evaluation, FailedEvaluation } from './evaluation.js';
@@ -23,4 +24,3 @@ export type {
   Target,
 } from './question.js';
 export { type SpawnedGuard, type SpawnOptions, spawn } from './spawn.js';
-export type { TlsOptions } from './transport.js';

@@ -1,11 +1,11 @@
-/** JSON that has one meaning: two readers may take different values for a repeated key. */
+/** Unambiguous JSON: two parsers may read different values for a repeated key, so it is rejected. */
 
-/** Return what `text` says; throw for what is no JSON, or has a key twice in one object. */
+/** Return the value of `text`; throw when it is not JSON, or repeats a key in one object. */
 export function parseOnce(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const open: (Set<string> | undefined)[] = [];
   let last = '""';
-  // JSON.parse has read it, so that a colon stands behind a key and nowhere else.
+  // JSON.parse accepted the text, so outside of strings a colon always follows a key.
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g)) {
     if (token === '{') open.push(new Set());
     else if (token === '[') open.push(undefined);
@@ -21,5 +21,5 @@ export function parseOnce(text: string): unknown {
   return value;
 }
 
-/** A key stands twice in one object. */
+/** A key is repeated in one object. */
 export class RepeatedKey extends Error {}

@@ -1,8 +1,8 @@
 /**
- * Whose Unix socket it is: asked for with `peerUid`, checked before a call is made over it.
+ * Checks the owner of a Unix socket before each call, if `peerUid` is set.
  *
- * gRPC connects by path, and Node does not say who is at the other end. So the socket itself is looked at: it belongs to
- * `peerUid`, and nobody but root, that user and this one can put another in its place.
+ * gRPC connects by path, and Node does not expose the peer. So the check is on the socket file: it belongs to `peerUid`,
+ * and only root, that user and the present one can replace it.
  */
 
 import { lstat, stat } from 'node:fs/promises';
@@ -11,10 +11,10 @@ import { dirname, resolve } from 'node:path';
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
-/** The socket is not the one that was asked for; the message says why. */
+/** The socket does not belong to the expected user; the message says why. */
 export class WrongPeer extends Error {}
 
-/** Throw WrongPeer unless the socket at `path` is the user `uid`'s, and the system's error when there is none. */
+/** Throw WrongPeer unless the socket at `path` belongs to the user `uid`, and the system's error when there is none. */
 export async function checkOwner(path: string, uid: number): Promise<void> {
   const socket = resolve(path);
   const entry = await lstat(socket);

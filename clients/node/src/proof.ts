@@ -1,4 +1,4 @@
-/** A reply is an ALLOW only if all of it is about what was asked (docs: "binding"). */
+/** Checks that a verdict is bound to the request: a reply that differs from it is never an ALLOW. */
 
 import { createHash } from 'node:crypto';
 import type { Decision } from './decision.js';
@@ -43,7 +43,7 @@ export function decisionFrom(
   return Object.freeze({ allowed: true, code: null, envelope, codeHash, decisionId: binding.decision_id ?? '' });
 }
 
-/** Throw Unproven when `binding` is not about `request`, or `envelope` about something else. */
+/** Throw Unproven when `binding` or `envelope` does not match `request`. */
 export function checkValidated(
   request: ValidateRequest,
   binding: Binding,
@@ -52,20 +52,20 @@ export function checkValidated(
 ): void {
   const target = request.target === NO_TARGET ? sinkTarget(request, binding, envelope.ok) : request.target;
   checkBinding(request, binding, envelope, target, policyDigest);
-  // A refusal of the sink itself is about no sink.
+  // A rejection of the sink itself is bound to no sink.
   const sink = binding.sink ?? '';
   if (sink !== request.sink && (envelope.ok || sink !== '')) throw new Unproven('the verdict is about another sink');
   if (binding.shape !== request.shape) throw new Unproven('the verdict is about another shape');
 }
 
-/** Return the target of the sink that was asked about, as the service names it; throw Unproven for an ALLOW without. */
+/** Return the target of the requested sink, as the service names it; throw Unproven for an ALLOW without a target. */
 function sinkTarget(request: ValidateRequest, { target = NO_TARGET }: Binding, isAllow: boolean): string {
   const isNamed = request.sink !== '' && typeof target === 'string' && target !== NO_TARGET;
   if (!isNamed && isAllow) throw new Unproven('the verdict is about no target');
   return String(target);
 }
 
-/** Return what `reply` says; throw Unproven unless its outcome, binding and envelope agree with the question. */
+/** Return the envelope of `reply`; throw Unproven unless outcome, binding and envelope match the request. */
 export function prove(
   request: Asked,
   reply: Reply,
@@ -80,7 +80,7 @@ export function prove(
   return { ok, envelope, codeHash: binding.code_hash ?? '', decisionId: binding.decision_id ?? '' };
 }
 
-/** Throw Unproven when `binding` or `envelope` differs from the question in anything that it said. */
+/** Throw Unproven when `binding` or `envelope` differs from the request in a field that the request sets. */
 export function checkBinding(
   request: Asked,
   binding: Binding,
@@ -96,7 +96,7 @@ export function checkBinding(
 
 const TYPED = ['code', 'number', 'domain', 'category', 'cause', 'http'] as const;
 
-/** Throw Unproven when the typed `error` and its envelope say different things. */
+/** Throw Unproven when the typed `error` and its envelope differ. */
 export function checkError(error: WireError | undefined, envelope: Envelope): void {
   if (envelope.ok) return;
   const agrees = TYPED.every((name) => error?.[name] === undefined || error[name] === envelope[name]);
@@ -104,14 +104,14 @@ export function checkError(error: WireError | undefined, envelope: Envelope): vo
   if (error?.code === undefined || !agrees || !isRetryable) throw new Unproven('the envelope contradicts the outcome');
 }
 
-/** Tell the two outcomes apart; throw Unproven for none, for both and for one that this version does not know. */
+/** Return whether the outcome is an ALLOW; throw Unproven for none, for both and for an unknown one. */
 export function isAllow({ outcome, allowed, error }: Reply): boolean {
   if (outcome === 'allowed' && isRecord(allowed) && error === undefined) return true;
   if (outcome === 'error' && isRecord(error) && allowed === undefined) return false;
   throw new Unproven('the reply has no outcome');
 }
 
-/** Name every field in which a verdict differs from the question. */
+/** Yield the name of each field in which the verdict differs from the request. */
 function* mismatches(
   request: Asked,
   binding: Binding,
@@ -132,21 +132,21 @@ function* mismatches(
   if (policyDigest !== undefined && binding.policy_digest !== policyDigest) yield 'policy';
 }
 
-/** Say whether the profile is one that the caller may have meant: what it asked for, or not the weak one. */
+/** Return whether the profile is the requested one, or without a request one that is not weak. */
 function hasProfile(request: Asked, { profile, target }: Binding, isAllow: boolean): boolean {
-  // What refuses a request before a profile is chosen names none, and what evaluates nothing neither.
+  // A rejection before the profile is chosen names none, and neither does the verdict on a tool that evaluates nothing.
   if (profile === undefined || profile === 'PROFILE_UNSPECIFIED') return !isAllow || ('tool' in request && !target);
   if (request.profile !== undefined) return profile === request.profile;
   return !isAllow || profile === 'PROFILE_BALANCED' || profile === 'PROFILE_STRICT';
 }
 
-/** Name what the envelope of an ALLOW says otherwise than its binding; it need not repeat it. */
+/** Yield the fields in which the envelope of an ALLOW contradicts its binding; it may omit them. */
 function* contradictions(binding: Binding, envelope: Envelope): Iterable<string> {
   if (!envelope.ok) return;
   if ('code' in envelope || 'error' in envelope) yield 'outcome';
   for (const field of ['target', 'shape', 'profile'] as const) {
-    const told = envelope[field] ?? undefined;
-    if (told !== undefined && `${field}_${typeof told === 'string' ? told : ''}`.toUpperCase() !== binding[field])
+    const stated = envelope[field] ?? undefined;
+    if (stated !== undefined && `${field}_${typeof stated === 'string' ? stated : ''}`.toUpperCase() !== binding[field])
       yield field;
   }
   if ((envelope.code_hash ?? binding.code_hash) !== binding.code_hash) yield 'payload';

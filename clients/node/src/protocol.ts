@@ -126,7 +126,7 @@ interface Status {
   readonly details?: readonly { readonly type_url?: string; readonly value?: Buffer }[];
 }
 
-// What is unset stays undefined: a default must never look like an answer.
+// Unset fields stay undefined, so that a default is never read as an answer.
 const definition = fromJSON(PROTOCOL, {
   keepCase: true,
   oneofs: true,
@@ -147,17 +147,17 @@ export interface Codec {
   readonly responseDeserialize: (bytes: Buffer) => unknown;
 }
 
-/** Return how `method` is called, and its messages' codecs; what is signed is their bytes. */
+/** Return the path and the codecs of `method`; signatures cover the bytes of the messages. */
 export function codecOf(method: Method): Codec {
   return GuardService.service[method] as unknown as Codec;
 }
 
-/** Return the message in `bytes`; throw Unproven when it is none. */
+/** Return the message in `bytes`; throw Unproven when it is not one. */
 export function parsed({ responseDeserialize }: Codec, bytes: Buffer): unknown {
   try {
     return responseDeserialize(bytes);
   } catch {
-    throw new Unproven('it is no message of the protocol');
+    throw new Unproven('it is not a message of the protocol');
   }
 }
 

@@ -1,15 +1,15 @@
-/** From a caller's words to a request; whatever it cannot carry exactly is refused before anything is sent. */
+/** The requests of the operations, built from the caller's options; invalid ones are rejected before anything is sent. */
 
 import { randomBytes } from 'node:crypto';
-import type { Code } from './envelope.js';
 import { isRecord } from './envelope.js';
+import { count, counts, flag, invalid, json, member, only, optional, payload, text, textMap } from './fields.js';
 import { SINKS } from './generated/sinks.js';
 import type { BatchRequest, CallRequest, EvaluateRequest, ValidateRequest } from './protocol.js';
 
 export const TARGETS = ['main', 'renderer', 'node', 'sandbox'] as const;
 export const SHAPES = ['script', 'expression', 'function', 'async_body', 'module'] as const;
 export const PROFILES = ['balanced', 'strict', 'seed'] as const;
-/** What the request says of the target when the sink says it. */
+/** The target of a request that names a sink, which has its own target. */
 export const NO_TARGET = 'TARGET_UNSPECIFIED';
 const GUARD_LIMITS = ['payload_bytes', 'depth', 'nodes_per_64k', 'steps'] as const;
 const RUN_LIMITS = ['fuel', 'deadline_ms', 'memory_bytes', 'stack_bytes', 'result_bytes', 'console_bytes'] as const;
@@ -25,7 +25,7 @@ export type GuardLimits = { readonly [name in (typeof GUARD_LIMITS)[number]]?: n
 /** Limits of a run; each may only be smaller than the server's. */
 export type RunLimits = { readonly [name in (typeof RUN_LIMITS)[number]]?: number };
 
-/** What evaluates the text, by name: docs/sinks.md lists them, and the service refuses one that it does not know. */
+/** The name of the function that evaluates the text: docs/sinks.md lists them; the service rejects unknown names. */
 export type Sink = (typeof SINKS)[number] | (string & {});
 
 export interface CheckDetails {
@@ -40,46 +40,46 @@ export interface CheckDetails {
   readonly includeContext?: boolean;
 }
 
-/** A sink, which has a target and readings of its own; or the target, and the wrapper if that is known. */
+/** A sink, which implies target and shape; or a target, and the shape if it is known. */
 export type CheckOptions = CheckDetails &
   (
     | { readonly sink: Sink; readonly target?: Target; readonly shape?: undefined }
     | {
         readonly sink?: undefined;
         readonly target: Target;
-        /** Without it the payload must be safe under script, expression and async body alike. */
+        /** Without it the payload must be safe as a script, as an expression and as an async body. */
         readonly shape?: Shape;
       }
   );
 
 export interface CallOptions {
-  /** The JSON Pointers of the fields that the caller will evaluate: each must be among those that were judged. */
+  /** The JSON Pointers of the fields that the caller will evaluate: each must be among the judged fields. */
   readonly runs?: readonly string[];
-  /** Where the caller evaluates them; without it wherever the server's manifest says. */
+  /** Where the caller evaluates them; the default is the target of the server's manifest. */
   readonly target?: Target;
-  /** How the caller evaluates them; without it however the server's manifest says. */
+  /** How the caller evaluates them; the default is the shape of the server's manifest. */
   readonly shape?: Shape;
-  /** Which sink they reach; without it whichever the server's manifest says. */
+  /** Which sink they reach; the default is the sink of the server's manifest. */
   readonly sink?: Sink;
   readonly profile?: Profile;
   readonly limits?: GuardLimits;
   readonly sessionId?: string;
   readonly includeContext?: boolean;
-  /** The arguments lack what need not be judged, such as a required field of plain data: that is no fault then. */
+  /** Declares that the arguments omit the fields that are not judged, which may include required ones. */
   readonly judgedFieldsOnly?: boolean;
 }
 
-/** One payload of a batch or a stream: its text, and the options of `check` but for the session. */
+/** One payload of a batch or a stream: its text, and the options of `check` except the session. */
 export type Payload = CheckOptions & { readonly code: string; readonly sessionId?: undefined };
 
 export interface ManyOptions {
-  /** Whether the payloads behind the first failure are skipped, which denies them. */
+  /** Whether the payloads after the first failure are skipped, and so denied. */
   readonly stopOnFirst?: boolean;
   readonly sessionId?: string;
 }
 
 export interface EvaluateOptions {
-  /** What a payload in shape `function` is called with; any JSON value. */
+  /** The argument of a payload in shape `function`; any JSON value. */
   readonly argument?: unknown;
   readonly shape?: Exclude<Shape, 'module'>;
   readonly profile?: Profile;
@@ -88,17 +88,6 @@ export interface EvaluateOptions {
   /** Seed of Math.random, a whole number from 0. */
   readonly seed?: number;
   readonly sessionId?: string;
-}
-
-/** A request that cannot be built; the message names the field and never repeats its value. */
-export class Unbuilt extends Error {
-  constructor(
-    readonly code: Code,
-    message: string,
-    readonly details: Readonly<Record<string, unknown>>,
-  ) {
-    super(message);
-  }
 }
 
 /** Return the request; throw Unbuilt. */
@@ -126,7 +115,7 @@ const CALL_OPTIONS = [
   'judgedFieldsOnly',
 ];
 
-/** What a tool call's verdict must be about, beside the request. */
+/** What a tool call's verdict must match, in addition to the request. */
 export interface Insisted {
   readonly runs: readonly string[];
   readonly target?: string;
@@ -197,112 +186,4 @@ export function evaluateRequest(code: string, options: EvaluateOptions): Evaluat
     session_id: text('sessionId', sessionId ?? ''),
     request_id: randomBytes(8).toString('hex'),
   };
-}
-
-function payload(field: string, value: unknown): Buffer {
-  if (typeof value !== 'string') throw invalid(field, 'takes a string');
-  // A lone surrogate has no UTF-8: what was judged would not be what runs.
-  if (!value.isWellFormed()) {
-    throw new Unbuilt('EVAL_BAD_ENCODING', `${field} holds a lone surrogate.`, { field: pointerTo(field) });
-  }
-  const sent = Buffer.from(value, 'utf8');
-  const [limit, most] = MOST[field] ?? ['', Infinity];
-  if (sent.length > most) {
-    throw new Unbuilt(
-      'EVAL_PAYLOAD_TOO_LARGE',
-      `The request is not sent: ${field} has ${String(sent.length)} bytes, and no server takes more than ${String(most)}.`,
-      { field: pointerTo(field), limit, limit_value: most, actual: sent.length },
-    );
-  }
-  return sent;
-}
-
-const MOST_PAYLOAD_BYTES = 8 * 1024 * 1024;
-// The most that any policy can allow; the arguments of a tool call may have four times that, since JSON escapes are
-// longer than what they stand for.
-const MOST: { readonly [field: string]: readonly [string, number] } = {
-  code: ['payload_bytes', MOST_PAYLOAD_BYTES],
-  arguments_json: ['arguments_bytes', 4 * MOST_PAYLOAD_BYTES],
-};
-
-// The names that options have in the request.
-const RENAMED: { readonly [option: string]: string } = {
-  sessionId: 'session_id',
-  includeContext: 'include_context',
-  judgedFieldsOnly: 'judged_fields_only',
-  guardLimits: 'guard_limits',
-  stopOnFirst: 'stop_on_first',
-  argument: 'argument_json',
-};
-
-/** Return the RFC 6901 JSON Pointer to what `field` becomes in the request. */
-function pointerTo(field: string): string {
-  const [name = '', ...rest] = field.split('.');
-  return ['', RENAMED[name] ?? name, ...rest].join('/');
-}
-
-/** Refuse what has another name: a misspelt `profile` must not ask for less than was meant. */
-function only<T extends object>(known: readonly string[], options: T): T {
-  if (!isRecord(options)) throw invalid('options', 'takes an object');
-  for (const name of Object.keys(options)) {
-    if (!known.includes(name)) throw invalid('options', 'has an unknown name', known);
-  }
-  return options;
-}
-
-function member(field: string, value: unknown, allowed: readonly string[]): string {
-  if (typeof value !== 'string' || !allowed.includes(value)) throw invalid(field, 'has no such value', allowed);
-  return `${field}_${value}`.toUpperCase();
-}
-
-function optional<F extends string>(field: F, value: unknown, allowed: readonly string[]): { [name in F]?: string } {
-  return (value === undefined ? {} : { [field]: member(field, value, allowed) }) as { [name in F]?: string };
-}
-
-function text(field: string, value: unknown): string {
-  if (typeof value !== 'string' || !value.isWellFormed()) throw invalid(field, 'takes a well-formed string');
-  return value;
-}
-
-function textMap(field: string, value: unknown = {}): Record<string, string> {
-  if (!isRecord(value)) throw invalid(field, 'takes an object of strings');
-  return Object.fromEntries(Object.entries(value).map(([name, to]) => [text(field, name), text(field, to)]));
-}
-
-function count(field: string, value: unknown): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) throw invalid(field, 'takes a whole number from 0');
-  return value as number;
-}
-
-function counts(field: string, value: unknown, names: readonly string[]): Record<string, number> {
-  if (!isRecord(value)) throw invalid(field, 'takes an object of numbers', names);
-  only(names, value);
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, limit]) => limit !== undefined)
-      .map(([name, limit]) => [name, count(`${field}.${name}`, limit)]),
-  );
-}
-
-function flag(field: string, value: unknown): boolean {
-  if (value !== undefined && typeof value !== 'boolean') throw invalid(field, 'takes true or false');
-  return value ?? false;
-}
-
-function json(field: string, value: unknown): Buffer {
-  let serialised: string | undefined;
-  try {
-    serialised = JSON.stringify(value);
-  } catch {
-    throw invalid(field, 'takes a JSON value');
-  }
-  if (serialised === undefined && value !== undefined) throw invalid(field, 'takes a JSON value');
-  return Buffer.from(serialised ?? '', 'utf8');
-}
-
-function invalid(field: string, problem: string, allowed?: readonly string[]): Unbuilt {
-  return new Unbuilt('INVALID_INPUT', `The request cannot be built: ${field} ${problem}.`, {
-    field: pointerTo(field),
-    ...(allowed && { allowed }),
-  });
 }

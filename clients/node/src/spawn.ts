@@ -1,4 +1,4 @@
-/** A guard of the caller's own: `evalward serve --parent` as a child process, supervised. */
+/** Runs `evalward serve --parent` as a child process, and restarts it when it ends. */
 
 import { type ChildProcess, spawn as start } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -18,11 +18,11 @@ import type { CallOptions, CheckOptions, EvaluateOptions, ManyOptions, Payload, 
 import { CONNECT_MS, milliseconds } from './transport.js';
 
 export interface SpawnOptions extends Omit<GuardOptions, 'address' | 'tls' | 'token' | 'peerUid'> {
-  /** Targets whose payloads may be allowed at all; none without it, unless the policy says so. */
+  /** Targets in which evaluation is permitted; the default is none, unless the policy permits some. */
   readonly allowEval?: readonly Target[];
   /** A policy file. */
   readonly policy?: string;
-  /** By default a file of this process in `evalward/` of XDG_STATE_HOME or ~/.local/state. */
+  /** The default is a file of this process in `evalward/` of XDG_STATE_HOME or ~/.local/state. */
   readonly auditLog?: string;
   /** More flags of `evalward serve`. */
   readonly flags?: readonly string[];
@@ -41,7 +41,7 @@ export function spawn(options: SpawnOptions = {}): SpawnedGuard {
   return new SpawnedGuard(options);
 }
 
-/** The guard that `spawn()` made. While its server is down everything is denied; a server that ends is replaced. */
+/** A guard whose server is a child process. While the server is down every call is denied; it is restarted when it ends. */
 export class SpawnedGuard implements Judge {
   readonly #command: readonly [string, ...string[]];
   readonly #client: GuardOptions;
@@ -61,7 +61,7 @@ export class SpawnedGuard implements Judge {
   constructor({ allowEval = [], policy, auditLog, flags = [], command = ['evalward'], ...client }: SpawnOptions) {
     this.#connectMs = milliseconds('connectTimeoutMs', client.connectTimeoutMs, CONNECT_MS);
     milliseconds('timeoutMs', client.timeoutMs, 1);
-    // Nobody else can put a socket of his own here, not even while the server is being replaced.
+    // No other user can create a socket here, not even while the server restarts.
     this.#directory = mkdtempSync(join(tmpdir(), 'evalward-'));
     process.once('exit', this.#cleanUp);
     this.#client = { ...client, address: `unix:${join(this.#directory, 'guard.sock')}` };
@@ -75,7 +75,7 @@ export class SpawnedGuard implements Judge {
     this.#start();
   }
 
-  /** The process id of the server that runs now. */
+  /** The process id of the present server. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -108,7 +108,7 @@ export class SpawnedGuard implements Judge {
     const guard = await this.#serving();
     if (guard !== undefined) return yield* guard.validateStream(items, options);
     let index = 0;
-    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only how many there are counts
+    // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only their number is used
     for await (const _ of items) {
       yield itemOf(this.#away(), index++, 'failed');
     }
@@ -146,19 +146,19 @@ export class SpawnedGuard implements Judge {
   #start(): void {
     const [command, ...flags] = this.#command;
     const child = start(command, flags, {
-      // Standard output of an MCP server is the protocol's, so the child's is read here and never passed on.
+      // An MCP server's standard output carries the protocol, so the child's output is read and discarded.
       stdio: ['pipe', 'pipe', 'inherit'],
-      // ^C in the terminal ends this process, and this process ends the guard.
+      // ^C in the terminal ends this process, which ends the guard.
       detached: true,
     });
     this.#child = child;
     const begun = performance.now();
     this.#timer = setTimeout(() => child.kill('SIGKILL'), START_MS).unref();
-    // The child must not keep this process alive: it ends when its standard input closes, and so with us.
+    // The child must not keep this process alive; it ends with this process, when its standard input closes.
     child.unref();
     for (const stream of [child.stdin, child.stdout]) unref(stream);
     child.stdin.on('error', () => {}); // a child that is gone is seen by its 'close'
-    // Through the pipe, so that it stands in no command line, environment or file.
+    // The token goes through the pipe, so that no command line, environment or file contains it.
     const token = randomBytes(32).toString('hex');
     child.stdin.write(`${token}\n`);
     createInterface({ input: child.stdout }).once('line', (line) => {
@@ -194,16 +194,16 @@ export class SpawnedGuard implements Judge {
     this.#state = state;
     this.#guard?.close();
     this.#guard = undefined;
-    this.#wake(); // whoever waits for a server that cannot start is told at once
+    this.#wake(); // callers that wait for a server that cannot start return at once
   }
 
-  /** Return the client of the server; a call waits for the first start only, and only as long as for a connection. */
+  /** Return the client of the server; a call waits only for the first start, at most the connect timeout. */
   async #serving(): Promise<Guard | undefined> {
     if (this.#isFirstStart) await this.#change(this.#connectMs);
     return this.#guard;
   }
 
-  /** Wait while there is no server, until one serves or its start fails, at most `withinMs`. */
+  /** Wait until a server is ready or its start fails, at most `withinMs`. */
   async #change(withinMs: number): Promise<void> {
     if (this.#guard !== undefined || this.#isClosed) return;
     await new Promise<void>((resolve) => {
@@ -224,7 +224,7 @@ export class SpawnedGuard implements Judge {
 
 let logs = 0;
 
-/** Return a log that no other living process writes. */
+/** Return a log file that no other running process writes. */
 function ownLog(): string {
   const folder = join(process.env.XDG_STATE_HOME || join(homedir(), '.local', 'state'), 'evalward');
   mkdirSync(folder, { mode: 0o700, recursive: true });

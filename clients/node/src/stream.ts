@@ -1,8 +1,8 @@
 /**
- * A stream of payloads without its I/O: each is asked about, and proven, by itself and in order.
+ * A stream of payloads without its I/O: each is judged, and its verdict proven, separately and in order.
  *
- * One payload is sent and its answer taken before the next. Whatever goes wrong ends the stream: that payload is denied,
- * and so is each one behind it, without being sent.
+ * The next payload is sent after the verdict of the previous one. Any failure ends the stream: that payload is denied,
+ * and each one after it is denied without being sent.
  */
 
 import { type ItemDecision, itemOf, STATUSES } from './batch.js';
@@ -32,13 +32,13 @@ export class Conversation {
     this.#transcript = challenge && new Transcript(challenge);
   }
 
-  /** The bytes of the payload that is asked about. */
+  /** The size of the latest payload in bytes. */
   get size(): number {
     return this.#request?.code.length ?? 0;
   }
 
-  /** Return what to send about `item`, or its denial when it cannot be sent. */
-  asked(item: Payload): Buffer | ItemDecision {
+  /** Return the message to send for `item`, or its denial when it cannot be sent. */
+  request(item: Payload): Buffer | ItemDecision {
     this.#index += 1;
     if (this.#over !== undefined) return this.#denied(this.#over);
     try {
@@ -52,8 +52,8 @@ export class Conversation {
     return wire;
   }
 
-  /** Return the decision in `response` about the payload that was asked about last; undefined: there is none. */
-  answered(response: Buffer | undefined): ItemDecision {
+  /** Return the decision in `response` about the latest payload; undefined means that the stream has ended. */
+  decision(response: Buffer | undefined): ItemDecision {
     try {
       if (response === undefined) throw new Unproven('the stream ended without it');
       const proven = this.#transcript === undefined ? response : this.#transcript.checked(response);
@@ -64,7 +64,7 @@ export class Conversation {
     }
   }
 
-  /** Deny the present payload and all behind it, for what `why` says. */
+  /** Deny the present payload and all after it with `why`. */
   ended(why: DeniedDecision): ItemDecision {
     this.#over = why;
     return this.#denied(why);
@@ -81,7 +81,7 @@ export class Conversation {
     }
     if (status === 'skipped') {
       if (this.#firstFailure === undefined || response.outcome !== undefined || !this.#options.stopOnFirst) {
-        throw new Unproven('an item is skipped behind none that failed');
+        throw new Unproven('an item is skipped although none before it failed');
       }
       return itemOf(this.#firstFailure, this.#index, status);
     }

@@ -1,34 +1,17 @@
-/** One channel to one service: the address, the connecting budget, and calls that carry bytes. */
+/** One channel to one service: connecting within a timeout, and calls that carry bytes. */
 
-import { isIP, isIPv4 } from 'node:net';
-import {
-  type ChannelCredentials,
-  Client,
-  type ClientDuplexStream,
-  credentials,
-  Metadata,
-  type StatusObject,
-  status,
-} from '@grpc/grpc-js';
+import { Client, Metadata, type StatusObject } from '@grpc/grpc-js';
 import { AUTH, Challenge, digestOf, PROOF, STREAM } from './challenge.js';
+import { channelTo, type TlsOptions } from './channel.js';
 import type { DeniedDecision } from './decision.js';
 import { diagnose, type Place } from './diagnosis.js';
 import { absent, denialOf, Forged, isLost, refusedSocket, unreachable } from './failure.js';
+import { MessageStream } from './message-stream.js';
 import { checkOwner } from './peer.js';
 import { codecOf, type Method, parsed } from './protocol.js';
 
 export const CONNECT_MS = 2_000;
 const DEFAULT_ADDRESS = '127.0.0.1:7443';
-const TLS = 'tls:';
-
-/** PEM texts; without `ca` the system's roots are trusted, `key` and `certificate` are for mutual TLS. */
-export interface TlsOptions {
-  readonly ca?: string | Buffer;
-  readonly key?: string | Buffer;
-  readonly certificate?: string | Buffer;
-  /** The name in the server's certificate, where it is not the address's. */
-  readonly serverName?: string;
-}
 
 export interface TransportOptions {
   /** `HOST:PORT` on loopback, `tls:HOST:PORT` or `unix:PATH`; else EVALWARD_ADDRESS, else 127.0.0.1:7443. */
@@ -36,29 +19,17 @@ export interface TransportOptions {
   /** TLS on TCP: true, or the PEM texts to use. */
   readonly tls?: boolean | TlsOptions;
   /**
-   * The service's token. It goes with every call over TLS or a Unix socket; over plain TCP it stays here: each call is
-   * signed with it, and an answer counts only if it is, too.
+   * The service's token. It is sent with every call over TLS or a Unix socket. Over plain TCP it is never sent: it signs
+   * each call, and a reply counts only if it is signed, too.
    */
   readonly token?: string;
-  /** The user id that the Unix socket must belong to, in folders where nobody else can put another. */
+  /** The user id that must own the Unix socket; no other user may be able to replace the socket. */
   readonly peerUid?: number;
-  /** Milliseconds that a channel which is not connected may take to connect. */
+  /** Milliseconds to wait for the channel to connect. */
   readonly connectTimeoutMs?: number;
 }
 
-const CHANNEL_OPTIONS = {
-  // A proxy from the environment must not see payloads, nor answer in the guard's place.
-  'grpc.enable_http_proxy': 0,
-  // Nor may a DNS record change how calls are made.
-  'grpc.service_config_disable_resolution': 1,
-  // A result comes twice, typed and in its envelope, and escaped in the second.
-  'grpc.max_receive_message_length': 16 * 1024 * 1024,
-  // A sidecar that was restarted is back at once, not after minutes of backoff.
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1_000,
-};
-
-/** A failed call as its denial; what went wrong with the connection has been found out. */
+/** A failed call with its denial, which says what is wrong with the connection. */
 export class Refused extends Error {
   constructor(readonly decision: DeniedDecision) {
     super(decision.code);
@@ -95,7 +66,7 @@ export class Transport {
     this.#client = new Client(channel.target, channel.credentials, channel.options);
   }
 
-  /** Wait until the channel is connected, at most the connecting budget; false when it is not. */
+  /** Wait until the channel is connected, at most the connect timeout; false when it is not. */
   ready(): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -119,12 +90,12 @@ export class Transport {
   }
 
   /** Open the stream of payloads; throw Refused. */
-  async open(): Promise<Lane> {
+  async open(): Promise<MessageStream> {
     const { path } = codecOf('ValidateStream');
     await this.#reach();
     const [metadata, signed] = this.#authorised(path, STREAM);
-    const call = this.#client.makeBidiStreamRequest(path, asItIs, asItIs, metadata);
-    return new Lane(call, signed, (failure) => this.#refused(failure, signed));
+    const call = this.#client.makeBidiStreamRequest(path, unchanged, unchanged, metadata);
+    return new MessageStream(call, signed, (failure) => this.#refused(failure, signed));
   }
 
   close(): void {
@@ -132,7 +103,7 @@ export class Transport {
     this.#client.close();
   }
 
-  /** Return when the guard can be asked; throw Refused. */
+  /** Wait until the guard can be asked; throw Refused. */
   async #reach(): Promise<void> {
     if (this.#isClosed) throw new Refused(absent('This client has been closed.'));
     if (this.#peerUid !== undefined) {
@@ -154,7 +125,7 @@ export class Transport {
     return new Refused(isLost(failure, signed) ? await this.#lost() : denialOf(failure, signed));
   }
 
-  /** Return what goes with a call, and what its answers must prove; `digest` is the request's. */
+  /** Return the metadata of a call, and the challenge that its replies must answer; `digest` is the request's. */
   #authorised(path: string, digest: string): [Metadata, Challenge | undefined] {
     const metadata = new Metadata();
     if (this.#token === undefined) return [metadata, undefined];
@@ -172,8 +143,8 @@ export class Transport {
       let response: Buffer | undefined;
       const call = this.#client.makeUnaryRequest(
         path,
-        asItIs,
-        asItIs,
+        unchanged,
+        unchanged,
         wire,
         metadata,
         { deadline },
@@ -182,7 +153,7 @@ export class Transport {
           else response = bytes;
         },
       );
-      // gRPC tells of the status behind the reply, and with it of the trailing metadata.
+      // gRPC reports the status, and with it the trailing metadata, after the reply.
       call.on('status', ({ metadata: trailing }: StatusObject) => {
         if (response === undefined) reject(new Error('a reply without a message'));
         else resolve({ response, trailing });
@@ -196,70 +167,7 @@ interface Answer {
   readonly trailing: Metadata;
 }
 
-/** A stream's messages: one out, one in, each within its time. */
-export class Lane {
-  readonly #call: ClientDuplexStream<Buffer, Buffer>;
-  readonly #refused: (failure: unknown) => Promise<Refused>;
-  #take: { resolve: (bytes: Buffer | undefined) => void; reject: (failure: unknown) => void } | undefined;
-  #failure: Error | undefined;
-  #isOver = false;
-
-  constructor(
-    call: ClientDuplexStream<Buffer, Buffer>,
-    readonly signed: Challenge | undefined,
-    refused: (failure: unknown) => Promise<Refused>,
-  ) {
-    this.#call = call;
-    this.#refused = refused;
-    call.on('data', (bytes: Buffer) => {
-      const take = this.#take;
-      this.#take = undefined;
-      // A message that nobody asked for: what comes behind it could be taken for the answer to something else.
-      if (take === undefined) this.#end(new Error('a reply to nothing'));
-      else take.resolve(bytes);
-    });
-    call.on('error', (failure) => this.#end(failure));
-    call.on('end', () => this.#end(undefined));
-  }
-
-  /** Send `wire` and return the next message, undefined for the end; throw Refused. */
-  async exchanged(wire: Buffer, withinMs: number): Promise<Buffer | undefined> {
-    let late: NodeJS.Timeout | undefined;
-    try {
-      return await new Promise((resolve, reject) => {
-        if (this.#isOver) {
-          if (this.#failure === undefined) resolve(undefined);
-          else reject(this.#failure);
-          return;
-        }
-        this.#take = { resolve, reject };
-        late = setTimeout(() => reject(Object.assign(new Error('late'), { code: LATE })), withinMs);
-        this.#call.write(wire);
-      });
-    } catch (failure) {
-      throw await this.#refused(failure);
-    } finally {
-      clearTimeout(late);
-    }
-  }
-
-  close(): void {
-    this.#call.cancel();
-  }
-
-  #end(failure: Error | undefined): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#failure = failure;
-    if (failure === undefined) this.#take?.resolve(undefined);
-    else this.#take?.reject(failure);
-    this.#take = undefined;
-  }
-}
-
-const LATE: number = status.DEADLINE_EXCEEDED;
-
-function asItIs(bytes: Buffer): Buffer {
+function unchanged(bytes: Buffer): Buffer {
   return bytes;
 }
 
@@ -268,52 +176,4 @@ export function milliseconds(name: string, value: number | undefined, otherwise:
   if (value === undefined) return otherwise;
   if (!Number.isFinite(value) || value <= 0) throw new TypeError(`${name}: milliseconds above 0 are needed`);
   return value;
-}
-
-interface Channel {
-  readonly place: Place;
-  readonly target: string;
-  readonly credentials: ChannelCredentials;
-  readonly options: Readonly<Record<string, string | number>>;
-}
-
-/** Return how to make the channel; throw TypeError for an address that cannot be used safely. */
-function channelTo(address: string, tls: TransportOptions['tls']): Channel {
-  const wanted = tls === true ? {} : tls || undefined;
-  const secure = address.startsWith(TLS) ? (wanted ?? {}) : wanted;
-  const target = address.startsWith(TLS) ? address.slice(TLS.length) : address;
-  if (/^unix:.+/.test(target)) {
-    if (secure) throw new TypeError('address: a Unix socket speaks no TLS');
-    const path = target.replace(/^unix:(\/\/)?/, '');
-    return { place: { path }, target, credentials: credentials.createInsecure(), options: CHANNEL_OPTIONS };
-  }
-  const [, host = '', port] = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]+):(\d{1,5})$/.exec(target) ?? [];
-  if (port === undefined || Number(port) > 65_535) {
-    throw new TypeError('address: HOST:PORT, tls:HOST:PORT or unix:PATH is needed');
-  }
-  const place = { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
-  if (!secure) {
-    // Whoever sits between could answer ALLOW in the guard's place.
-    if (!isLoopback(host)) throw new TypeError(`address: ${host} is not this machine, so it needs tls:HOST:PORT`);
-    return { place, target, credentials: credentials.createInsecure(), options: CHANNEL_OPTIONS };
-  }
-  const { ca, key, certificate, serverName } = secure;
-  const options = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName };
-  const servername = serverName ?? place.host;
-  const own = { ...(ca && { ca }), ...(key && { key }), ...(certificate && { cert: certificate }) };
-  return {
-    // A name for SNI is never an address (RFC 6066, section 3).
-    place: { ...place, tls: { ...own, ...(isIP(servername) === 0 && { servername }) } },
-    target,
-    credentials: credentials.createSsl(pem(ca), pem(key), pem(certificate)),
-    options: { ...CHANNEL_OPTIONS, ...options },
-  };
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
-}
-
-function pem(text: string | Buffer | undefined): Buffer | null {
-  return text === undefined ? null : Buffer.from(text);
 }

@@ -102,7 +102,7 @@ async function streamed(guard) {
   return items;
 }
 
-test('somebody who does not know the token gets neither the token nor an ALLOW', async (t) => {
+test('somebody who does not prove knowledge of the token gets neither the token nor an ALLOW', async (t) => {
   const recorded = [];
   const { address } = await fakeService(t, (rpc, request, call) => {
     recorded.push(call.metadata.getMap());

@@ -51,7 +51,7 @@ guard.check(Buffer.from('1'), { target: 'main' });
 guarded(() => 1, guard, { target: 'main' });
 guarded(() => 1, guard, { sink: 'playwright.evaluate' });
 guard.check('1', { sink: 'selenium.execute-script', profile: 'strict' });
-// @ts-expect-error a sink says itself how it reads a text
+// @ts-expect-error a named sink defines its shape
 guarded(() => 1, guard, { sink: 'playwright.evaluate', shape: 'script' });
 // @ts-expect-error nothing is put around what a sink reads
 guarded(() => 1, guard, { sink: 'playwright.evaluate', wrap: true });

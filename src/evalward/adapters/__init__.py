@@ -1,4 +1,4 @@
-"""An envelope in the forms of other protocols, as plain JSON data: pure functions (contract.md §3)."""
+"""Pure functions that convert an envelope to the formats of other protocols, as JSON data (contract.md §3)."""
 
 from evalward.adapters.jsonrpc import to_jsonrpc_error
 from evalward.adapters.mcp import to_call_tool_result

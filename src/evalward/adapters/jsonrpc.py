@@ -1,4 +1,4 @@
-"""An infrastructure failure as a JSON-RPC 2.0 error, with the numbers of seed 002."""
+"""Converts the envelope of an infrastructure failure to a JSON-RPC 2.0 error, with the numbers of seed 002."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBERS: Final[Mapping[str, int]] = MappingProxyType(
         "INTERNAL": INTERNAL_ERROR,
     }
 )
-"""By category; UPSTREAM and PROTOCOL are the seed's and no code here has them, but a plugin's may."""
+"""The error number of each category. No built-in code has the category UPSTREAM or PROTOCOL; a plugin's may."""
 
 
 def to_jsonrpc_error(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
@@ -31,14 +31,14 @@ def to_jsonrpc_error(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
 
     ``data`` is ``{type, retryable, sessionValid, domain, symbol, details}``; ``sessionValid`` is always true,
     since the service keeps no session. Raise ValueError for a domain failure, which is the result of a call
-    (``to_call_tool_result``), and for an envelope of a success; NotJsonError when it is no JSON.
+    (``to_call_tool_result``), and for a success envelope; NotJsonError when it is not JSON.
     """
     plain = to_json_object(envelope)
     if plain.get("ok") is not False:
-        raise ValueError("only an error envelope is an error")
+        raise ValueError("only an error envelope can become a JSON-RPC error")
     if _is_domain_failure(plain):
         raise ValueError(
-            f"{plain.get('code')} is a domain failure: it is the result of a call, not an error of it"
+            f"{plain.get('code')} is a domain failure, which is the result of a call and not a JSON-RPC error"
         )
     category = plain.get("category")
     number = NUMBERS.get(category, INTERNAL_ERROR) if isinstance(category, str) else INTERNAL_ERROR
@@ -61,5 +61,5 @@ def _is_domain_failure(envelope: Mapping[str, Any]) -> bool:
     row = rows.get(str(envelope.get("code")))
     if row is not None:
         return not row.is_infrastructure
-    # A plugin's code, or a later version's: its category is what there is to go by.
+    # The code is unknown (from a plugin or a later version), so the category decides.
     return envelope.get("category") == Category.INPUT

@@ -1,4 +1,4 @@
-"""An envelope as the result of an MCP tool call: a failed call is a result, never a protocol error."""
+"""Converts an envelope to the result of an MCP tool call; a failed call is a result, not a protocol error."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ def to_call_tool_result(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Return ``{content, structuredContent, isError}`` (MCP CallToolResult) for ``envelope``.
 
     The structured content is the envelope itself. The text is what a model sees: what happened, the hint, the
-    next actions, and the whole envelope as JSON. Raise NotJsonError when it is no JSON, and ValueError when its
+    next actions, and the whole envelope as JSON. Raise NotJsonError when it is not JSON, and ValueError when its
     ``ok`` is neither true nor false.
     """
     plain = to_json_object(envelope)
     ok = plain.get("ok")
     if ok is not True and ok is not False:
-        raise ValueError("an envelope says ok: true or ok: false")
+        raise ValueError("ok must be true or false in an envelope")
     text = canonical_json(plain).decode()
     return {
-        "content": [{"type": "text", "text": text if ok else f"{_told(plain)}\n\n{text}"}],
+        "content": [{"type": "text", "text": text if ok else f"{_error_text(plain)}\n\n{text}"}],
         "structuredContent": plain,
         "isError": not ok,
     }
 
 
-def _told(envelope: Mapping[str, Any]) -> str:
-    """Return the words of an error envelope, one thing a line."""
+def _error_text(envelope: Mapping[str, Any]) -> str:
+    """Return the text of an error envelope, one item per line."""
     lines = [f"{envelope.get('code')}: {envelope.get('error')}", f"Hint: {envelope.get('hint')}"]
     actions = envelope.get("next_actions") or []
     if actions:

@@ -1,4 +1,4 @@
-"""An error envelope in the positive numbers of seed 004."""
+"""Converts an error envelope to the format of seed 004, with the registry's positive numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def to_numeric_error(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Return ``{code, message, data: {domain, symbol, details, retryable}}``; ``code`` is the registry's number.
 
-    Raise ValueError for an envelope that is no error or has no number; NotJsonError when it is no JSON.
+    Raise ValueError for an envelope that is not an error or has no number; NotJsonError when it is not JSON.
     """
     plain = to_json_object(envelope)
     number = plain.get("number")

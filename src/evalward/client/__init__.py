@@ -1,11 +1,11 @@
-"""Callers' side of ``evalward.v1``: ask the guard, and take everything but a proven ALLOW for a denial."""
+"""The client of ``evalward.v1``: everything except a proven ALLOW is a denial."""
 
 from evalward.client.address import Tls
 from evalward.client.aio import AsyncGuardClient
-from evalward.client.batch import BatchDecision, ItemDecision, Payload
-from evalward.client.call import CallDecision, JudgedField
-from evalward.client.decision import Decision
-from evalward.client.evaluation import EvaluationReply
+from evalward.client.batch_decision import BatchDecision, ItemDecision, Payload
+from evalward.client.call_decision import CallDecision, JudgedField
+from evalward.client.evaluation_reply import EvaluationReply
+from evalward.client.guard_reply import Decision
 from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
 from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient

@@ -1,4 +1,4 @@
-"""Where the guard listens, and how a channel to it is made: TCP, TLS or a Unix socket (contract.md §7)."""
+"""The guard's address and the options of the channel to it: TCP, TLS or a Unix socket (contract.md §7)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Metadata: TypeAlias = tuple[tuple[str, str], ...]
 DEFAULT_ADDRESS: Final = "127.0.0.1:7443"
 CONNECT_SECONDS: Final = 2.0
 CHANNEL_OPTIONS: Final = (
-    # A proxy from the environment must not see payloads, nor answer in the guard's place.
+    # A proxy from the environment must not read payloads or answer instead of the guard.
     ("grpc.enable_http_proxy", 0),
-    # A result comes twice, typed and in its envelope, and escaped in the second.
+    # A result is sent twice: typed, and escaped in its envelope.
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
-    # gRPC's own pauses grow to two minutes; a guard that is back must be found at once.
+    # gRPC's default backoff grows to two minutes; a restarted guard must be found at once.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1_000),
@@ -44,9 +44,9 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 class Tls:
     """Files (PEM) for TLS: ``ca`` signs the server, None for the system's roots.
 
-    ``certificate`` and ``key`` are the client's own, for a server that demands one; a key that anybody but its owner
-    may touch is not used, as the server does with its own. ``server_name`` is the
-    name in the server's certificate, where it is not the address's.
+    ``certificate`` and ``key`` are the client's, for a server that requires them; a key that is accessible to other
+    users is rejected, as the server does with its own. ``server_name`` is the name in the server's certificate, if it
+    differs from the address.
     """
 
     ca: Path | None = None
@@ -64,7 +64,7 @@ class Tls:
         )
 
     def context(self) -> ssl.SSLContext:
-        """Return what ``ssl`` needs to connect as gRPC does; raise OSError for a file that cannot be used."""
+        """Return the ``ssl`` context equal to gRPC's; raise OSError for a file that cannot be used."""
         if self.key is not None:
             try:
                 read_private(self.key, most=0)
@@ -79,23 +79,23 @@ class Tls:
 
 
 class Link(Protocol):
-    """The way to one guard, which may be another process from one call to the next."""
+    """The connection data of one guard, whose process may be replaced between two calls."""
 
     @property
     def address(self) -> Address:
-        """Where it is, and what goes with a call at this moment."""
+        """The present address and credentials."""
 
     @property
     def run(self) -> int:
-        """Which of its processes this is: a new number means that the channel must be ready anew."""
+        """The number of the guard's process: when it changes, the channel must connect again."""
 
     def absence(self) -> str | None:
-        """Return why it cannot be asked at this moment, None if it can."""
+        """Return why the guard is unavailable now, None if it may be available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A guard's address as gRPC takes it, and how to speak to it; ``tls`` is None for plain text."""
+    """A guard's address in gRPC's form, with TLS files, token and socket owner; ``tls`` is None for plain text."""
 
     target: str
     tls: Tls | None = None
@@ -109,22 +109,22 @@ class Address:
 
     @property
     def run(self) -> int:
-        """Return the only number that there is: nobody knows which process serves here."""
+        """Return 0: the process at an address is unknown."""
         return 0
 
     def absence(self) -> str | None:
-        """Return None: only a call can tell."""
+        """Return None: only a call shows whether the guard is available."""
         return None
 
     @property
     def is_plain_tcp(self) -> bool:
-        """Whether anybody on this machine could listen here in the guard's place."""
+        """Whether any process on this machine could listen here instead of the guard."""
         return self.tls is None and not self.target.startswith("unix:")
 
     def authorised(self, path: str, digest: str) -> tuple[Metadata, Challenge | None]:
-        """Return what goes with a call of ``path``, and what its answers must prove (None: nothing).
+        """Return the metadata of a call of ``path``, and the challenge that its replies must answer (None: none).
 
-        ``digest`` is the request's. The token itself goes only to a server that TLS or a socket's path vouches for.
+        ``digest`` is the request's. The token itself is sent only over TLS or a Unix socket.
         """
         if self.token is None:
             return (), None
@@ -147,8 +147,8 @@ def address_of(
     """Read ``HOST:PORT``, ``tls:HOST:PORT`` or ``unix:PATH``; None: EVALWARD_ADDRESS, then 127.0.0.1:7443.
 
     Raise ValueError for an address that is none of these, for a token that no header can carry, for
-    ``peer_uid`` without a Unix socket, and for plain text beyond loopback: whoever sits between could answer
-    ALLOW in the guard's place. Raise TypeError for an argument of another type.
+    ``peer_uid`` without a Unix socket, and for plain text to an address that is not loopback: an attacker between
+    the two could answer ALLOW instead of the guard. Raise TypeError for an argument of another type.
     """
     _check_types(
         (("address", text, str), ("tls", tls, Tls), ("token", token, str), ("peer_uid", peer_uid, int))
@@ -160,11 +160,11 @@ def address_of(
         target, tls = target.removeprefix(_TLS), tls or Tls()
     if target.startswith("unix:"):
         if tls is not None:
-            raise ValueError("a Unix socket speaks no TLS")
+            raise ValueError("a Unix socket does not use TLS")
         path = target.removeprefix("unix:").removeprefix("//")
         return Address(target, None, token, None if peer_uid is None else SocketOwner(path, peer_uid))
     if peer_uid is not None:
-        raise ValueError("peer_uid goes with unix:PATH: a port does not say whose it is")
+        raise ValueError("peer_uid needs unix:PATH: a port does not show its owner")
     host, _, port = target.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()):
         raise ValueError("address takes HOST:PORT, tls:HOST:PORT or unix:PATH")
@@ -182,7 +182,7 @@ def _check_types(given: Iterable[tuple[str, object, type]]) -> None:
 
 
 def link_of(address: str | Link | None, *, tls: Tls | None, token: str | None, peer_uid: int | None) -> Link:
-    """Return what a client's constructor was given as the way to its guard; raise as ``address_of`` does."""
+    """Return the link for the arguments of a client's constructor; raise as ``address_of`` does."""
     if address is None or isinstance(address, str):
         return address_of(address, tls=tls, token=token, peer_uid=peer_uid)
     if not hasattr(address, "absence"):
@@ -191,7 +191,7 @@ def link_of(address: str | Link | None, *, tls: Tls | None, token: str | None, p
 
 
 def seconds_of(name: str, value: float) -> float:
-    """Return ``value``; raise TypeError or ValueError unless it is a time above zero."""
+    """Return ``value``; raise TypeError or ValueError unless it is a positive time in seconds."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise TypeError(f"{name} takes seconds")
     if not 0 < value < float("inf"):

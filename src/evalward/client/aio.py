@@ -1,48 +1,49 @@
-"""The client for asyncio: the same questions, the same proofs, and the same way to fail closed."""
+"""The asyncio client: it performs the steps of ``call_flow`` over a channel of ``grpc.aio``."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import grpc
 from grpc.aio import EOF  # type: ignore[attr-defined]  # the stubs lack it
 
-from evalward.client.address import CONNECT_SECONDS, Link, Tls, digest_or_none, link_of, seconds_of
-from evalward.client.batch import BatchDecision, ItemDecision, Payload, batch_question, refused
-from evalward.client.call import CallDecision
-from evalward.client.diagnosis import PROBE_SECONDS, Reason, diagnosed
-from evalward.client.evaluation import EvaluationReply
-from evalward.client.exchange import Exchange, path_of
-from evalward.client.failure import (
-    CLOSED,
-    RESTARTED,
-    absent,
-    is_from_next_run,
-    refused_socket,
-    unbuilt,
-    unreachable,
-)
-from evalward.client.peer import WrongPeer
-from evalward.client.question import VALIDATE_SECONDS, Question, Questions
-from evalward.client.stream import PATH, Conversation, late
+from evalward.client.address import CONNECT_SECONDS, Link, Tls, link_of
+from evalward.client.call_flow import EVALUATE, VALIDATE, VALIDATE_CALL, CallFlow, Operation
+from evalward.client.diagnosis import PROBE_SECONDS, diagnosed
+from evalward.client.question import VALIDATE_SECONDS
+from evalward.client.steps import Connect, Diagnose, Message, Progress, Step, Steps, Unary
+from evalward.client.stream import PATH
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterable, Mapping
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable
     from types import TracebackType
 
-    from evalward.client.decision import Decision
+    from evalward.client.batch_decision import BatchDecision, ItemDecision, Payload
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class AsyncGuardClient:
-    """The asyncio twin of ``GuardClient``, with the same parameters; it belongs to the loop of its first call.
+def _method(
+    operation: Operation[P, T],
+) -> Callable[Concatenate[AsyncGuardClient, P], Coroutine[Any, Any, T]]:
+    """Return the method of AsyncGuardClient for ``operation``."""
 
-    A cancelled call raises CancelledError, as everywhere in asyncio, and has allowed nothing.
+    async def call(self: AsyncGuardClient, /, *args: P.args, **rest: P.kwargs) -> T:
+        return await self._run(self._flow.operation(operation, *args, **rest))
+
+    operation.describe(call, "AsyncGuardClient")
+    return call
+
+
+class AsyncGuardClient:
+    """The asyncio version of ``GuardClient``, with the same parameters; use it only in the loop of its first call.
+
+    A cancelled call raises CancelledError, as everywhere in asyncio, and allows nothing.
     """
 
-    def __init__(  # noqa: PLR0913 - what there is to configure
+    def __init__(  # noqa: PLR0913 - the client's options
         self,
         address: str | Link | None = None,
         *,
@@ -53,107 +54,26 @@ class AsyncGuardClient:
         token: str | None = None,
         peer_uid: int | None = None,
     ) -> None:
-        self._link = link_of(address, tls=tls, token=token, peer_uid=peer_uid)
-        self._where = self._link.address
+        link = link_of(address, tls=tls, token=token, peer_uid=peer_uid)
+        self._flow = CallFlow(link, timeout, connect_timeout, policy_digest)
+        self._where = link.address
         self.address = self._where.target
         self._credentials = None if self._where.tls is None else self._where.tls.credentials()
-        self._questions = Questions(
-            seconds_of("timeout", timeout), digest_or_none("policy_digest", policy_digest)
-        )
-        self._connect_timeout = seconds_of("connect_timeout", connect_timeout)
         self._open: grpc.aio.Channel | None = None
-        self._ready_run: int | None = None
-        self._is_closed = False
 
     async def ready(self) -> bool:
         """Wait until the channel is connected, at most the connect timeout; false when it is not."""
-        if self._is_closed:
-            return False
-        run = self._link.run
-        if self._ready_run != run:
-            try:
-                await asyncio.wait_for(self._channel().channel_ready(), self._connect_timeout)
-            except TimeoutError:
-                return False
-            self._ready_run = run
-        return True
+        return await self._run(self._flow.ready())
 
-    async def validate(  # noqa: PLR0913 - one parameter per field of the request
-        self,
-        code: bytes,
-        *,
-        target: str | None = None,
-        shape: str | None = None,
-        sink: str | None = None,
-        bindings: Mapping[str, str] | None = None,
-        profile: str | None = None,
-        limits: Mapping[str, int] | None = None,
-        session_id: str = "",
-        include_context: bool = False,
-    ) -> Decision:
-        """Ask as ``GuardClient.validate`` does."""
-        return await self._answer(
-            lambda: self._questions.validate(
-                code,
-                target=target,
-                shape=shape,
-                sink=sink,
-                bindings=bindings,
-                profile=profile,
-                limits=limits,
-                session_id=session_id,
-                include_context=include_context,
-            ),
-            lambda denial: denial,
-        )
-
-    async def validate_call(  # noqa: PLR0913 - one parameter per field of the request, and what will run
-        self,
-        tool: str,
-        arguments_json: bytes,
-        *,
-        runs: Collection[str] = (),
-        target: str | None = None,
-        shape: str | None = None,
-        sink: str | None = None,
-        profile: str | None = None,
-        limits: Mapping[str, int] | None = None,
-        session_id: str = "",
-        include_context: bool = False,
-        judged_fields_only: bool = False,
-    ) -> CallDecision:
-        """Ask as ``GuardClient.validate_call`` does."""
-        return await self._answer(
-            lambda: self._questions.validate_call(
-                tool,
-                arguments_json,
-                runs=runs,
-                target=target,
-                shape=shape,
-                sink=sink,
-                profile=profile,
-                limits=limits,
-                session_id=session_id,
-                include_context=include_context,
-                judged_fields_only=judged_fields_only,
-            ),
-            CallDecision.denied,
-        )
+    validate = _method(VALIDATE)
+    validate_call = _method(VALIDATE_CALL)
+    evaluate = _method(EVALUATE)
 
     async def validate_batch(
         self, items: Iterable[Payload], *, stop_on_first: bool = False, session_id: str = ""
     ) -> BatchDecision:
         """Ask as ``GuardClient.validate_batch`` does."""
-        try:
-            given = [*items]
-        except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
-            return refused(0, unbuilt(error))
-        return await self._answer(
-            lambda: batch_question(
-                self._questions, given, stop_on_first=stop_on_first, session_id=session_id
-            ),
-            lambda denial: refused(len(given), denial),
-        )
+        return await self._run(self._flow.batch(items, stop_on_first=stop_on_first, session_id=session_id))
 
     async def validate_stream(
         self,
@@ -163,63 +83,17 @@ class AsyncGuardClient:
         session_id: str = "",
     ) -> AsyncIterator[ItemDecision]:
         """Ask as ``GuardClient.validate_stream`` does, about ``items`` of either kind."""
-        try:
-            talk = Conversation(
-                self._questions, self._link.address, stop_on_first=stop_on_first, session_id=session_id
-            )
-        except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
-            why, index = unbuilt(error), 0
-            async for _ in _each(items):
-                yield ItemDecision.of(why, index, "failed")
-                index += 1
-            return
-        call: Any = None
+        conversation = self._flow.stream(stop_on_first=stop_on_first, session_id=session_id)
+        stream = _AsyncStream(self._channel)
         try:
             async for item in _each(items):
-                wire = talk.asked(item)
-                if isinstance(wire, ItemDecision):
-                    yield wire
-                    continue
-                if call is None:
-                    if (why_not := await self._unready()) is not None:
-                        yield talk.ended(why_not)
-                        continue
-                    call = self._channel().stream_stream(PATH, None, None)(None, metadata=talk.metadata)
-                yield await self._next(talk, call, wire)
+                yield await self._run(self._flow.item(conversation, item), stream)
         finally:
-            if call is not None:
-                call.cancel()
-
-    async def evaluate(  # noqa: PLR0913 - one parameter per field of the request
-        self,
-        code: bytes,
-        *,
-        arg_json: bytes | None = None,
-        shape: str | None = None,
-        profile: str | None = None,
-        limits: Mapping[str, int] | None = None,
-        guard_limits: Mapping[str, int] | None = None,
-        seed: int | None = None,
-        session_id: str = "",
-    ) -> EvaluationReply:
-        """Ask as ``GuardClient.evaluate`` does."""
-        return await self._answer(
-            lambda: self._questions.evaluate(
-                code,
-                arg_json=arg_json,
-                shape=shape,
-                profile=profile,
-                limits=limits,
-                guard_limits=guard_limits,
-                seed=seed,
-                session_id=session_id,
-            ),
-            EvaluationReply.denied,
-        )
+            stream.close()
 
     async def close(self) -> None:
         """Close the channel; every later call is a denial."""
-        self._is_closed = True
+        self._flow.is_closed = True
         if self._open is not None:
             await self._open.close(None)
 
@@ -241,80 +115,68 @@ class AsyncGuardClient:
                 self._open = grpc.aio.secure_channel(where.target, self._credentials, options=where.options)
         return self._open
 
-    async def _answer(self, build: Callable[[], Question[T]], deny: Callable[[Decision], T]) -> T:
-        """Return the reply to the question that ``build`` makes, or the denial that its failure is."""
-        try:
-            question = build()
-        except Exception as error:  # noqa: BLE001 - fail closed: what cannot be asked is not allowed
-            return deny(unbuilt(error))
-        run = self._link.run
-        if (why := await self._unready()) is not None:
-            return deny(why)
-        exchange = Exchange(question, self._link.address)
-        try:
-            call = self._channel().unary_unary(path_of(exchange.method), None, None)(
-                exchange.wire, timeout=exchange.seconds, metadata=exchange.metadata
+    async def _run(self, steps: Steps[T], stream: _AsyncStream | None = None) -> T:
+        """Perform ``steps`` and return what they return."""
+        progress = Progress(steps)
+        while progress.step is not None:
+            try:
+                result = await self._perform(progress.step, stream)
+            except Exception as error:  # noqa: BLE001 - the steps decide what each failure means
+                progress.fail(error)
+            else:
+                progress.succeed(result)
+        return progress.result
+
+    async def _perform(self, step: Step, stream: _AsyncStream | None) -> Any:
+        """Return the result of ``step``."""
+        if isinstance(step, Connect):
+            return await self._connect(step.seconds)
+        if isinstance(step, Diagnose):
+            return await asyncio.wait_for(asyncio.wrap_future(diagnosed(step.where)), PROBE_SECONDS)
+        if isinstance(step, Unary):
+            call = self._channel().unary_unary(step.path, None, None)(
+                step.wire, timeout=step.seconds, metadata=step.metadata
             )
-            response = await call
-            return exchange.reply(response, await call.trailing_metadata())
-        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
-            if is_from_next_run(error, self._link, run):
-                return deny(absent(RESTARTED))
-            if exchange.is_lost(error):
-                return deny(await self._lost())
-            return deny(exchange.denial(error))
+            return await call, await call.trailing_metadata()
+        if stream is None:
+            raise RuntimeError("a unary call has no stream")
+        return await stream.exchange(step)
 
-    async def _unready(self) -> Decision | None:
-        """Return why the guard cannot be asked at this moment, None if it can."""
-        if self._is_closed:
-            return absent(CLOSED)
-        where = self._link.address
+    async def _connect(self, seconds: float) -> bool:
         try:
-            if (absence := self._link.absence()) is not None:
-                return absent(absence)
-            if where.peer is not None:
-                where.peer.check()
-        except (OSError, WrongPeer) as error:
-            return refused_socket(error, self.address)
-        return None if await self.ready() else await self._lost()
-
-    async def _lost(self) -> Decision:
-        """Return the denial for a connection that is not there, or not any more."""
-        self._ready_run = None
-        found = asyncio.wrap_future(diagnosed(self._link.address))
-        try:
-            reason = await asyncio.wait_for(found, PROBE_SECONDS)
+            await asyncio.wait_for(self._channel().channel_ready(), seconds)
         except TimeoutError:
-            reason = Reason.NO_ANSWER
-        return unreachable(self.address, reason)
-
-    async def _next(self, talk: Conversation, call: Any, wire: bytes) -> ItemDecision:
-        """Send ``wire`` and return what comes back for it."""
-        run = self._link.run
-        try:
-            async with asyncio.timeout(talk.seconds):
-                response = await _exchanged(call, wire)
-        except TimeoutError:
-            return talk.ended(late())
-        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
-            if is_from_next_run(error, self._link, run):
-                return talk.ended(absent(RESTARTED))
-            return talk.ended(await self._lost() if talk.is_lost(error) else talk.failure(error))
-        return talk.answered(response)
+            return False
+        return True
 
 
-async def _exchanged(call: Any, wire: bytes) -> bytes | None:
-    """Send ``wire`` and return the next message, None for the end; raise RpcError for a status."""
-    await call.write(wire)
-    response: bytes = await call.read()
-    if response is not EOF:
-        return response
-    code = await call.code()
-    if code is grpc.StatusCode.OK:
-        return None
-    raise grpc.aio.AioRpcError(
-        code, await call.initial_metadata(), await call.trailing_metadata(), None, None
-    )
+class _AsyncStream:
+    """A gRPC stream of the asyncio client, which the first message opens."""
+
+    def __init__(self, channel: Callable[[], grpc.aio.Channel]) -> None:
+        self._channel = channel
+        self._call: Any = None
+
+    async def exchange(self, message: Message) -> bytes | None:
+        """Send ``message`` and return the next one, None for the end; raise RpcError or TimeoutError."""
+        if self._call is None:
+            open_stream = self._channel().stream_stream(PATH, None, None)
+            self._call = open_stream(None, metadata=message.metadata)
+        async with asyncio.timeout(message.seconds):
+            await self._call.write(message.wire)
+            response: bytes = await self._call.read()
+            if response is not EOF:
+                return response
+            code = await self._call.code()
+            if code is grpc.StatusCode.OK:
+                return None
+            trailing = await self._call.trailing_metadata()
+            raise grpc.aio.AioRpcError(code, await self._call.initial_metadata(), trailing, None, None)
+
+    def close(self) -> None:
+        """Cancel the call."""
+        if self._call is not None:
+            self._call.cancel()
 
 
 async def _each(items: Iterable[Payload] | AsyncIterable[Payload]) -> AsyncIterator[Payload]:

@@ -1,7 +1,7 @@
-"""Why a guard cannot be reached: gRPC says UNAVAILABLE for all of it, so the address is tried once more by hand.
+"""Diagnoses why a guard cannot be reached, since gRPC reports UNAVAILABLE for every cause.
 
-A connection of its own, without token or payload, tells what gRPC's text only hints at: whether anybody listens,
-whether TLS is spoken there, and what is wrong with which certificate. All of it takes at most ``PROBE_SECONDS``.
+A separate connection, without token or payload, finds out whether a server listens, whether it speaks TLS, and what is
+wrong with which certificate. The diagnosis takes at most ``PROBE_SECONDS``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PROBE_SECONDS: Final = 0.5
 
-# RFC 9113, section 3.4: what a client says first, and the frame (length, SETTINGS, flags, stream) that must answer it.
+# RFC 9113, section 3.4: the client's preface; the server must reply with a SETTINGS frame on stream 0.
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes.fromhex("000000040000000000")
 _FRAME_BYTES: Final = 9
 _SETTINGS: Final = 4
@@ -35,7 +35,7 @@ _NOT_YET_VALID, _EXPIRED, _HOST, _ADDRESS = 9, 10, 62, 64
 
 
 class Reason(StrEnum):
-    """What is wrong with the way to the guard; ``details.reason`` of the denial."""
+    """Why the guard cannot be reached; ``details.reason`` of the denial."""
 
     REFUSED = "refused"
     NO_SOCKET = "no_socket"
@@ -54,7 +54,7 @@ class Reason(StrEnum):
 
 
 class Finding(NamedTuple):
-    """What a caller is told about a ``Reason``; ``hint`` says what to do about it."""
+    """The code, message and hint of the denial for a ``Reason``."""
 
     code: Code
     message: str
@@ -62,10 +62,10 @@ class Finding(NamedTuple):
 
 
 _CHECK_UP: Final = (
-    "Nothing runs while the guard is away; check that it is up, then send the same request again."
+    "Nothing runs while the guard is unavailable; check that it is running, then send the same request again."
 )
 _CHECK_ADDRESS: Final = (
-    "Nothing runs until the address is right: compare it with the ready line of the guard."
+    "Nothing runs until the address is correct: compare it with the ready line of the guard."
 )
 
 FINDINGS: Final = {
@@ -75,7 +75,7 @@ FINDINGS: Final = {
     Reason.NO_ANSWER: Finding(Code.SERVICE_UNREACHABLE, "it does not answer in time", _CHECK_UP),
     Reason.CLOSED: Finding(Code.SERVICE_UNREACHABLE, "the connection was closed", _CHECK_UP),
     Reason.NOT_A_GUARD: Finding(
-        Code.SERVICE_UNREACHABLE, "what listens there does not speak gRPC", _CHECK_ADDRESS
+        Code.SERVICE_UNREACHABLE, "the server there does not speak gRPC", _CHECK_ADDRESS
     ),
     Reason.NOT_PERMITTED: Finding(
         Code.PERMISSION_DENIED,
@@ -84,18 +84,18 @@ FINDINGS: Final = {
     ),
     Reason.TLS_EXPECTED: Finding(
         Code.TLS_FAILED,
-        "it speaks TLS and was asked in plain text",
+        "it expects TLS, and this client uses plain text",
         "Write tls:HOST:PORT, and give the certificates.",
     ),
     Reason.TLS_NOT_SPOKEN: Finding(
         Code.TLS_FAILED,
-        "it speaks plain text and was asked over TLS",
+        "it expects plain text, and this client uses TLS",
         "Start the guard with --tls-cert and --tls-key, or leave out tls: on this machine.",
     ),
     Reason.CERTIFICATE_UNTRUSTED: Finding(
         Code.TLS_FAILED,
         "its certificate is not signed by an authority that this client trusts",
-        "Give the authority's certificate as ca; if it was right before, somebody else may answer there.",
+        "Give the authority's certificate as ca; if it was correct before, another server may be answering.",
     ),
     Reason.CERTIFICATE_EXPIRED: Finding(
         Code.TLS_FAILED,
@@ -109,7 +109,7 @@ FINDINGS: Final = {
     ),
     Reason.CLIENT_CERTIFICATE: Finding(
         Code.TLS_FAILED,
-        "it asks for a certificate of the client's, and none that it takes was shown",
+        "it requires a client certificate, and this client has none that it accepts",
         "Give certificate and key, signed by the authority of the guard's --client-ca.",
     ),
     Reason.STOPPED: Finding(Code.SERVICE_UNREACHABLE, "it has stopped", _CHECK_UP),
@@ -117,17 +117,17 @@ FINDINGS: Final = {
 
 
 def diagnosed(where: Address) -> Future[Reason]:
-    """Return what will say why ``where`` cannot be reached, NO_ANSWER when that is not seen in time.
+    """Return a future of the reason why ``where`` cannot be reached; NO_ANSWER when the time is not enough.
 
-    It runs in a thread of its own: looking up a name cannot be stopped.
+    It runs in a separate thread, since a name lookup cannot be cancelled.
     """
     answer: Future[Reason] = Future()
-    answer.set_running_or_notify_cancel()  # nobody can stop it, so that nobody can take its answer away
+    answer.set_running_or_notify_cancel()  # a running future cannot be cancelled
 
     def run() -> None:
         try:
             answer.set_result(_reason(where, _Clock(PROBE_SECONDS)))
-        except Exception as doubt:  # noqa: BLE001 - a diagnosis is never a second failure
+        except Exception as doubt:  # noqa: BLE001 - a failed diagnosis must not replace the first failure
             answer.set_result(reason_of(doubt) or Reason.NO_ANSWER)
 
     threading.Thread(target=run, name="evalward-diagnosis", daemon=True).start()
@@ -157,7 +157,7 @@ def _reason(where: Address, clock: _Clock) -> Reason:
 
 
 def _connector(target: str, clock: _Clock) -> Callable[[], socket.socket]:
-    """Return what connects to ``target`` and gives up when ``clock`` has run out."""
+    """Return a function that connects to ``target`` and times out with ``clock``."""
 
     def unix() -> socket.socket:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -181,7 +181,7 @@ def _host(target: str) -> str:
 
 
 def _greeted(connection: socket.socket) -> Reason:
-    """Say what is wrong with a connection that is there; CLOSED if it speaks HTTP/2, as a guard does."""
+    """Return what is wrong with an open connection; CLOSED if the server speaks HTTP/2, as a guard does."""
     with connection:
         connection.sendall(_PREFACE)
         frame = b""
@@ -192,12 +192,12 @@ def _greeted(connection: socket.socket) -> Reason:
             frame += received
     if frame[3] == _SETTINGS and not any(frame[5:9]):
         return Reason.CLOSED
-    # A TLS record, an alert (RFC 8446, section 5.1): it could not read what was no handshake.
+    # For example a TLS alert (RFC 8446, section 5.1), sent because the preface is not a handshake.
     raise _NotHttp2Error(errno.EPROTO, "not HTTP/2")
 
 
 class _NotHttp2Error(OSError):
-    """An answer that is no frame of HTTP/2."""
+    """The reply is not an HTTP/2 frame."""
 
 
 def _speaks_tls(connect: Callable[[], socket.socket]) -> bool:
@@ -208,7 +208,7 @@ def _speaks_tls(connect: Callable[[], socket.socket]) -> bool:
         with connect() as plain, context.wrap_socket(plain):
             return True
     except ssl.SSLError as failure:
-        # An alert is an answer in TLS, and so is the wish for a certificate.
+        # A TLS alert, such as a request for a certificate, shows that the server speaks TLS.
         return "ALERT" in (failure.reason or "")
     except OSError:
         return False
@@ -235,8 +235,8 @@ def _welcomed(secure: ssl.SSLSocket) -> Reason:
     try:
         return _greeted(secure)
     except (ssl.SSLError, ConnectionError):
-        # A guard greets behind its handshake, unless the handshake failed for it: in TLS 1.3 a client learns only
-        # now that its certificate was not taken.
+        # A guard sends SETTINGS after the handshake unless it rejected the handshake: in TLS 1.3 a client learns only
+        # now that its certificate was rejected.
         return Reason.CLIENT_CERTIFICATE
 
 
@@ -249,7 +249,7 @@ _CERTIFICATE: Final = {
 
 
 def _unspoken(connect: Callable[[], socket.socket]) -> Reason:
-    """Tell a guard in plain text from one that hung up."""
+    """Distinguish a guard in plain text from one that closed the connection."""
     found = _greeted(connect())
     return Reason.TLS_NOT_SPOKEN if found is Reason.CLOSED else found
 
@@ -265,7 +265,7 @@ _ERRNO: Final = {
 
 
 def reason_of(failure: Exception) -> Reason | None:
-    """Return what ``failure``, of a socket, says; None when it says nothing that is known here."""
+    """Return the reason for ``failure`` of a socket, None when it is unknown."""
     if isinstance(failure, socket.gaierror):
         return Reason.NAME_UNKNOWN
     if isinstance(failure, _NotHttp2Error):

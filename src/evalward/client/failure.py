@@ -1,4 +1,4 @@
-"""Whatever goes wrong between a question and its verdict, as the denial that it is (contract.md §3, §7)."""
+"""Turns every failure of a call into a denial (contract.md §3, §7)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import grpc
 from google.rpc import status_pb2  # type: ignore[import-untyped]  # ships no py.typed
 
 from evalward.challenge import PROOF
-from evalward.client.arguments import Unsendable
-from evalward.client.decision import Decision, Unproven, denial, read_envelope
 from evalward.client.diagnosis import FINDINGS, Reason, reason_of
+from evalward.client.guard_reply import Decision, Unproven, denial, read_envelope
 from evalward.client.peer import WrongPeer
+from evalward.client.request_fields import Unsendable
 from evalward.client.too_large import TooLarge, refused_message
 from evalward.errors import Code, Repair
 from evalward.v1 import evalward_pb2 as pb
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 STATUS_DETAILS: Final = "grpc-status-details-bin"
 
-RESTARTED: Final = "The guard's process ended while it was asked, and has been started again."
+RESTARTED: Final = "The guard's process ended during the call, and was started again."
 CLOSED: Final = "This client has been closed."
-FORGED: Final = "Who answered does not know the token, so it is not the guard"
+FORGED: Final = "The reply does not prove knowledge of the token, so it is not from the guard"
 MISUNDERSTOOD: Final = (
-    "The guard has another token, or is of a version that cannot prove itself on plain TCP: reach that one over TLS"
+    "The guard has another token, or its version does not support signed calls over plain TCP: connect over TLS"
     " or a Unix socket."
 )
 
-# For statuses that arrive without an envelope of their own, from gRPC itself or from something on the way.
+# For statuses without an envelope, which come from gRPC itself or from an intermediary.
 CODES: Final[Mapping[grpc.StatusCode, Code]] = {
     grpc.StatusCode.DEADLINE_EXCEEDED: Code.DEADLINE_EXCEEDED,
     grpc.StatusCode.UNAUTHENTICATED: Code.UNAUTHENTICATED,
@@ -42,7 +42,7 @@ CODES: Final[Mapping[grpc.StatusCode, Code]] = {
 
 
 def unbuilt(error: Exception) -> Decision:
-    """Return the denial for a request that cannot be built; the text of another ``error`` may hold payload."""
+    """Return the denial for a request that cannot be built, without the text of an unknown ``error``."""
     if not isinstance(error, Unsendable):
         return denial(Code.INVALID_INPUT, f"The request cannot be built ({type(error).__name__}).")
     if isinstance(error, TooLarge):
@@ -52,14 +52,14 @@ def unbuilt(error: Exception) -> Decision:
 
 
 def unreachable(target: str, reason: Reason) -> Decision:
-    """Return the denial for the guard at ``target``, which cannot be reached for ``reason``."""
+    """Return the denial for the guard at ``target``, which cannot be reached because of ``reason``."""
     found = FINDINGS[reason]
     message = f"The guard at {target} cannot be reached: {found.message} (gRPC status UNAVAILABLE)."
     return denial(found.code, message, hint=found.hint, grpc_status="UNAVAILABLE", reason=reason.value)
 
 
 def absent(message: str) -> Decision:
-    """Return the denial for a guard that is known to be away, ``message`` saying why."""
+    """Return the denial for a guard that is known to be unavailable; ``message`` says why."""
     found = FINDINGS[Reason.STOPPED]
     return denial(
         found.code, message, hint=found.hint, grpc_status="UNAVAILABLE", reason=Reason.STOPPED.value
@@ -67,43 +67,43 @@ def absent(message: str) -> Decision:
 
 
 def unproven_peer(why: str) -> Decision:
-    """Return the denial for somebody who answers in the guard's place, or may."""
+    """Return the denial for a peer that is not proven to be the guard."""
     return denial(Code.SERVICE_UNPROVEN, f"{why}.")
 
 
 def refused_socket(error: OSError | WrongPeer, target: str) -> Decision:
-    """Return the denial for a socket that is not ``peer_uid``'s, or cannot be looked at."""
+    """Return the denial for a socket that does not belong to ``peer_uid``, or cannot be checked."""
     if isinstance(error, WrongPeer):
-        return unproven_peer(f"It is not known that the guard answers: {error}")
+        return unproven_peer(f"The socket may not be the guard's: {error}")
     return unreachable(target, reason_of(error) or Reason.NO_ANSWER)
 
 
 def failed(error: Exception, signed: Challenge | None = None) -> Decision:
-    """Return the denial for ``error``, whatever it is; with ``signed`` only a status that proves itself is told."""
+    """Return the denial for any ``error``; with ``signed`` the envelope of a status counts only if it is signed."""
     if isinstance(error, grpc.RpcError):
         try:
             return _from_status(error, signed)
-        except Exception as doubt:  # noqa: BLE001 - a status that cannot be read is a failure like any other
+        except Exception as doubt:  # noqa: BLE001 - a status that cannot be read is handled like any failure
             error = doubt
     if isinstance(error, Unproven):
-        return denial(Code.INTERNAL, f"The guard's reply is no verdict on this payload: {error}.")
+        return denial(Code.INTERNAL, f"The guard's reply is not a verdict on this payload: {error}.")
     return denial(Code.INTERNAL, f"The guard could not be asked ({type(error).__name__}).")
 
 
 def is_unavailable(error: Exception, signed: Challenge | None = None) -> bool:
-    """Return whether the connection is the trouble, and no guard says what it is."""
+    """Return whether the connection failed, and the guard gave no envelope."""
     if not isinstance(error, grpc.RpcError) or _status(error) is not grpc.StatusCode.UNAVAILABLE:
         return False
     try:
         return _attached_envelope(error, signed) is None
-    except Exception:  # noqa: BLE001 - what does not parse says nothing about the connection
+    except Exception:  # noqa: BLE001 - invalid details say nothing about the connection
         return False
 
 
 def is_from_next_run(error: Exception, link: Link, run: int) -> bool:
-    """Return whether a process that took the place of run ``run`` of ``link`` refused that run's token.
+    """Return whether the process that replaced run ``run`` of ``link`` rejected that run's token.
 
-    Such a refusal passes: the same question with the token of the new run is answered.
+    The rejection is temporary: the same request succeeds with the token of the new run.
     """
     if not isinstance(error, grpc.RpcError) or _status(error) is not grpc.StatusCode.UNAUTHENTICATED:
         return False
@@ -132,7 +132,7 @@ def _status(failure: Any) -> grpc.StatusCode:
 
 
 def _attached_envelope(failure: Any, signed: Challenge | None) -> bytes | None:
-    """Return the envelope among a status's details, None when there is none, or none that is proven."""
+    """Return the envelope in the details of a status, None when there is none or it is not proven."""
     trailing = failure.trailing_metadata() or ()
     for key, value in trailing:
         if key == STATUS_DETAILS:

@@ -1,4 +1,4 @@
-"""The enforcement point: a sink that runs the bytes that were judged, and nothing else (contract.md §7)."""
+"""The enforcement point: a sink that runs exactly the judged bytes (contract.md §7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
 from evalward.client.aio import AsyncGuardClient
-from evalward.client.decision import Decision, denial
+from evalward.client.guard_reply import Decision, denial
 from evalward.errors import Code
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ R = TypeVar("R")
 MARK: Final = "__evalward_guarded__"
 
 
-class EvalDenied(Exception):  # noqa: N818 - a denial is an answer
-    """The payload may not run, and has not. ``envelope`` says why; the text names the code alone."""
+class EvalDenied(Exception):  # noqa: N818 - a denial is a regular answer
+    """The payload is denied and did not run. ``envelope`` says why; the text contains only code and decision id."""
 
     def __init__(self, decision: Decision) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class EvalDenied(Exception):  # noqa: N818 - a denial is an answer
 
 
 class SinkFailed(Exception):  # noqa: N818 - the sink's failure, not the guard's
-    """The payload was allowed, and the sink raised ``failure``, whose text may quote it; this one's does not."""
+    """The sink of an allowed payload raised ``failure``, whose text may quote the payload; this text does not."""
 
     def __init__(self, failure: Exception) -> None:
         super().__init__(f"The sink raised {type(failure).__name__}")
@@ -83,19 +83,19 @@ def guarded(  # noqa: PLR0913 - what a sink is
     wrap: bool = False,
     triage: Triage | None = None,
 ) -> Callable[..., Any]:
-    """Return ``eval_fn`` behind ``guard``: it is called with an allowed payload's own text, or not at all.
+    """Return ``eval_fn`` guarded: it is called only with the exact text of an allowed payload.
 
     ``sink`` names what ``eval_fn(text, …)`` does with the text, such as ``playwright.evaluate`` (``evalward sinks``
-    lists them); ``bindings`` is what it binds beside that. For what has no name there, ``target`` says where the text
-    is evaluated and ``shape`` the wrapper that ``eval_fn`` puts around it; with ``wrap`` it evaluates programs as they
-    are, and gets the payload inside the wrapper of ``shape``. Neither a sink nor both of those is a TypeError.
-    ``profile`` asks for one at least as strict as the policy's; an ALLOW under ``seed`` counts only where it asks for
-    that. A coroutine function goes with an AsyncGuardClient, any other with a GuardClient; another combination is a
-    TypeError. With ``triage`` what is denied is kept there.
+    lists them); ``bindings`` are additional names that it binds. For a sink that is not in that list, ``target`` says
+    where the text is evaluated, and ``shape`` which wrapper ``eval_fn`` puts around it; with ``wrap``, ``eval_fn`` adds
+    no wrapper and gets the payload inside the wrapper of ``shape``. Without a sink, a missing target or shape raises
+    TypeError. ``profile`` must be at least as strict as the policy's; an ALLOW under the profile ``seed`` counts only
+    if ``profile`` is ``seed``. A coroutine function needs an AsyncGuardClient, any other function a GuardClient;
+    another combination raises TypeError. ``triage`` stores denied payloads.
 
-    The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for whatever is not allowed and
-    SinkFailed for what ``eval_fn`` raises; neither's text holds payload. A sink that wants to report the
-    payload's own error returns it as data.
+    The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for a denied payload and SinkFailed for an
+    exception of ``eval_fn``; their texts contain no payload. A sink that reports the payload's own error returns it as
+    data.
     """
     is_async = inspect.iscoroutinefunction(eval_fn)
     if is_async is not isinstance(guard, AsyncGuardClient):
@@ -118,12 +118,12 @@ def guarded(  # noqa: PLR0913 - what a sink is
 
     def sync_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
         payload = _payload(code)
-        text = passed(payload, ask(payload))  # type: ignore[arg-type]  # a GuardClient answers at once
+        text = passed(payload, ask(payload))  # type: ignore[arg-type]  # a GuardClient returns no coroutine
         try:
             return eval_fn(text, *args, **rest)
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text may quote the payload
+        except Exception as error:  # noqa: BLE001 - its text may quote the payload
             failure = error
-        # Outside of the handler: an exception raised in it would carry the first one's text in its context.
+        # Outside the handler: an exception raised inside it would have the first one as its context.
         raise SinkFailed(failure)
 
     async def async_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
@@ -131,7 +131,7 @@ def guarded(  # noqa: PLR0913 - what a sink is
         text = passed(payload, await _awaited(ask(payload)))
         try:
             return await eval_fn(text, *args, **rest)
-        except Exception as error:  # noqa: BLE001 - whatever it is, its text may quote the payload
+        except Exception as error:  # noqa: BLE001 - its text may quote the payload
             failure = error
         raise SinkFailed(failure)
 
@@ -151,22 +151,22 @@ async def _awaited(answer: Any) -> Decision:
 
 
 def _payload(code: str | bytes) -> bytes:
-    """Return a copy of ``code`` that nobody can change; raise EvalDenied when it is no text."""
+    """Return an immutable copy of ``code``; raise EvalDenied when it is not text."""
     try:
-        # The base classes' own methods: those of a subclass could give the guard and the sink different texts.
+        # The base classes' methods: a subclass could return different texts to the guard and the sink.
         return str.encode(code) if isinstance(code, str) else bytes(memoryview(code))
     except UnicodeEncodeError:
-        refusal = denial(Code.EVAL_BAD_ENCODING, "The payload has a lone surrogate, so it is no UTF-8.")
+        refusal = denial(Code.EVAL_BAD_ENCODING, "The payload has a lone surrogate, so it is not UTF-8.")
     except TypeError:
         refusal = denial(Code.INVALID_INPUT, f"A payload is text or bytes, not {type(code).__name__}.")
     raise EvalDenied(refusal)
 
 
 def _pasted(sink: str | None, target: str | None, shape: str | None, *, wrap: bool) -> tuple[str, str]:
-    """Return what is pasted around a payload; raise TypeError for what does not say how it is evaluated."""
+    """Return the text around a payload; raise TypeError when the arguments do not define how it is evaluated."""
     if sink is not None:
         if shape is not None or wrap:
-            raise TypeError("a sink says itself how it reads a text: no shape beside it, and nothing to wrap")
+            raise TypeError("a named sink defines its shape: give no shape and no wrap")
         return "", ""
     if target is None or shape is None:
         raise TypeError("guarded() needs the name of a sink, or a target and the shape of its wrapper")
@@ -174,7 +174,7 @@ def _pasted(sink: str | None, target: str | None, shape: str | None, *, wrap: bo
 
 
 def _wrapper(shape: str) -> tuple[str, str]:
-    # Imported here, since it brings the parser, which a caller that wraps by itself does not need.
+    # Imported here because it loads the parser, which is not needed without wrap.
     from evalward.guard.syntax.wrap import WRAPPERS  # noqa: PLC0415
     from evalward.guard.target import Shape  # noqa: PLC0415
 

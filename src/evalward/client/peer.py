@@ -1,8 +1,8 @@
-"""Whose Unix socket it is: asked for with ``peer_uid``, checked before a call is made over it.
+"""Checks the owner of a Unix socket before each call, if ``peer_uid`` is set.
 
-gRPC connects by path and does not say to whom. So the guard is looked for where gRPC will find it: the socket belongs
-to ``peer_uid``, the process that listens there runs under it (SO_PEERCRED, where the system has it), and nobody but
-root, that user and this one can put another socket in its place. That last part is what makes looking first sound.
+gRPC connects by path and does not expose the peer. So the check uses the same path: the socket belongs to ``peer_uid``,
+the process that listens there runs as that user (SO_PEERCRED, if the system has it), and only root, that user and the
+present one can replace the socket. Without the last condition the socket could change between check and call.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _CONNECT_SECONDS: Final = 0.25
 _OTHERS_WRITE: Final = 0o022
 
 
-class WrongPeer(Exception):  # noqa: N818 - no error of the caller's; it becomes a denial
-    """The socket is not the one that was asked for; the text says why."""
+class WrongPeer(Exception):  # noqa: N818 - becomes a denial, never raised to the caller
+    """The socket does not belong to the expected user; the text says why."""
 
 
 class SocketOwner:
-    """Checks that the Unix socket at ``path`` is ``uid``'s."""
+    """Checks that the Unix socket at ``path`` belongs to ``uid``."""
 
     def __init__(self, path: str, uid: int) -> None:
         self._path = Path(path).absolute()
@@ -32,7 +32,7 @@ class SocketOwner:
         self._checked: tuple[int, int, int] | None = None
 
     def check(self) -> None:
-        """Raise WrongPeer unless the socket is ``uid``'s, and OSError when there is none or nobody listens."""
+        """Raise WrongPeer unless the socket belongs to ``uid``, and OSError when there is none or nothing listens."""
         entry = self._path.lstat()
         if not stat.S_ISSOCK(entry.st_mode):
             raise WrongPeer(f"{self._path} is not a socket")
@@ -58,7 +58,7 @@ class SocketOwner:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             probe.settimeout(_CONNECT_SECONDS)
             probe.connect(str(self._path))
-            told = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        _, uid, _ = _CREDENTIALS.unpack(told)
+            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _, uid, _ = _CREDENTIALS.unpack(credentials)
         if uid != self._uid:
-            raise WrongPeer(f"who listens at {self._path} is the user {uid}, not {self._uid}")
+            raise WrongPeer(f"the process that listens at {self._path} runs as user {uid}, not {self._uid}")

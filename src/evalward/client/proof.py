@@ -1,4 +1,4 @@
-"""A reply is an ALLOW only if all of it is about what was asked (contract.md §3)."""
+"""Checks that a verdict is bound to the request: a reply that differs from it is never an ALLOW (contract.md §3)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
-# Those that a policy may choose without the caller's asking: seed is weaker than what a caller takes for granted.
+# The profiles that a policy may choose for the caller; seed is weaker than callers expect, so they must request it.
 UNASKED_PROFILES = frozenset({pb.PROFILE_BALANCED, pb.PROFILE_STRICT})
 
 Asked: TypeAlias = pb.ValidateRequest | pb.EvaluateRequest | pb.ValidateCallRequest
@@ -27,7 +27,7 @@ def decision_from(
 ) -> Decision:
     """Return the decision in ``response``; raise Unproven when it does not hold for ``request``.
 
-    ``policy_digest`` is the policy that the caller insists on, or None for whichever is in force.
+    ``policy_digest`` is the policy that the caller requires, None for any.
     """
     outcome = response.WhichOneof("outcome")
     if outcome is None:
@@ -53,9 +53,9 @@ def check_validated(
     *,
     policy_digest: str | None,
 ) -> None:
-    """Raise Unproven when ``binding`` is not about ``request``, or ``envelope`` about something else."""
+    """Raise Unproven when ``binding`` or ``envelope`` does not match ``request``."""
     is_allow = envelope["ok"] is True
-    # A refusal of the sink itself is about no sink, and its target may be nobody's.
+    # A rejection of the sink itself is bound to no sink and may have no target.
     if binding.sink != request.sink and (is_allow or binding.sink):
         raise Unproven("the verdict is about another sink")
     target = request.target or (binding.target if request.sink else request.target)
@@ -67,13 +67,13 @@ def check_validated(
 
 
 def check_error(error: pb.Error, envelope: dict[str, Any]) -> None:
-    """Raise Unproven when the typed ``error`` and its envelope say different things."""
-    told = {name: envelope.get(name) for name in ("number", "domain", "category", "cause", "http")}
-    typed = {name: getattr(error, name) for name in told}
+    """Raise Unproven when the typed ``error`` and its envelope differ."""
+    stated = {name: envelope.get(name) for name in ("number", "domain", "category", "cause", "http")}
+    typed = {name: getattr(error, name) for name in stated}
     if error.code != envelope["code"] or error.retryable is not bool(envelope.get("retryable")):
         raise Unproven("the envelope contradicts the outcome")
-    # A service that is one version older may leave out what is newer.
-    if any(typed[name] and typed[name] != value for name, value in told.items()):
+    # A service that is one version older may omit newer fields.
+    if any(typed[name] and typed[name] != value for name, value in stated.items()):
         raise Unproven("the envelope contradicts the outcome")
 
 
@@ -85,7 +85,7 @@ def check_binding(
     target: pb.Target.ValueType,
     policy_digest: str | None,
 ) -> None:
-    """Raise Unproven when ``binding`` differs from the question in anything that the question said."""
+    """Raise Unproven when ``binding`` differs from ``request`` in a field that the request sets."""
     mismatches = _mismatches(request, binding, envelope, target, policy_digest)
     for mismatch in (*mismatches, *_contradictions(binding, envelope)):
         raise Unproven(f"the verdict is about another {mismatch}")
@@ -98,8 +98,8 @@ def _mismatches(
     target: pb.Target.ValueType,
     policy_digest: str | None,
 ) -> Iterator[str]:
-    """Name every field in which a verdict differs from the question."""
-    # A call declares no target, and a request that names a sink need not.
+    """Yield the name of each field in which the verdict differs from the request."""
+    # A tool call declares no target, and a request that names a sink may omit it.
     has_none = isinstance(request, pb.ValidateCallRequest) or (
         isinstance(request, pb.ValidateRequest) and bool(request.sink)
     )
@@ -133,9 +133,9 @@ def _has_shape(request: pb.ValidateRequest | pb.EvaluateRequest, binding: pb.Ver
 
 
 def _has_profile(request: Asked, binding: pb.VerdictBinding, *, is_allow: bool) -> bool:
-    """Return whether the profile is one that the caller may have meant: what it asked for, or not the weak one."""
+    """Return whether the profile is the requested one, or without a request one that is not weak."""
     if binding.profile == pb.PROFILE_UNSPECIFIED:
-        # What refuses a request before a profile is chosen names none, and what evaluates nothing neither.
+        # A rejection before the profile is chosen names none, and neither does a verdict without evaluation.
         is_command = isinstance(request, pb.ValidateCallRequest) and binding.target == pb.TARGET_UNSPECIFIED
         return is_command or not is_allow
     if request.HasField("profile"):
@@ -144,13 +144,13 @@ def _has_profile(request: Asked, binding: pb.VerdictBinding, *, is_allow: bool) 
 
 
 def _contradictions(binding: pb.VerdictBinding, envelope: dict[str, Any]) -> Iterator[str]:
-    """Name what the envelope of an ALLOW says otherwise than its binding; it need not repeat it."""
+    """Yield the fields in which the envelope of an ALLOW contradicts its binding; it may omit them."""
     if envelope["ok"] is not True:
         return
     if "code" in envelope or "error" in envelope:
         yield "outcome"
-    told = {"target": (pb.Target, binding.target), "shape": (pb.Shape, binding.shape)}
-    for field, (kind, number) in (told | {"profile": (pb.Profile, binding.profile)}).items():
+    stated = {"target": (pb.Target, binding.target), "shape": (pb.Shape, binding.shape)}
+    for field, (kind, number) in (stated | {"profile": (pb.Profile, binding.profile)}).items():
         text = envelope.get(field)
         if text is not None and dict(kind.items()).get(f"{field}_{text}".upper()) != number:
             yield field

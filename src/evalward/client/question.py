@@ -1,6 +1,6 @@
-"""One call to the guard before it is sent: what is asked, how long it may take, and how its reply is read.
+"""The requests of the unary operations: for each its message, its timeout and how its reply is read.
 
-Both clients send these; neither knows what is in them.
+The methods of ``Questions`` carry the public signatures and docstrings of both clients' methods (``call_flow``).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from evalward.client import arguments
-from evalward.client.arguments import Unsendable
-from evalward.client.call import CallDecision, call_decision_from
-from evalward.client.evaluation import EvaluationReply, reply_from, seconds_for
+from evalward.client import request_fields
+from evalward.client.call_decision import CallDecision, call_decision_from
+from evalward.client.evaluation_reply import EvaluationReply, reply_from, seconds_for
 from evalward.client.proof import decision_from
+from evalward.client.request_fields import Unsendable
 from evalward.client.too_large import sendable_arguments, sendable_payload
 from evalward.v1 import evalward_pb2 as pb
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
 
-    from evalward.client.decision import Decision
+    from evalward.client.guard_reply import Decision
 
 Reply = TypeVar("Reply")
 
@@ -43,9 +43,9 @@ class Question(Generic[Reply]):
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """Builds questions; each method raises Unsendable for what no request can carry.
+    """Builds the requests of a client; each method raises Unsendable for a value that no request can carry.
 
-    ``seconds`` is the time for a call on a ready channel. With ``policy_digest`` only verdicts under that
+    ``seconds`` is the timeout of a call on a connected channel. With ``policy_digest`` only verdicts under that
     policy count.
     """
 
@@ -65,18 +65,22 @@ class Questions:
         session_id: str = "",
         include_context: bool = False,
     ) -> Question[Decision]:
-        """Return the question whether ``sink``, or ``target``, may run ``code``."""
+        """Ask whether ``sink``, or ``target`` in ``shape``, may run ``code``; every failure is a denial.
+
+        ``limits`` are those of Limits, and may only be smaller than the policy's. With ``include_context`` a denial
+        contains the source lines around each finding.
+        """
         if sink is None and target is None:
             raise Unsendable("target", "or a sink is needed")
         request = pb.ValidateRequest(
             code=sendable_payload("code", code),
-            target=pb.TARGET_UNSPECIFIED if target is None else arguments.target(target),
-            sink="" if sink is None else arguments.name("sink", sink),
-            bindings=arguments.bindings("bindings", bindings),
-            include_context=arguments.flag("include_context", include_context),
+            target=pb.TARGET_UNSPECIFIED if target is None else request_fields.target(target),
+            sink="" if sink is None else request_fields.name("sink", sink),
+            bindings=request_fields.bindings("bindings", bindings),
+            include_context=request_fields.flag("include_context", include_context),
         )
         if shape is not None:
-            request.shape = arguments.shape(shape)
+            request.shape = request_fields.shape(shape)
         _add_common(request, profile, limits, session_id)
         read = partial(decision_from, request, policy_digest=self.policy_digest)
         return Question("Validate", request, self.budget(len(code)), read)
@@ -96,21 +100,27 @@ class Questions:
         include_context: bool = False,
         judged_fields_only: bool = False,
     ) -> Question[CallDecision]:
-        """Return the question whether ``tool`` may be called with ``arguments_json``."""
+        """Ask whether ``tool`` may be called with ``arguments_json``; every failure is a denial.
+
+        ``runs`` are the JSON Pointers of the fields that the caller will evaluate; ``target``, ``shape`` and ``sink``
+        say where and how. A verdict that does not cover one of these fields, or is about another target, shape or
+        sink, is a denial. ``judged_fields_only`` declares that ``arguments_json`` omits the fields that are not
+        judged, which may include required ones.
+        """
         request = pb.ValidateCallRequest(
-            tool=arguments.text("tool", tool),
+            tool=request_fields.text("tool", tool),
             arguments_json=sendable_arguments("arguments_json", arguments_json),
-            include_context=arguments.flag("include_context", include_context),
-            judged_fields_only=arguments.flag("judged_fields_only", judged_fields_only),
+            include_context=request_fields.flag("include_context", include_context),
+            judged_fields_only=request_fields.flag("judged_fields_only", judged_fields_only),
         )
         _add_common(request, profile, limits, session_id)
         read = partial(
             call_decision_from,
             request,
-            runs=arguments.pointers("runs", runs),
-            target=None if target is None else arguments.target(target),
-            shape=None if shape is None else arguments.shape(shape),
-            sink=None if sink is None else arguments.name("sink", sink),
+            runs=request_fields.pointers("runs", runs),
+            target=None if target is None else request_fields.target(target),
+            shape=None if shape is None else request_fields.shape(shape),
+            sink=None if sink is None else request_fields.name("sink", sink),
             policy_digest=self.policy_digest,
         )
         return Question("ValidateCall", request, self.budget(len(arguments_json)), read)
@@ -127,26 +137,30 @@ class Questions:
         seed: int | None = None,
         session_id: str = "",
     ) -> Question[EvaluationReply]:
-        """Return the question what ``code`` gives in the sandbox."""
+        """Judge ``code`` for the sandbox and run it there; every failure is a reply without a result.
+
+        ``arg_json`` is the argument as JSON text; ``limits`` are those of EvaluateLimits, and may only be
+        smaller than the server's; ``guard_limits`` are those of Limits.
+        """
         request = pb.EvaluateRequest(
             code=sendable_payload("code", code),
-            argument_json=b"" if arg_json is None else arguments.payload("arg_json", arg_json),
-            seed=None if seed is None else arguments.number("seed", seed),
+            argument_json=b"" if arg_json is None else request_fields.payload("arg_json", arg_json),
+            seed=None if seed is None else request_fields.number("seed", seed),
         )
         if shape is not None:
-            request.shape = arguments.shape(shape)
+            request.shape = request_fields.shape(shape)
         if limits is not None:
-            given = arguments.limits("limits", limits, pb.EvaluateLimits.DESCRIPTOR)
+            given = request_fields.limits("limits", limits, pb.EvaluateLimits.DESCRIPTOR)
             request.limits.CopyFrom(pb.EvaluateLimits(**given))
         if guard_limits is not None:
-            given = arguments.limits("guard_limits", guard_limits, pb.Limits.DESCRIPTOR)
+            given = request_fields.limits("guard_limits", guard_limits, pb.Limits.DESCRIPTOR)
             request.guard_limits.CopyFrom(pb.Limits(**given))
         _add_common(request, profile, None, session_id)
         read = partial(reply_from, request, policy_digest=self.policy_digest)
         return Question("Evaluate", request, self.budget(len(code)) + seconds_for(request), read)
 
     def budget(self, size: int) -> float:
-        """Return the seconds that a verdict on ``size`` bytes may take."""
+        """Return the timeout in seconds of a verdict on ``size`` bytes."""
         return self.seconds * max(1.0, size / FULL_BUDGET_BYTES)
 
 
@@ -156,10 +170,10 @@ def _add_common(
     limits: Mapping[str, int] | None,
     session_id: str,
 ) -> None:
-    """Add what every request may say, and a number of its own."""
+    """Add the fields that all requests share, and a random request id."""
     if profile is not None:
-        request.profile = arguments.profile(profile)
+        request.profile = request_fields.profile(profile)
     if limits is not None and not isinstance(request, pb.EvaluateRequest):
-        request.limits.CopyFrom(pb.Limits(**arguments.limits("limits", limits, pb.Limits.DESCRIPTOR)))
-    request.session_id = arguments.text("session_id", session_id)
+        request.limits.CopyFrom(pb.Limits(**request_fields.limits("limits", limits, pb.Limits.DESCRIPTOR)))
+    request.session_id = request_fields.text("session_id", session_id)
     request.request_id = secrets.token_hex(8)

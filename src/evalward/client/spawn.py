@@ -1,7 +1,7 @@
-"""A guard of one's own: ``evalward serve --parent`` as a child, started, watched and started again.
+"""Runs ``evalward serve --parent`` as a child process, and restarts it when it ends.
 
-For MCP servers that are themselves the stdio children of a host. The guard listens on a Unix socket in a
-directory that nobody else can enter, takes only calls with this run's token, and ends with this process.
+For MCP servers that are themselves stdio children of a host. The guard listens on a Unix socket in a private
+directory, accepts only calls with the token of its present run, and ends with this process.
 """
 
 from __future__ import annotations
@@ -29,22 +29,20 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 5.0
-STEADY_SECONDS: Final = (
-    30.0  # a run of this length was no failed start: the next pause is the first one again
-)
+STEADY_SECONDS: Final = 30.0  # after a run of this length the pause before a restart is the first one again
 START_SECONDS: Final = 60.0
-END_SECONDS: Final = 15.0  # longer than the server's own cap on draining
+END_SECONDS: Final = 15.0  # longer than the server's limit on draining
 _LOGS = itertools.count(1)
 
 
 class SpawnError(RuntimeError):
-    """The guard did not start; what it had to say about it is on stderr."""
+    """The guard did not start; its messages are on stderr."""
 
 
 class SpawnedGuard:
-    """A child guard, its supervisor and the link to it: ``client()`` and ``aio()`` ask it.
+    """A child guard with its supervisor and address; ``client()`` and ``aio()`` return clients of it.
 
-    While the child is down every question is denied at once. Close it, or use it as a context manager.
+    While the child is down every call is denied at once. Close it, or use it as a context manager.
     """
 
     def __init__(self, command: Sequence[str], directory: tempfile.TemporaryDirectory[str]) -> None:
@@ -61,12 +59,12 @@ class SpawnedGuard:
 
     @property
     def address(self) -> Address:
-        """Where the child listens, with the token of its present run."""
+        """The child's address, with the token of its present run."""
         return self._address
 
     @property
     def run(self) -> int:
-        """How often the child has become ready."""
+        """How often the child has become ready so far."""
         return self._runs
 
     @property
@@ -76,11 +74,11 @@ class SpawnedGuard:
             return None if self._absence or self._process is None else self._process.pid
 
     def absence(self) -> str | None:
-        """Return why the child cannot be asked, None if it can."""
+        """Return why the child is unavailable, None if it is ready."""
         return self._absence
 
     def wait_ready(self, seconds: float, *, run: int = 1) -> bool:
-        """Wait until the child is ready for at least the ``run``-th time; false when the time is over."""
+        """Wait until the child is ready for at least the ``run``-th time; false after a timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self._runs >= run and self._absence is None, seconds)
 
@@ -93,7 +91,7 @@ class SpawnedGuard:
         return AsyncGuardClient(self, **options)
 
     def start(self) -> None:
-        """Start the child and wait for it; raise SpawnError when it ends instead of becoming ready."""
+        """Start the child and wait until it is ready; raise SpawnError when it ends first."""
         try:
             process = self._launch()
         except OSError as error:
@@ -105,7 +103,7 @@ class SpawnedGuard:
         self._supervisor.start()
 
     def close(self) -> None:
-        """End the child by closing its stdin, and by force when it does not end; a second call does nothing."""
+        """End the child by closing its stdin, and kill it when it does not end; a second call does nothing."""
         if self._ending.is_set():
             return
         self._ending.set()
@@ -125,17 +123,17 @@ class SpawnedGuard:
         self.close()
 
     def _launch(self) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen(  # noqa: S603 - the command is the program's own
+        process = subprocess.Popen(  # noqa: S603 - the command comes from the program
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # ^C in the host's terminal ends the host, and the host ends the guard
+            start_new_session=True,  # ^C in the host's terminal ends the host, which ends the guard
         )
         self._process = process
         return process
 
     def _take_up(self, process: subprocess.Popen[bytes]) -> bool:
-        """Give ``process`` its token and wait for its ready line; false when it ended instead."""
+        """Send ``process`` its token and wait for its ready line; false when it ends first."""
         token = secrets.token_urlsafe(32)
         if process.stdin is None or process.stdout is None:
             return False
@@ -143,7 +141,7 @@ class SpawnedGuard:
         limit.daemon = True
         try:
             limit.start()
-        except RuntimeError:  # there is no thread for it now
+        except RuntimeError:  # the system has no thread left
             _end(process)
             process.stdout.close()
             return False
@@ -164,7 +162,7 @@ class SpawnedGuard:
         return True
 
     def _supervise(self) -> None:
-        """Wait for the child's end, and start it again after a pause that grows, until ``close``."""
+        """Restart the child whenever it ends, after a growing pause, until ``close``."""
         pause = FIRST_PAUSE
         while self._process is not None and not self._ending.is_set():
             begun = time.monotonic()
@@ -197,11 +195,11 @@ def spawn(  # noqa: PLR0913 - what there is to configure
     arguments: Sequence[str] = (),
     interpreter: str = sys.executable,
 ) -> SpawnedGuard:
-    """Start a guard that permits eval in the targets ``allow_eval``, and return it when it is ready.
+    """Start a guard that permits evaluation in the targets ``allow_eval``, and return it when it is ready.
 
     ``policy`` and ``manifest`` are the files that ``evalward serve`` takes. ``audit_log`` defaults to a file of
     this process in evalward/ of XDG_STATE_HOME or ~/.local/state. ``arguments`` are further flags of
-    ``evalward serve``; the variables EVALWARD_* hold for what is not given here.
+    ``evalward serve``; the variables EVALWARD_* apply to settings that are not given here.
 
     Raises SpawnError when the guard does not start.
     """
@@ -210,7 +208,7 @@ def spawn(  # noqa: PLR0913 - what there is to configure
     flags += [] if policy is None else [f"--policy={policy}"]
     flags += [] if manifest is None else [f"--manifest={manifest}"]
     command = [
-        # Safe path: a package called evalward in the working directory must not be the guard.
+        # -P: a package called evalward in the working directory must not replace the guard.
         *(interpreter, "-P", "-m", "evalward", "serve", "--parent"),
         *("--listen", f"unix:{directory.name}/guard.sock", "--audit-log", str(audit_log or _own_log())),
         *flags,
@@ -222,7 +220,7 @@ def spawn(  # noqa: PLR0913 - what there is to configure
 
 
 def _own_log() -> Path:
-    """Return a log that no other living process writes."""
+    """Return a log file that no other running process writes."""
     home = os.environ.get("XDG_STATE_HOME")
     folder = (Path(home) if home else Path.home() / ".local" / "state") / "evalward"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -238,7 +236,7 @@ def _is_ready_line(line: bytes) -> bool:
 
 
 def _outlived(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end of ``process`` and return its exit code; what it prints meanwhile is dropped."""
+    """Wait for the end of ``process``, discard its output, and return its exit code."""
     if process.stdout is not None:
         with process.stdout as stdout:
             while stdout.read(4096):
@@ -251,7 +249,7 @@ def _outlived(process: subprocess.Popen[bytes]) -> int:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the stdin of ``process`` and wait for its end; kill it when that takes too long."""
+    """Close the stdin of ``process`` and wait for its end; kill it after a timeout."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()

@@ -1,7 +1,7 @@
-"""What is too large to be sent, or was too large to be read: a denial that names the limit, and no fault of the guard.
+"""Requests that are too large for any server, or for the message limit of this one: denials that name the limit.
 
-A message above its limit gRPC's core refuses on the server's side before the service sees it, so that there is no
-envelope. Its status says how large the message was and how large it may be.
+gRPC's core on the server's side rejects a message above its limit before the service sees it, so there is no envelope.
+The status says how large the message was and how large it may be.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from evalward.client.arguments import Unsendable, payload
-from evalward.client.decision import Decision, denial
+from evalward.client.guard_reply import Decision, denial
+from evalward.client.request_fields import Unsendable, payload
 from evalward.errors import Code, Repair
 
 MOST_PAYLOAD_BYTES: Final = 8 * 1024 * 1024
-"""The most that any policy can allow of a payload: what is larger, every server would refuse."""
+"""The maximum of any policy; every server rejects a larger payload."""
 ARGUMENTS_FACTOR: Final = 4
-"""The arguments of a tool call may have this many times the bytes of a payload: JSON escapes make them longer."""
-# Of the server alone: of a reply that is too large for the client, the core says the same in other words.
+"""The arguments of a tool call may be this many times as long as a payload, since JSON escapes lengthen them."""
+# Only the server's message: for a reply that is too large for the client, the core uses another one.
 _REFUSAL: Final = re.compile(r"SERVER: Received message larger than max \(([0-9]{1,15}) vs\. ([0-9]{1,15})\)")
 
 
@@ -31,7 +31,7 @@ class TooLarge(Unsendable):
 
 
 def sendable_payload(field: str, value: Any) -> bytes:
-    """Return ``value``; raise Unsendable unless it is bytes that some policy could allow."""
+    """Return ``value``; raise Unsendable unless it is bytes within the maximum of any policy."""
     return _within(field, "payload_bytes", MOST_PAYLOAD_BYTES, value)
 
 
@@ -48,14 +48,14 @@ def _within(field: str, limit: str, most: int, value: Any) -> bytes:
 
 
 def refused_message(details: str | None) -> Decision | None:
-    """Return the denial that ``details``, the text of a status RESOURCE_EXHAUSTED, stand for; None for other texts."""
-    told = _REFUSAL.fullmatch(details or "")
-    if told is None:
+    """Return the denial for ``details``, the text of a RESOURCE_EXHAUSTED status; None for other texts."""
+    sizes = _REFUSAL.fullmatch(details or "")
+    if sizes is None:
         return None
-    actual, most = map(int, told.groups())
+    actual, most = map(int, sizes.groups())
     return denial(
         Code.EVAL_PAYLOAD_TOO_LARGE,
-        f"The request has {actual} bytes, and the guard takes messages of {most}.",
+        f"The request has {actual} bytes, and the guard accepts messages of at most {most}.",
         repair=Repair.passed("message_bytes", most, actual=actual),
         grpc_status="RESOURCE_EXHAUSTED",
     )

@@ -1,6 +1,6 @@
-"""Blocked payloads in a folder of the client's own, for whoever looks at them later (service.md, Policy).
+"""Stores denied payloads in a folder of the client, for later review (service.md, Policy).
 
-The service keeps none. This is off unless a caller makes one, and what cannot be kept changes no verdict.
+The service stores none. Storing is off by default, and a failure to store changes no verdict.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from evalward.client.decision import Decision
+    from evalward.client.guard_reply import Decision
 
 LOG = logging.getLogger("evalward.client")
 
@@ -24,8 +24,8 @@ MOST_PAYLOADS: Final = 1_000
 class Triage:
     """Keeps each denied payload once in ``folder``, as ``<sha256>.js`` beside the envelope, ``<sha256>.json``.
 
-    The folder is made with mode 0700 and its files with 0600. At most ``most`` payloads are kept: agents repeat
-    themselves, and a disk is not theirs to fill. Raises ValueError for a folder that others may enter, and OSError for
+    The folder is made with mode 0700 and its files with 0600. At most ``most`` payloads are kept, so that
+    agents cannot fill the disk. Raises ValueError for a folder that others may enter, and OSError for
     one that cannot be made.
     """
 
@@ -37,7 +37,7 @@ class Triage:
             raise ValueError(f"{self.folder} holds payloads: its mode must be 0700")
 
     def keep(self, payload: bytes, decision: Decision) -> bool:
-        """Keep ``payload``, which ``decision`` denies; False when it is not kept, or was before."""
+        """Store ``payload``, which ``decision`` denies; false when it is not stored or is already there."""
         if decision.allowed or not decision.decision_id:
             return False
         name = sha256(payload).hexdigest()
@@ -49,7 +49,7 @@ class Triage:
         except FileExistsError:
             return False
         except OSError as failure:
-            LOG.warning("a denied payload is not kept: %s", failure.strerror)
+            LOG.warning("a denied payload was not stored: %s", failure.strerror)
             return False
         return True
 

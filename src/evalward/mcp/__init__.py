@@ -1,7 +1,7 @@
 """The guard inside an MCP server: extensions for FastMCP 4 and mcp 2, and denials as results (contract.md §7).
 
-An extension is early feedback. What enforces is ``evalward.client.guarded`` at the sink: an extension that is
-registered later can change the arguments afterwards, and a task runs its tool past every interceptor.
+An extension gives early feedback; ``evalward.client.guarded`` at the sink enforces. An extension that is registered
+later can change the arguments, and a task runs its tool without any interceptor.
 """
 
 from evalward.mcp.gate import Gate, GuardSetupError, Served

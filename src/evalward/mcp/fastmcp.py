@@ -1,7 +1,7 @@
-"""The extension for FastMCP 4: ``server.add_extension(EvalwardExtension(…))``, last of all.
+"""The extension for FastMCP 4: register it last with ``server.add_extension(EvalwardExtension(…))``.
 
-``ServerExtension.intercept_tool_call`` runs behind the middleware and in front of the tool's body; the last
-extension that is registered is the innermost one.
+``ServerExtension.intercept_tool_call`` runs after the middleware and before the tool's body; the extension that is
+registered last is the innermost one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastmcp.server.extensions import ServerExtension
 from fastmcp.tools.function_tool import FunctionTool
 
-from evalward.client.decision import denial
-from evalward.errors import Code
 from evalward.mcp.gate import IDENTIFIER, Gate, Served
-from evalward.mcp.result import failure_result, to_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -33,8 +30,8 @@ class EvalwardExtension(ServerExtension):
     """Judges the server's eval tools; ``sinks`` are their guarded sinks, by the tools' names.
 
     The server does not start (GuardSetupError) unless this extension is the innermost one, the manifest has
-    every tool that the server lists, and each eval tool has a guarded sink or is one whose arguments nothing
-    can change any more: a function of this server, not transformed, not mounted, without tasks or versions.
+    every tool that the server lists, and each eval tool either has a guarded sink or receives exactly the arguments
+    that were judged: a function of this server, not transformed, not mounted, without tasks or versions.
     Until the server has started, every call is denied.
     """
 
@@ -65,31 +62,21 @@ class EvalwardExtension(ServerExtension):
     async def intercept_tool_call(
         self, params: CallToolRequestParams, context: Context, call_next: ToolCallContinuation
     ) -> ToolCallOutcome:
-        """Let the call go on, or answer it with the envelope that denies it; never raises for an eval tool."""
+        """Run the call, or answer it with the envelope that denies it; never raises for an eval tool."""
         del context
-        if not self._has_started or not self._is_innermost():
-            message = "The guard's extension has not started as the innermost one of this server."
-            return to_result(denial(Code.CONFIG_INVALID, message).envelope)
-        refusal = await self._gate.refusal(params.name, params.arguments or {})
-        if refusal is not None:
-            return to_result(refusal)
-        if not self._gate.evaluates(params.name):
-            return await call_next()
-        try:
-            return await call_next()
-        except Exception as error:  # noqa: BLE001 - its text may quote the payload, and would be logged
-            return failure_result(error)
+        is_started = self._has_started and self._is_innermost()
+        return await self._gate.intercept(params, call_next, is_started=is_started)
 
     def _is_innermost(self) -> bool:
-        # FastMCP tells nobody the order; it folds the interceptors in that of this mapping.
+        # FastMCP has no public API for the order; it nests the interceptors in the order of this mapping.
         extensions = [*self.server._extensions.values()]  # noqa: SLF001
         return bool(extensions) and extensions[-1] is self
 
 
 def _runs_elsewhere(tool: Tool) -> str | None:
-    """Return why the body of ``tool`` may get other arguments than its name is called with."""
+    """Return why the body of ``tool`` may get other arguments than those of the call."""
     if type(tool) is not FunctionTool:
-        return f"is a {type(tool).__name__}, which calls another tool with arguments of its own making"
+        return f"is a {type(tool).__name__}, which calls another tool with arguments that it makes itself"
     if tool.task_config.supports_tasks():
         return "is task-enabled, and a task runs it past every extension"
     if tool.version is not None:

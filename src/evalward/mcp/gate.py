@@ -1,33 +1,38 @@
-"""What both extensions do: compare the manifest with the server, and have each eval call judged."""
+"""The parts that both extensions share: compare the manifest with the server, and judge each eval call."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import yaml
 
 from evalward.client import is_guarded
-from evalward.client.decision import UNKNOWN, denial
+from evalward.client.guard_reply import UNKNOWN, denial
 from evalward.errors import Code, CodedError, Meta, NotJsonError, canonical_json
+from evalward.mcp.result import failure_result, to_result
 from evalward.tools import route
 from evalward.tools.pointer import steps_of
 from evalward.tools.schema_places import at, root_place, walk
 from evalward.tools.tool import SOURCE_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from mcp_types import CallToolRequestParams, CallToolResult
 
     from evalward.client import AsyncGuardClient
     from evalward.tools import Manifest, Tool
+
+T = TypeVar("T")
 
 _EVAL_NAME: Final = re.compile(r"eval|exec|script|run_?(code|js|javascript)", re.IGNORECASE)
 IDENTIFIER: Final = "dev.evalward/guard"
 
 
 class GuardSetupError(RuntimeError):
-    """The server is not one whose eval tools this extension can guard; the text has each reason."""
+    """The extension cannot guard the eval tools of the server; the text lists each reason."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("Evalward refuses to start:\n" + "\n".join(f"- {problem}" for problem in problems))
@@ -38,8 +43,7 @@ class GuardSetupError(RuntimeError):
 class Served:
     """A tool as the server lists it.
 
-    ``runs_elsewhere`` says why the arguments that are judged may not be those that its body gets, None when
-    they are.
+    ``runs_elsewhere`` says why its body may get other arguments than those that are judged; None: it gets the same.
     """
 
     name: str
@@ -75,6 +79,31 @@ class Gate:
         if problems:
             raise GuardSetupError(problems)
 
+    async def intercept(
+        self,
+        call: CallToolRequestParams,
+        proceed: Callable[[], Awaitable[T]],
+        *,
+        is_started: bool,
+    ) -> T | CallToolResult:
+        """Return the result of ``proceed``, or the envelope that denies ``call``; never raises for an eval tool.
+
+        ``is_started`` says whether the extension has started as the server's innermost one; if not, every call is
+        denied.
+        """
+        if not is_started:
+            message = "The guard's extension has not started as the innermost one of this server."
+            return to_result(denial(Code.CONFIG_INVALID, message).envelope)
+        refusal = await self.refusal(call.name, call.arguments or {})
+        if refusal is not None:
+            return to_result(refusal)
+        if not self.evaluates(call.name):
+            return await proceed()
+        try:
+            return await proceed()
+        except Exception as error:  # noqa: BLE001 - its text may quote the payload, and would be logged
+            return failure_result(error)
+
     async def refusal(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the envelope that denies the call, None when it may go on; never raises."""
         try:
@@ -83,7 +112,7 @@ class Gate:
             meta = Meta(elapsed_ms=0, decision_id="", provenance=UNKNOWN, audited=False)
             return dict(refusal.envelope(meta))
         except (NotJsonError, UnicodeEncodeError):
-            return denial(Code.INVALID_INPUT, "The arguments are nothing that JSON can carry.").envelope
+            return denial(Code.INVALID_INPUT, "The arguments cannot be written as JSON.").envelope
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
             return denial(Code.INTERNAL, f"The call could not be judged ({type(error).__name__}).").envelope
 
@@ -143,7 +172,7 @@ class Gate:
 
 
 def only(value: Any, paths: Sequence[tuple[str, ...]]) -> Any:
-    """Return ``value`` with nothing in it but what ``paths`` lead to: no typed password travels with code."""
+    """Return ``value`` reduced to the places of ``paths``, so that no password is sent along with code."""
     if () in paths:
         return value
     below: dict[str, list[tuple[str, ...]]] = {}
@@ -152,7 +181,7 @@ def only(value: Any, paths: Sequence[tuple[str, ...]]) -> Any:
     if isinstance(value, dict):
         return {key: only(item, below[key]) for key, item in value.items() if key in below}
     if isinstance(value, list):
-        # Null keeps the places, so that a path means the same.
+        # Null keeps the indices, so that the paths stay valid.
         return [only(item, below[str(i)]) if str(i) in below else None for i, item in enumerate(value)]
     return None
 

@@ -1,4 +1,4 @@
-"""Envelopes and denials as the CallToolResult that both frameworks send as it is."""
+"""Envelopes and denials as a CallToolResult, which both frameworks send unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 
 from evalward.adapters import to_call_tool_result
 from evalward.client import EvalDenied, SinkFailed
-from evalward.client.decision import denial
+from evalward.client.guard_reply import denial
 from evalward.errors import Code
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def to_result(envelope: Mapping[str, Any]) -> CallToolResult:
 
 
 def failure_result(error: BaseException) -> CallToolResult:
-    """Return the result that ``error`` is: the guard's envelope where there is one, and never its text."""
+    """Return ``error`` as a result: the guard's envelope if it has one, never its text."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, EvalDenied):
@@ -39,9 +39,9 @@ def failure_result(error: BaseException) -> CallToolResult:
 
 
 def denials_as_results(tool: Callable[P, R]) -> Callable[P, R]:
-    """Return ``tool`` so that it answers with a CallToolResult where a guarded sink raised.
+    """Return ``tool`` so that it returns a CallToolResult when a guarded sink raises.
 
-    Its signature stays the same, so the framework derives the same schema from it.
+    The signature is unchanged, so the framework derives the same schema.
     """
 
     @functools.wraps(tool)
@@ -52,10 +52,10 @@ def denials_as_results(tool: Callable[P, R]) -> Callable[P, R]:
             return failure_result(error)
 
     @functools.wraps(tool)
-    def answering_at_once(*args: P.args, **rest: P.kwargs) -> Any:
+    def answering_sync(*args: P.args, **rest: P.kwargs) -> Any:
         try:
             return tool(*args, **rest)
         except (EvalDenied, SinkFailed) as error:
             return failure_result(error)
 
-    return cast("Callable[P, R]", answering if inspect.iscoroutinefunction(tool) else answering_at_once)
+    return cast("Callable[P, R]", answering if inspect.iscoroutinefunction(tool) else answering_sync)

@@ -1,20 +1,18 @@
-"""The extension for mcp 2: ``MCPServer(extensions=[…, ours], lifespan=ours.lifespan)``, the last of the list.
+"""The extension for mcp 2: put it last in ``MCPServer(extensions=[…, ours], lifespan=ours.lifespan)``.
 
 ``Extension.intercept_tool_call`` runs around the ``tools/call`` handler; the last extension of the list is the
-innermost one. The server hands itself to no extension, but to a lifespan, and that is where this one checks it.
+innermost one. An extension gets no reference to the server, but a lifespan does, so the lifespan checks the server.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.extension import Extension
 
-from evalward.client.decision import denial
-from evalward.errors import Code
 from evalward.mcp.gate import IDENTIFIER, Gate, Served
-from evalward.mcp.result import failure_result, to_result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -44,7 +42,7 @@ class EvalwardExtension(Extension):
         sinks: Mapping[str, Callable[..., Any]] | None = None,
         lifespan: Callable[[MCPServer[Any]], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
-        """``lifespan`` is the server's own, entered inside this extension's."""
+        """``lifespan`` is the server's own; this extension's lifespan enters it first."""
         self._gate = Gate(guard, manifest, sinks=sinks)
         self._inner = lifespan or (lambda _: nullcontext())
         self._server: MCPServer[Any] | None = None
@@ -64,21 +62,11 @@ class EvalwardExtension(Extension):
     async def intercept_tool_call(
         self, params: CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """Let the call go on, or answer it with the envelope that denies it; never raises for an eval tool."""
-        if self._server is None or not self._is_innermost(self._server):
-            message = "The guard's extension has not started as the innermost one of this server."
-            return to_result(denial(Code.CONFIG_INVALID, message).envelope)
-        refusal = await self._gate.refusal(params.name, params.arguments or {})
-        if refusal is not None:
-            return to_result(refusal)
-        if not self._gate.evaluates(params.name):
-            return await call_next(ctx)
-        try:
-            return await call_next(ctx)
-        except Exception as error:  # noqa: BLE001 - its text may quote the payload, and would be logged
-            return failure_result(error)
+        """Run the call, or answer it with the envelope that denies it; never raises for an eval tool."""
+        is_started = self._server is not None and self._is_innermost(self._server)
+        return await self._gate.intercept(params, partial(call_next, ctx), is_started=is_started)
 
     def _is_innermost(self, server: MCPServer[Any]) -> bool:
-        # The server tells nobody the order; it folds the interceptors in that of this list.
+        # The server has no public API for the order; it nests the interceptors in the order of this list.
         extensions = server._extensions  # noqa: SLF001
         return bool(extensions) and extensions[-1] is self

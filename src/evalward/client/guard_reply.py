@@ -1,4 +1,4 @@
-"""What a client gets: a decision, always with an envelope, also when the guard could not be asked."""
+"""The guard's reply as a decision with an envelope, and the denials that the client makes itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from evalward.errors import Code, Meta, Provenance, Repair, error_envelope
 UNKNOWN = Provenance("unknown", "unknown", "unknown", "unknown")
 
 
-class Unproven(Exception):  # noqa: N818 - no error of the caller's; it names why a reply is no verdict
-    """A reply that cannot be taken for a verdict on what was asked; the text says why, without payload."""
+class Unproven(Exception):  # noqa: N818 - becomes a denial, never raised to the caller
+    """The reply is not a proven verdict on the request; the text says why, without payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Decision:
     """The guard's answer. Run the payload if and only if ``allowed`` is true.
 
     ``envelope`` is the answer as JSON data (contract.md §2). ``code`` is None exactly when ``allowed`` is
-    true. ``code_hash`` is the lower-case hex SHA-256 of the bytes that were asked about; ``decision_id``
-    finds the decision in the audit log and is empty when none was reached.
+    true. ``code_hash`` is the lower-case hex SHA-256 of the judged bytes; ``decision_id`` identifies the
+    decision in the audit log and is empty without a verdict.
     """
 
     allowed: bool
@@ -34,14 +34,14 @@ class Decision:
 def denial(
     code: Code, message: str, *, hint: str | None = None, repair: Repair | None = None, **details: str
 ) -> Decision:
-    """Return a denial that the client itself gives, in the same envelope as the service's."""
+    """Return a denial by the client, with an envelope like the service's."""
     meta = Meta(elapsed_ms=0, decision_id="", provenance=UNKNOWN, audited=False)
     envelope = error_envelope(code, message, meta=meta, hint=hint, repair=repair, details=details)
     return Decision(allowed=False, code=code.value, envelope=dict(envelope))
 
 
 def read_envelope(text: bytes, *, ok: bool) -> dict[str, Any]:
-    """Return the envelope in ``text``; raise Unproven unless it is one whose ``ok`` is as it must be."""
+    """Return the envelope in ``text``; raise Unproven unless it is valid and its ``ok`` equals ``ok``."""
     try:
         envelope = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError):
@@ -56,7 +56,7 @@ def read_envelope(text: bytes, *, ok: bool) -> dict[str, Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # Two readers may take different values for a repeated key, of which one may be "ok": true.
+    # Two parsers may read different values for a repeated key, and one of them may be "ok": true.
     members = dict(pairs)
     if len(members) != len(pairs):
         raise Unproven("the envelope repeats a key")

@@ -1,4 +1,4 @@
-"""The arguments of a caller, checked before anything is sent: each fault names its argument and never its value."""
+"""Checks of the caller's arguments, before anything is sent: an error names the argument and never its value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_NUMBER: Final = 2**64 - 1
 _PAGE: Final = {"page": "renderer"}
 
 
-class Unsendable(Exception):  # noqa: N818 - no error of the caller's; it becomes a denial
+class Unsendable(Exception):  # noqa: N818 - becomes a denial, never raised to the caller
     """An argument that no request can carry; ``pointer`` names it, ``allowed`` is what it may hold."""
 
     def __init__(
@@ -29,8 +29,8 @@ class Unsendable(Exception):  # noqa: N818 - no error of the caller's; it become
 
 
 def payload(field: str, value: Any) -> bytes:
-    """Return ``value`` if it is bytes, and nothing that could change between the question and the run."""
-    # Another type could: a bytearray, or a class with its own methods.
+    """Return ``value`` if it is bytes, which cannot change between the verdict and the run."""
+    # A bytearray can change, and so can a subclass with its own methods.
     if type(value) is not bytes:
         raise Unsendable(field, "takes bytes")
     return value
@@ -41,14 +41,14 @@ def text(field: str, value: Any) -> str:
     if not isinstance(value, str):
         raise Unsendable(field, "takes text")
     try:
-        # The base class's own method: that of a subclass could give other text.
+        # The base class's method: a subclass could return other text.
         return str.encode(value).decode()
     except UnicodeEncodeError:
         raise Unsendable(field, "has a lone surrogate") from None
 
 
 def name(field: str, value: Any) -> str:
-    """Return ``value`` if it is text that is not empty: no name stands for none."""
+    """Return ``value`` if it is text that is not empty."""
     if not text(field, value):
         raise Unsendable(field, "takes a name")
     return str(value)
@@ -69,18 +69,18 @@ def number(field: str, value: Any) -> int:
 
 
 def bindings(field: str, value: Mapping[str, str] | None) -> dict[str, str]:
-    """Return a copy of ``value``, whose names and kinds are text; none for None."""
+    """Return a copy of ``value``, which maps names to kinds, both text; empty for None."""
     if value is None:
         return {}
     return {text(field, bound): text(field, kind) for bound, kind in _items(field, value)}
 
 
 def limits(field: str, value: Mapping[str, int], kind: Descriptor) -> dict[str, int]:
-    """Return a copy of ``value``, which has no names but those of the message ``kind``."""
+    """Return a copy of ``value``, whose keys are fields of the message ``kind``."""
     known = [each.name for each in kind.fields]
     for limit, _ in _items(field, value):
         if limit not in known:
-            raise Unsendable(field, "has a name that is no limit", allowed=known)
+            raise Unsendable(field, "has an unknown limit", allowed=known)
     return {limit: number(f"{field}.{limit}", most) for limit, most in value.items()}
 
 
@@ -113,7 +113,7 @@ def profile(value: Any) -> pb.Profile.ValueType:
 def _choice(field: str, value: Any, members: Sequence[tuple[str, int]]) -> str:
     """Return the name of the member that ``value`` means."""
     prefix = f"{field}_".upper()
-    # The zero value names nothing.
+    # The zero value means unspecified.
     allowed = [member.removeprefix(prefix).lower() for member, value_of in members if value_of]
     if not isinstance(value, str) or value.lower() not in allowed:
         raise Unsendable(field, "has no such value", allowed=allowed)

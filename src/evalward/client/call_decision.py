@@ -1,4 +1,4 @@
-"""A verdict on a tool call counts only if every field that will run is among those that were judged."""
+"""The verdict on a tool call: it counts only if every field that will run was judged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _CODE = frozenset({"", "source", "markup"})
-"""The kinds whose judgement is about a target."""
+"""The kinds that are judged for a target."""
 
 
 class JudgedField(NamedTuple):
@@ -34,7 +34,7 @@ class JudgedField(NamedTuple):
 class CallDecision(Decision):
     """The guard's answer about a tool call. Go on if and only if ``allowed`` is true.
 
-    ``judged`` are the fields that were judged, none for a tool of which none need be.
+    ``judged`` are the judged fields, empty for a tool without fields to judge.
     """
 
     judged: tuple[JudgedField, ...] = ()
@@ -64,7 +64,7 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
     """Return the decision in ``response``; raise Unproven when it does not hold for ``request``.
 
     ``runs`` are the JSON Pointers of the fields that the caller will evaluate, ``target``, ``shape`` and
-    ``sink`` where and how; None: whatever the server's manifest says.
+    ``sink`` where and how; None: as in the server's manifest.
     """
     outcome = response.WhichOneof("outcome")
     if outcome is None:
@@ -117,7 +117,7 @@ def _resolved(arguments: Any, path: str) -> str:
     value = arguments
     tokens = path.split("/")
     if tokens[0]:
-        raise Unproven("a judged field has no JSON Pointer")
+        raise Unproven("the path of a judged field is not a JSON Pointer")
     for raw in tokens[1:]:
         token = raw.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict) and token in value:
@@ -137,7 +137,7 @@ def _is_index(token: str) -> bool:
 
 
 def _parsed(arguments_json: bytes) -> Any:
-    # Two readers may take different values for a repeated key: only text that has one meaning was judged.
+    # Two parsers may read different values for a repeated key, so only unambiguous JSON counts as judged.
     try:
         return json.loads(arguments_json, object_pairs_hook=_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""One unary call without its I/O: what is sent, and what the answer means. Both clients only carry the bytes."""
+"""One unary call without its I/O: what is sent, and what the reply means."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from google.protobuf.message import DecodeError
 
 from evalward.challenge import PROOF, digest_of
-from evalward.client.decision import Unproven
 from evalward.client.failure import FORGED, failed, is_unavailable, unproven_peer
+from evalward.client.guard_reply import Unproven
+from evalward.client.steps import Unary
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
 
     from evalward.client.address import Address
-    from evalward.client.decision import Decision
+    from evalward.client.guard_reply import Decision
     from evalward.client.question import Question
 
 T = TypeVar("T")
@@ -24,33 +25,33 @@ SERVICE: Final = pb.DESCRIPTOR.services_by_name["GuardService"]
 
 
 def path_of(method: str) -> str:
-    """Return what gRPC calls ``method``."""
+    """Return the path of ``method`` in gRPC."""
     return f"/{SERVICE.full_name}/{method}"
 
 
 def reply_type(method: str) -> type[Message]:
-    """Return the message that ``method`` answers with."""
+    """Return the response message of ``method``."""
     kind: type[Message] = getattr(pb, SERVICE.methods_by_name[method].output_type.name)
     return kind
 
 
-class Exchange(Generic[T]):
-    """``question`` on its way to the guard at ``where``; the rest is what gRPC is given."""
+class UnaryCall(Generic[T]):
+    """The call that sends ``question`` to the guard at ``where``; ``step`` is its I/O."""
 
     def __init__(self, question: Question[T], where: Address) -> None:
-        self.method = question.method
-        self.wire = question.request.SerializeToString()
-        self.seconds = question.seconds
-        self.metadata, self._challenge = where.authorised(path_of(question.method), digest_of(self.wire))
+        wire = question.request.SerializeToString()
+        path = path_of(question.method)
+        metadata, self._challenge = where.authorised(path, digest_of(wire))
+        self.step = Unary(path, wire, question.seconds, metadata)
         self._question = question
 
     def reply(self, response: bytes, trailing: Any) -> T:
-        """Return what ``response`` says; raise Unproven or Forged for what is no answer to the question."""
+        """Return what ``response`` says; raise Unproven or Forged when it does not answer the question."""
         if self._challenge is not None:
             proofs = [value for key, value in trailing or () if key == PROOF]
             if len(proofs) != 1 or not self._challenge.proves_reply(_text(proofs[0]), response):
                 raise Forged
-        return self._question.read(parsed(self.method, response))
+        return self._question.read(parsed(self._question.method, response))
 
     def denial(self, error: Exception) -> Decision:
         """Return the denial for ``error``, whatever it is."""
@@ -59,20 +60,20 @@ class Exchange(Generic[T]):
         return failed(error, self._challenge)
 
     def is_lost(self, error: Exception) -> bool:
-        """Return whether ``error`` is a connection's, of which gRPC does not say what is wrong with it."""
+        """Return whether the connection failed and gRPC does not say why."""
         return is_unavailable(error, self._challenge)
 
 
 class Forged(Exception):  # noqa: N818 - no error of the caller's; it becomes a denial
-    """A reply without the proof that whoever sent it knows the token."""
+    """A reply without the proof that its sender knows the token."""
 
 
 def parsed(method: str, response: bytes) -> Any:
-    """Return the message in ``response``; raise Unproven when it is none."""
+    """Return the message in ``response``; raise Unproven when it is not one."""
     try:
         return reply_type(method).FromString(response)
     except DecodeError:
-        raise Unproven("it is no message of the protocol") from None
+        raise Unproven("it is not a message of the protocol") from None
 
 
 def _text(value: str | bytes) -> str:

@@ -1,15 +1,15 @@
-"""A reply is a result only if all of it is about what was asked (contract.md §3, sandbox.md)."""
+"""The reply to an evaluation: it has a result only if its verdict is proven (contract.md §3, sandbox.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 
-# The wall time of the server's own default, for a request that names none.
+# The server's default wall time, for a request without a deadline.
 DEADLINE_SECONDS: Final = 1.0
 RUNNABLE: Final = frozenset({pb.SHAPE_SCRIPT, pb.SHAPE_EXPRESSION, pb.SHAPE_FUNCTION, pb.SHAPE_ASYNC_BODY})
 
@@ -19,7 +19,7 @@ class EvaluationReply:
     """How an evaluation ended. There is a result if and only if ``ok`` is true.
 
     ``result_json`` is the completion value as JSON text, None for ``undefined``; ``console`` are the
-    console's lines, also when the run failed. ``code`` is None exactly when ``ok`` is true; ``envelope`` is
+    lines of the console, also when the run failed. ``code`` is None exactly when ``ok`` is true; ``envelope`` is
     the answer as JSON data (contract.md §2). ``code_hash`` and ``decision_id`` are those of ``Decision``.
     """
 
@@ -33,7 +33,7 @@ class EvaluationReply:
 
     @classmethod
     def denied(cls, denial: Decision) -> EvaluationReply:
-        """Return a reply without a result, for what ``denial`` says."""
+        """Return ``denial`` as a reply without a result."""
         return cls(
             ok=False,
             code=denial.code,
@@ -65,8 +65,8 @@ def reply_from(
     if ok:
         if binding.shape not in RUNNABLE:
             raise Unproven("the verdict does not say in which shape the payload ran")
-        told = envelope.get("result_json")
-        if told != (None if result is None else result.decode()):
+        stated = envelope.get("result_json")
+        if stated != (None if result is None else result.decode()):
             raise Unproven("the envelope contradicts the result")
     else:
         check_error(response.error, envelope)
@@ -82,6 +82,6 @@ def reply_from(
 
 
 def _console(envelope: dict[str, Any]) -> tuple[str, ...]:
-    """Return the console's lines, which an error envelope has among its details."""
+    """Return the lines of the console, which an error envelope has in its details."""
     lines = envelope.get("console") or envelope.get("details", {}).get("console") or ()
     return tuple(str(line["text"]) for line in lines)

@@ -1,4 +1,4 @@
-"""Many payloads in one question: each is proven by itself, and what is not proven is denied (contract.md §5)."""
+"""Many payloads in one request: each verdict is proven separately, and an unproven one is a denial (contract.md §5)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.client import arguments
-from evalward.client.arguments import Unsendable
-from evalward.client.decision import Decision, Unproven, read_envelope
+from evalward.client import request_fields
 from evalward.client.failure import failed
+from evalward.client.guard_reply import Decision, Unproven, read_envelope
 from evalward.client.proof import check_error, check_validated
 from evalward.client.question import Question
+from evalward.client.request_fields import Unsendable
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from evalward.client.question import Questions
 
-BUDGET_ITEMS: Final = 32  # as many small payloads have the time of one
+BUDGET_ITEMS: Final = 32  # this many small payloads share the timeout of one
 STATUSES: Final = {
     pb.ITEM_STATUS_ALLOWED: "allowed",
     pb.ITEM_STATUS_FAILED: "failed",
@@ -44,9 +44,9 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class ItemDecision(Decision):
-    """The answer about one payload, at ``item_index`` from 0. Run it if and only if ``allowed`` is true.
+    """The decision on one payload, at ``item_index`` from 0. Run it if and only if ``allowed`` is true.
 
-    ``status`` is ``allowed``, ``failed``, or ``skipped`` for one that was not judged since an earlier one failed.
+    ``status`` is ``allowed``, ``failed``, or ``skipped`` for one that was not judged because an earlier one failed.
     """
 
     item_index: int = 0
@@ -54,7 +54,7 @@ class ItemDecision(Decision):
 
     @classmethod
     def of(cls, decision: Decision, item_index: int, status: str) -> ItemDecision:
-        """Return ``decision`` as that about one item."""
+        """Return ``decision`` as the decision on one item."""
         return cls(
             allowed=decision.allowed,
             code=decision.code,
@@ -68,13 +68,13 @@ class ItemDecision(Decision):
 
 @dataclass(frozen=True, slots=True)
 class BatchDecision(Decision):
-    """The answer about a batch: ``allowed`` when all of it may run, ``items`` with one decision for each payload."""
+    """The decision on a batch: ``allowed`` when every payload may run, ``items`` with one decision per payload."""
 
     items: tuple[ItemDecision, ...] = ()
 
 
 def refused(count: int, denial: Decision) -> BatchDecision:
-    """Return ``denial`` as the answer about a batch of ``count`` payloads, and about each of them."""
+    """Return ``denial`` as the decision on a batch of ``count`` payloads and on each of them."""
     items = tuple(ItemDecision.of(denial, index, "failed") for index in range(count))
     return BatchDecision(
         allowed=False,
@@ -99,11 +99,11 @@ def item_request(questions: Questions, item: Payload, session_id: str) -> pb.Val
 def batch_question(
     questions: Questions, items: Iterable[Payload], *, stop_on_first: bool, session_id: str
 ) -> Question[BatchDecision]:
-    """Return the question whether all of ``items`` may run; raise Unsendable."""
+    """Return the request whether all of ``items`` may run; raise Unsendable."""
     request = pb.ValidateBatchRequest(
         items=[item_request(questions, item, session_id) for item in items],
-        stop_on_first=arguments.flag("stop_on_first", stop_on_first),
-        session_id=arguments.text("session_id", session_id),
+        stop_on_first=request_fields.flag("stop_on_first", stop_on_first),
+        session_id=request_fields.text("session_id", session_id),
         request_id=secrets.token_hex(8),
     )
     size = sum(len(item.code) for item in request.items)
@@ -150,7 +150,7 @@ def _items(
     whole: Decision,
     policy_digest: str | None,
 ) -> Iterable[ItemDecision]:
-    """Give each item its failure or its binding; raise Unproven when they do not add up."""
+    """Yield the decision on each item, from its failure or binding; raise Unproven when they do not match."""
     count = len(request.items)
     places = [failure.item_index for failure in response.failures]
     skipped = {each.item_index for each in response.failures if each.status == pb.ITEM_STATUS_SKIPPED}
@@ -182,7 +182,7 @@ def _item(
         envelope = read_envelope(failure.envelope, ok=False)
         check_error(failure.error, envelope)
     else:
-        # An allowed item has no envelope of its own: the whole's vouches for the policy, its binding for the rest.
+        # An allowed item has no envelope: the batch's envelope proves the policy, the item's binding the rest.
         meta: dict[str, Any] = {**whole.envelope["_meta"], "decision_id": binding.decision_id}
         envelope = {"ok": True, "_meta": meta}
     check_validated(item, binding, envelope, policy_digest=policy_digest)
