@@ -1,7 +1,7 @@
 """Files that hold a secret: the audit key, bearer tokens, the private key of TLS. One rule for all of them.
 
 Nobody but their owner may read or write them. A group is nobody's own: callers are in the service's group, since that
-is how they reach its Unix socket (docs/deployment.md).
+is how they reach its Unix socket (docs/how-to/deployment.md).
 """
 
 from __future__ import annotations

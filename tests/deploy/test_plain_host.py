@@ -107,10 +107,10 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
 
 
 def test_the_page_links_every_file() -> None:
-    page = DEPLOY.parent / "docs" / "deployment.md"
+    page = DEPLOY.parent / "docs" / "how-to" / "deployment.md"
     linked = {
         page.parent / link
-        for link in re.findall(r"\]\((\.\./deploy/[^)]+)\)", page.read_text(encoding="utf-8"))
+        for link in re.findall(r"\]\(((?:\.\./)+deploy/[^)]+)\)", page.read_text(encoding="utf-8"))
     }
 
     assert {each.resolve() for each in linked} == {UNIT, COMPOSE, *(DEPLOY / "kubernetes").iterdir()}

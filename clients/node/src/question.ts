@@ -25,7 +25,7 @@ export type GuardLimits = { readonly [name in (typeof GUARD_LIMITS)[number]]?: n
 /** Limits of a run; each may only be smaller than the server's. */
 export type RunLimits = { readonly [name in (typeof RUN_LIMITS)[number]]?: number };
 
-/** What evaluates the text, by name: docs/sinks.md lists them, and the service refuses one that it does not know. */
+/** What evaluates the text, by name: docs/reference/sinks.md lists them, and the service refuses one that it does not know. */
 export type Sink = (typeof SINKS)[number] | (string & {});
 
 export interface CheckDetails {

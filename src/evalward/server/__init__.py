@@ -3,7 +3,7 @@
 Synchronous gRPC, chosen by measurement (``lifecycle``).
 
 gRPC's core reads how much it is to say when it is loaded, which is after this. It says nothing: its lines and traces
-quote what callers send, and one costs a caller nothing (docs/reliability.md, "Floods").
+quote what callers send, and one costs a caller nothing (docs/explanation/reliability.md, "Floods").
 """
 
 import os

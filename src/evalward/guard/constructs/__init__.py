@@ -1,7 +1,7 @@
 """The constructs that policy decides about, each a module of its own (guard.md §3).
 
-The labels, the pages of ``evalward explain``, ``docs/constructs.md``, the ``next_actions`` of an envelope and the
-tests of the examples all come from here.
+The labels, the pages of ``evalward explain``, ``docs/reference/constructs.md``, the ``next_actions`` of an envelope
+and the tests of the examples all come from here.
 """
 
 from __future__ import annotations

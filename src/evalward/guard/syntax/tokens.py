@@ -4,7 +4,7 @@ An engine refuses the whole of such a text, so that nothing in it runs; but the 
 reads, and "it parses" would be said of what is no JavaScript. Refused are: commas with nothing between them (in
 objects, arguments, parameters and patterns), a line break inside of a string, before `=>` or behind `throw`, an escape
 that stands for no character of a name or for no character at all, `enum` and `export` as names, an escaped reserved
-word, and `#!` anywhere but at the start. What is left to the engines is in docs/proof.md.
+word, and `#!` anywhere but at the start. What is left to the engines is in docs/explanation/proof.md.
 
 ``may_be_refused`` looks at the text alone and errs towards True; only then is the tree walked. Every pattern begins
 with what it looks for, so that the search is for characters: of one with a class in front, each costs 0.05 of a parse.

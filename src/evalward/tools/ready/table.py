@@ -1,4 +1,4 @@
-"""The fields of the ready manifests that are judged or refused, as the page docs/tools.md lists them."""
+"""The fields of the ready manifests that are judged or refused, as the page docs/reference/tools.md lists them."""
 
 from __future__ import annotations
 
