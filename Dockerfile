@@ -1,5 +1,5 @@
 # The base is an argument, so that a site can build on its own image: any with python3 >= 3.11 and its venv module.
-# By digest: a tag may name something else tomorrow. docs/supply-chain.md says how to look at it and to renew it.
+# By digest: a tag may name something else tomorrow. docs/how-to/supply-chain.md says how to look at it and to renew it.
 ARG BASE=docker.io/library/python:3.11.13-slim-bookworm@sha256:86adf8dbadc3d6e82ee5dd2c74bec2e1c2467cdad47886280501df722372d2e1
 
 FROM ${BASE} AS build

@@ -1,4 +1,4 @@
-"""What the README shows is what happens; .ci/run takes the test command from it."""
+"""What the README and the pages it leads to show is what happens; .ci/run takes the test command from the README."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-CONSOLE = re.findall(r"^\$ evalward (.*)\n((?:(?!\$ |```).*\n)*)", README, re.MULTILINE)
+PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md")
+TEXTS = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+PYTHON = [block for text in TEXTS for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
+CONSOLE = [
+    session
+    for text in TEXTS
+    for session in re.findall(r"^\$ evalward (.*)\n((?:(?!\$ |```).*\n)*)", text, re.MULTILINE)
+]
 
 
 @pytest.mark.parametrize(("command", "output"), CONSOLE, ids=[command for command, _ in CONSOLE])
-def test_a_console_session_prints_what_the_readme_shows(command: str, output: str) -> None:
+def test_a_console_session_prints_what_the_page_shows(command: str, output: str) -> None:
     result = CliRunner().invoke(app, shlex.split(command))
 
     shown = [line for line in output.splitlines() if line != "…"]
     assert [line for line in shown if line not in result.stdout.splitlines()] == []
 
 
-def test_there_is_a_session_to_check() -> None:
-    assert len([output for _, output in CONSOLE if output]) >= 2
+def test_there_is_something_to_check() -> None:
+    assert len([output for _, output in CONSOLE if output]) >= 3
+    assert len(PYTHON) >= 3
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=range(len(PYTHON)))
 def test_a_python_block_runs(block: str) -> None:
-    exec(compile(block, "README.md", "exec"), {})
+    exec(compile(block, "page", "exec"), {})
 
 
 def test_ci_runs_the_command_of_the_readme() -> None:

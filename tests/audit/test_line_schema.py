@@ -26,7 +26,7 @@ from evalward.guard.rules import Enforcement
 from evalward.guard.target import Profile, Shape, Target
 from evalward.guard.verdict import Finding, Verdict
 
-PAGE = Path(__file__).parents[2] / "docs" / "audit.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "audit.md"
 KEY = AuditKey(bytes(range(32)))
 HASH = "0123456789abcdef" * 4
 PROVENANCE = Provenance("0.1.0", "a" * 64, "b" * 12, "tree-sitter-javascript 0.25.0")

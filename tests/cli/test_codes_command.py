@@ -34,7 +34,7 @@ def test_text_names_every_code_and_number(app: typer.Typer) -> None:
 
 
 def test_the_page_of_codes_is_current(app: typer.Typer) -> None:
-    page = Path(__file__).parents[2] / "docs" / "codes.md"
+    page = Path(__file__).parents[2] / "docs" / "reference" / "codes.md"
 
     result = CliRunner().invoke(app, ["--markdown"])
 

@@ -1,4 +1,4 @@
-"""One rule for the exit code of every command: docs/stability.md, "Exit codes"."""
+"""One rule for the exit code of every command: docs/reference/stability.md, "Exit codes"."""
 
 import json
 from pathlib import Path

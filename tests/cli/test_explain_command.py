@@ -10,7 +10,7 @@ from evalward.cli.construct_pages import as_object, markdown, shown
 from evalward.cli.explain import complete_label
 from evalward.guard.constructs import CONSTRUCTS
 
-DOCS = Path(__file__).parents[2] / "docs" / "constructs.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "constructs.md"
 
 
 def run(*arguments: str) -> Any:
@@ -82,5 +82,5 @@ def test_a_generated_example_is_cut_short() -> None:
 
 def test_the_docs_page_is_current() -> None:
     assert markdown() == DOCS.read_text(encoding="utf-8"), (
-        "evalward explain --list --format markdown > docs/constructs.md"
+        "evalward explain --list --format markdown > docs/reference/constructs.md"
     )

@@ -1,4 +1,4 @@
-"""``docs/runbook.md``: a section for each code, and its first command is one that exists."""
+"""``docs/how-to/runbook.md``: a section for each code, and its first command is one that exists."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from typer.main import get_command
 from evalward.cli.app import app
 from evalward.errors import REGISTRY
 
-RUNBOOK = Path(__file__).parents[2] / "docs" / "runbook.md"
+RUNBOOK = Path(__file__).parents[2] / "docs" / "how-to" / "runbook.md"
 SECTIONS = {
     head: body
     for head, _, body in (part.partition("\n") for part in RUNBOOK.read_text("utf-8").split("\n## ")[1:])

@@ -18,7 +18,7 @@ from evalward.cli.serve_config import file_model, options_of
 
 RUNNER = CliRunner()
 OPTIONS = options_of(run)
-DOCS = Path(__file__).parents[2] / "docs" / "settings.md"
+DOCS = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 # Three values of each text, the weakest source's first; numbers and paths are made from their types.
 TEXTS = {
     "workers": ("0", "2", "auto"),

@@ -88,8 +88,8 @@ def test_the_page_and_the_list_of_the_node_package_are_current() -> None:
     _, page, _ = run("evalward sinks --markdown")
     _, listed, _ = run("evalward sinks --json")
 
-    assert (ROOT / "docs" / "sinks.md").read_text("utf-8") == page, (
-        "evalward sinks --markdown > docs/sinks.md"
+    assert (ROOT / "docs" / "reference" / "sinks.md").read_text("utf-8") == page, (
+        "evalward sinks --markdown > docs/reference/sinks.md"
     )
     kept = json.loads((ROOT / "clients" / "node" / "sinks.json").read_text("utf-8"))
     assert kept == json.loads(listed), "evalward sinks --json > clients/node/sinks.json"

@@ -16,7 +16,7 @@ from deployment_files import DEPLOY, ROOT
 
 LOCKS = ["requirements.lock", "requirements-build.lock"]
 SBOM = DEPLOY / "image" / "sbom.py"
-PAGE = (ROOT / "docs" / "supply-chain.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "supply-chain.md").read_text(encoding="utf-8")
 STATUS = """Package: libc6
 Status: install ok installed
 Architecture: amd64

@@ -9,7 +9,7 @@ import pytest
 from evalward.errors import Category, CodesRefusedError, Repair, unregister_error_codes
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "plugin-codes.md").read_text("utf-8")
+PAGE = (DOCS / "how-to" / "plugin-codes.md").read_text("utf-8")
 SNIPPETS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -35,8 +35,8 @@ def test_the_page_names_every_category_and_every_self_repair_field() -> None:
 
 
 def test_the_promise_of_stability_covers_the_plugin_api() -> None:
-    stability = (DOCS / "stability.md").read_text("utf-8")
+    stability = (DOCS / "reference" / "stability.md").read_text("utf-8")
 
-    assert "[plugin-codes.md](plugin-codes.md)" in stability
+    assert "](../how-to/plugin-codes.md)" in stability
     for name in ("define_domain", "register_error_codes", "unregister_error_codes", "Repair"):
         assert f"`{name}`" in stability

@@ -13,7 +13,7 @@ from pathlib import Path
 from evalward.policy import utc_day
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "from-your-blocklist.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "from-your-blocklist.md").read_text(encoding="utf-8")
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 BESIDE, ENFORCED = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 (POLICY,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

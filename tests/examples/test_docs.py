@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("fastmcp", reason="the extra evalward[fastmcp] is not installed")
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "guarded-eval-tool-python.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorials" / "guarded-eval-tool-python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SHOWN = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 

@@ -1,4 +1,4 @@
-"""docs/policy.md: its policy is valid, warns of nothing that it shows, and answers as its table says."""
+"""docs/reference/policy.md: its policy is valid, warns of nothing that it shows, and answers as its table says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evalward import Policy, validate
 from evalward.policy.lint import warnings_of
 from evalward.policy.policy_file import parse_policy
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
 (SHOWN,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 ANSWERS = re.findall(r"^\| `(.*)` \| (\w+) \| `?(.*?)`? \|$", PAGE, re.MULTILINE)
 

@@ -15,7 +15,7 @@ from evalward.policy import parse_policy
 from evalward.tools import load_manifest
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "electron-stagewright.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "electron-stagewright.md").read_text(encoding="utf-8")
 LIMIT = 100_000
 
 

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 FOLDER = os.environ.get("EVALWARD_TYPESCRIPT")
-PAGE = (Path(__file__).parents[2] / "docs" / "guarded-eval-tool-typescript.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "guarded-eval-tool-typescript.md").read_text(
+    "utf-8"
+)
 SERVER, TRY = re.findall(r"```ts\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[-1].splitlines()
 CHROMIUM = shutil.which("chromium")

@@ -1,7 +1,8 @@
 """Runs in the image, as its user, on a read-only root: serve, health, verdicts, one audit record each, a clean end.
 
 ``.ci/image`` feeds it to the image's own Python; it prints what it saw and raises at the first thing amiss. Of the
-three figures that the README promises it measures two; the time is only printed, since it is the machine's, too.
+three figures that docs/explanation/performance.md promises it measures two. The time is only printed, since it also
+depends on the machine.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def main() -> None:
         log
     )
     assert log.stat().st_mode & 0o777 == 0o600
-    begin = f"ready in {statistics.median(starts):.0f} ms (the README says at most {READY_MS})"
+    begin = f"ready in {statistics.median(starts):.0f} ms (docs/explanation/performance.md says at most {READY_MS})"
     size = f"{max(sizes.values())} MB resident a process (at most {MOST_MB}), {sandbox_mb} with the sandbox"
     print(f"image smoke test: {begin}, {size}, all as expected")  # noqa: T201 - what the script is for
 

@@ -15,7 +15,7 @@ import pytest
 
 FOLDER = os.environ.get("EVALWARD_OLDER_MCP")
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "guarded-eval-tool-python.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorials" / "guarded-eval-tool-python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.split("## With FastMCP 3 or mcp 1")[1], re.DOTALL)
 FASTMCP, SDK, CLIENT = BLOCKS
 (TRY,) = (

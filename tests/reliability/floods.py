@@ -142,7 +142,7 @@ KINDS: Mapping[str, tuple[Callable[[int], bytes], int, int]] = {
 
 
 BOUNDED = [kind for kind in KINDS if kind != "no_token_anew"]
-"""All but calls over ever new connections, which nothing here can bound (docs/reliability.md, "Floods")."""
+"""All but calls over ever new connections, which nothing here can bound (docs/explanation/reliability.md, "Floods")."""
 
 
 def flood(address: str, kind: str, seconds: float, connections: int) -> None:

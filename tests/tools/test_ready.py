@@ -16,7 +16,7 @@ from evalward.tools.ready import load_ready, ready_manifests, ready_names
 from evalward.tools.ready.table import fields_table, without_kind
 from evalward.tools.variant import list_digest
 
-PAGE = Path(__file__).parents[2] / "docs" / "tools.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tools.md"
 VARIANTS = [(family, variant) for family, each in ready_manifests().items() for variant in each.variants]
 
 

@@ -25,7 +25,7 @@ export type GuardLimits = { readonly [name in (typeof GUARD_LIMITS)[number]]?: n
 /** Limits of a run; each may only be smaller than the server's. */
 export type RunLimits = { readonly [name in (typeof RUN_LIMITS)[number]]?: number };
 
-/** The name of the function that evaluates the text: docs/sinks.md lists them; the service rejects unknown names. */
+/** The name of the function that evaluates the text: docs/reference/sinks.md lists them; the service rejects unknown names. */
 export type Sink = (typeof SINKS)[number] | (string & {});
 
 export interface CheckDetails {

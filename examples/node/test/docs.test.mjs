@@ -9,7 +9,7 @@ import { chromium } from '../browser.mjs';
 import { directory, missing } from './harness.mjs';
 
 const HERE = fileURLToPath(new URL('..', import.meta.url));
-const PAGE = readFileSync(join(HERE, '..', '..', 'docs', 'guarded-eval-tool-node.md'), 'utf8');
+const PAGE = readFileSync(join(HERE, '..', '..', 'docs', 'tutorials', 'guarded-eval-tool-node.md'), 'utf8');
 
 test('the server and the client of the docs page', { skip: missing() }, () => {
   const folder = directory();

@@ -8,7 +8,7 @@ import { createServer, fnv1a32 } from '@electron-stagewright/core';
 import { directory, missing } from './harness.mjs';
 
 const HERE = fileURLToPath(new URL('..', import.meta.url));
-const PAGE = readFileSync(join(HERE, '..', '..', 'docs', 'electron-stagewright.md'), 'utf8');
+const PAGE = readFileSync(join(HERE, '..', '..', 'docs', 'how-to', 'electron-stagewright.md'), 'utf8');
 const [TOOLS] = [...PAGE.matchAll(/```js\n(.*?)```/gs)].map(([, text]) => text);
 
 /** A session whose eval is that of Electron Stagewright 0.5.0, without an Electron: `ran` is what it was given. */

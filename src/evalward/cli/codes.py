@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 def codes(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every field.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/codes.md.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/reference/codes.md.")] = False,
 ) -> None:
     """List every code of Evalward, with the actions that a caller can take.
 
@@ -25,7 +25,7 @@ def codes(
     Examples:
       evalward codes
       evalward codes --json
-      evalward codes --markdown > docs/codes.md
+      evalward codes --markdown > docs/reference/codes.md
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     if as_json:
         document = {
@@ -50,7 +50,7 @@ def codes(
 
 
 def markdown() -> str:
-    """Return ``docs/codes.md``: the table, and what a caller can do about each code."""
+    """Return ``docs/reference/codes.md``: the table, and what a caller can do about each code."""
     rows = sorted(REGISTRY.values(), key=lambda row: row.number)
     table = [
         f"| {row.number} | [`{row.code}`](#{row.code.lower()}) | {row.domain} | {row.category} | {row.cause}"
@@ -63,7 +63,8 @@ def markdown() -> str:
 _HEAD = """# Codes
 
 Every code that Evalward answers with. This page is generated from `src/evalward/errors/registry.py`:
-`evalward codes --markdown > docs/codes.md`. Branch on the code, never on the text of an error: texts may change.
+`evalward codes --markdown > docs/reference/codes.md`. Branch on the code, never on the text of an error: texts may
+change.
 
 A code without a gRPC status is a domain failure: the RPC succeeds and its outcome is the error. One with a status is an
 infrastructure failure. *Retry* says whether the identical request may succeed later.

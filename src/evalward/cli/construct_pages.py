@@ -1,4 +1,4 @@
-"""The constructs as documents: JSON for programs, Markdown for ``docs/constructs.md``."""
+"""The constructs as documents: JSON for programs, Markdown for ``docs/reference/constructs.md``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _SHOWN = 200
 _HEAD = """# Constructs
 
 What policy decides about, by label. This page is generated from the modules in `src/evalward/guard/constructs`:
-`evalward explain --list --format markdown > docs/constructs.md`. One page on the command line: `evalward explain
-'process.exit'`.
+`evalward explain --list --format markdown > docs/reference/constructs.md`. For one construct, run
+`evalward explain 'process.exit'`.
 
 Every pair of examples is a test: the first is blocked under its label in `balanced` and in `strict`, the second passes
 in `balanced`. They avoid the six default keywords of the blocklist, which are looked for first and would answer
@@ -82,7 +82,7 @@ def body(construct: Construct) -> str:
 
 
 def markdown() -> str:
-    """Return ``docs/constructs.md``."""
+    """Return ``docs/reference/constructs.md``."""
     rows = [
         f"| [`{each.label}`](#{each.slug}) | {each.title} | {default_of(each)} |"
         for each in CONSTRUCTS.values()

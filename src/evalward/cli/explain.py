@@ -51,7 +51,8 @@ def explain(
     *,
     all_of_them: Annotated[bool, typer.Option("--list", help="Show the table of all constructs.")] = False,
     output: Annotated[
-        Format, typer.Option("--format", help="text, json, or (with --list) markdown: docs/constructs.md.")
+        Format,
+        typer.Option("--format", help="text, json, or (with --list) markdown: docs/reference/constructs.md."),
     ] = Format.TEXT,
 ) -> None:
     """Explain a construct: why it is dangerous and what to use instead, with examples.

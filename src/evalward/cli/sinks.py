@@ -26,7 +26,7 @@ def sinks_command(
     sink: Annotated[str | None, typer.Argument(help="One sink.", autocompletion=complete_sink)] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print them as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/sinks.md.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/reference/sinks.md.")] = False,
 ) -> None:
     """List the sinks: what a driver does with a text that it evaluates.
 
@@ -90,7 +90,7 @@ def _reading(reading: Reading) -> dict[str, Any]:
 
 
 def markdown() -> str:
-    """Return ``docs/sinks.md``: the table, and a section for each sink."""
+    """Return ``docs/reference/sinks.md``: the table, and a section for each sink."""
     table = [
         f"| [`{each.id}`](#{each.id.replace('.', '')}) | {each.target} | {each.summary} |"
         for each in sinks().values()
@@ -106,8 +106,9 @@ manifest, in `guarded()`, or `--sink` on the command line. The guard judges the 
 reads it, and denies if one of them is denied. A sink has a target and bindings of its own; a shape or another target
 together with it is rejected. For a sink without a name, declare `target` and `shape`.
 
-This page is generated from `src/evalward/guard/sinks/sinks.toml`: `evalward sinks --markdown > docs/sinks.md`. Each
-sink that can be had is run in a test with texts of two meanings, and what ran is compared with what is said here.
+This page is generated from `src/evalward/guard/sinks/sinks.toml`:
+`evalward sinks --markdown > docs/reference/sinks.md`. Each sink whose driver is installed is run in a test with texts
+of two meanings, and what ran is compared with this page.
 
 | sink | target | the text is |
 |---|---|---|"""

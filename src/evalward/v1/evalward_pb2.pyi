@@ -253,7 +253,7 @@ class ValidateRequest(_message.Message):
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply. Never in a log."""
     sink: _builtins.str
-    """What evaluates the text, by name, such as `playwright.evaluate` (docs/sinks.md). It has a target, readings and
+    """What evaluates the text, by name, such as `playwright.evaluate` (docs/reference/sinks.md). It has a target, readings and
     bindings of its own: `target` may stay unset, `shape` must. Empty: the target and the shape say it.
     """
     @_builtins.property
@@ -1001,7 +1001,7 @@ class ValidateStreamResponse(_message.Message):
     envelope: _builtins.bytes
     """The canonical JSON envelope."""
     proof: _builtins.bytes
-    """Where the call is signed (docs/deployment.md, "Tokens"): the proof of this reply, behind all other fields."""
+    """Where the call is signed (docs/how-to/deployment.md, "Tokens"): the proof of this reply, behind all other fields."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
         """What the verdict is about; unset for a skipped item."""

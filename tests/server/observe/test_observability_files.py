@@ -25,7 +25,7 @@ FOLDER = ROOT / "deploy" / "observability"
 RULES = yaml.safe_load((FOLDER / "rules.yaml").read_text("utf-8"))
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
 ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+OPERATIONS = (ROOT / "docs" / "reference" / "operations.md").read_text("utf-8")
 # What Prometheus adds to each sample, and the one metric that it makes itself.
 ADDED = {"instance", "job", "le"}
 OF_PROMETHEUS = "up"
@@ -110,9 +110,9 @@ def test_the_documented_labels_are_the_real_ones(admin: str) -> None:
 
 
 def test_each_alert_leads_to_a_section_of_the_runbook() -> None:
-    runbook = (ROOT / "docs" / "runbook.md").read_text("utf-8")
+    runbook = (ROOT / "docs" / "how-to" / "runbook.md").read_text("utf-8")
     anchors = {
-        f"docs/runbook.md#{code.lower()}" for code in re.findall(r"^## `(\w+)`", runbook, re.MULTILINE)
+        f"docs/how-to/runbook.md#{code.lower()}" for code in re.findall(r"^## `(\w+)`", runbook, re.MULTILINE)
     }
     assert {rule["annotations"]["runbook"] for rule in ALERTS} <= anchors
     assert len({rule["alert"] for rule in ALERTS}) == len(ALERTS)
@@ -165,7 +165,7 @@ tests:
         eval_time: 4m
         exp_alerts:
           - exp_labels: {job: evalward, instance: file, severity: critical}
-            exp_annotations: {summary: SUMMARY, runbook: docs/runbook.md#audit_unavailable}
+            exp_annotations: {summary: SUMMARY, runbook: docs/how-to/runbook.md#audit_unavailable}
     promql_expr_test:
       - {expr: 'count(ALERTS{alertname="EvalwardCertificateExpires"})', eval_time: 2m, exp_samples: [{value: 1}]}
       - {expr: 'count(ALERTS{alertname="EvalwardCertificateExpired"})', eval_time: 2m}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "mutual-tls.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "mutual-tls.md").read_text("utf-8")
 MAKE, SERVE, HEALTH = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 (CLIENT,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PRINTED = "guard.internal:7443"
