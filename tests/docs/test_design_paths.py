@@ -1,0 +1,19 @@
+"""The files that the design pages name exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BASES = (ROOT, ROOT / "src" / "evalward", ROOT / "src" / "evalward" / "guard")
+PAGES = sorted(ROOT.glob("docs/design/*.md"))
+METHODS = {"tools/list"}  # of MCP
+_PATH = re.compile(r"`((?:[\w.*-]+/)+[\w.*-]*)`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_path_exists(page: Path) -> None:
+    named = set(_PATH.findall(page.read_text("utf-8"))) - METHODS
+
+    assert [name for name in sorted(named) if not any(any(base.glob(name)) for base in BASES)] == []
