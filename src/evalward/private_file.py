@@ -1,7 +1,7 @@
 """Read a file that holds a secret: the audit key, bearer tokens, the private key of TLS.
 
 Only the owner may have access. Group access is rejected too, since callers are in the service's group to reach its
-Unix socket (docs/deployment.md).
+Unix socket (docs/how-to/deployment.md).
 """
 
 from __future__ import annotations

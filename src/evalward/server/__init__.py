@@ -4,7 +4,7 @@ Imports go one way: lifecycle > transport > observe > decide > requests. ``setti
 and ``file_reload`` are leaves for all of them.
 
 gRPC reads GRPC_VERBOSITY when it is loaded, so it is set here. Its log is off: the lines quote what callers send, and a
-caller can cause them at no cost (docs/reliability.md, "Floods").
+caller can cause them at no cost (docs/explanation/reliability.md, "Floods").
 """
 
 import os
