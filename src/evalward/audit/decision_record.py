@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.audit.record import AuditRecord
 from evalward.audit.record_values import Kind, Outcome
-from evalward.guard.labels import catalogue_label
+from evalward.guard.constructs.labels import catalogue_label
 
 if TYPE_CHECKING:
     from evalward.audit.fingerprint import Fingerprint

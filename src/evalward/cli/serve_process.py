@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalward.audit import SCHEMA_VERSION, STDOUT
-from evalward.server.service import ERROR_CODES_SCHEMA
+from evalward.server.transport.guard_service import ERROR_CODES_SCHEMA
 
 if TYPE_CHECKING:
     from evalward.server.observe.traces import Traces

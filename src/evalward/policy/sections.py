@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_validator
 
-from evalward.guard.labels import UNSWITCHABLE_LABELS
+from evalward.guard.constructs.labels import UNSWITCHABLE_LABELS
 from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Keyword, Limits
 from evalward.guard.target import Profile  # noqa: TC001 - Pydantic reads the annotations
 from evalward.policy.enforcement import EnforcementField  # noqa: TC001 - the same
