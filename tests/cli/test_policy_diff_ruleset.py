@@ -7,8 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.guard import labels
-from evalward.guard.constructs import CONSTRUCTS
+from evalward.guard.constructs import CONSTRUCTS, labels
 from evalward.guard.constructs.labels import RULESET_NUMBER
 
 RUNNER = CliRunner()

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from evalward import validate
-from evalward.guard import labels
-from evalward.guard.constructs import CONSTRUCTS
+from evalward.guard.constructs import CONSTRUCTS, labels
 from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
 from evalward.policy import Policy, PolicyError, parse_policy
 

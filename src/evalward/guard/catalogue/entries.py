@@ -95,6 +95,8 @@ _MARKUP_METHODS = (
 )
 _NODE_SETTINGS = ("nodeIntegration", "nodeIntegrationInWorker", "nodeIntegrationInSubFrames")
 _MAX_FUNCTIONS = 2_048
+# The fields of an entry that a later table of the same path overrides.
+_FIELDS = ("label", "prototype", "instance", "result", "element", "others", "unresolved", "inert")
 _TIMERS = ("setTimeout", "setInterval")
 
 
@@ -203,34 +205,8 @@ class Catalogue:
                 members[name] = Member(f"@{prefix}{name}", label.replace("*", name))
         for kind, names in table.get("sinks", {}).items():
             sinks.update(dict.fromkeys(names.split(), kind))
-        plain = {
-            key: table[key]
-            for key in (
-                "label",
-                "prototype",
-                "instance",
-                "result",
-                "element",
-                "others",
-                "unresolved",
-                "inert",
-            )
-            if key in table
-        }
-        if old is not None:
-            plain = {
-                key: getattr(old, key)
-                for key in (
-                    "label",
-                    "prototype",
-                    "instance",
-                    "result",
-                    "element",
-                    "others",
-                    "unresolved",
-                    "inert",
-                )
-            } | plain
+        plain = {} if old is None else {key: getattr(old, key) for key in _FIELDS}
+        plain |= {key: table[key] for key in _FIELDS if key in table}
         is_function = bool(old and old.callable) or bool(plain.get("result") or plain.get("instance"))
         if is_function and "prototype" not in table and not (old and old.prototype != "Object.prototype"):
             plain["prototype"] = "Function.prototype"

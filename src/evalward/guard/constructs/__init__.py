@@ -5,7 +5,7 @@ Derived from these modules: the label sets (``labels``), the trigger table of th
 ``docs/reference/constructs.md``, the ``next_actions`` of an envelope and the tests of the examples.
 """
 
+from evalward.guard.constructs.by_label import CONSTRUCTS, construct_of
 from evalward.guard.constructs.construct import Construct, Twins
-from evalward.guard.constructs.table import CONSTRUCTS, construct_of
 
 __all__ = ["CONSTRUCTS", "Construct", "Twins", "construct_of"]

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from evalward.guard.constructs import process, process_member
-from evalward.guard.constructs.table import CONSTRUCTS
+from evalward.guard.constructs.by_label import CONSTRUCTS
 from evalward.guard.rules import Action
 
 PROCESS_FAMILY: Final = process_member.LABEL
