@@ -1,8 +1,8 @@
 """Keys that the payload checks against a list of its own: ``if (!ALLOWED.has(key)) return`` (guard.md §2).
 
 Behind such a check the key is one of the list's elements, whatever it was before. That holds only for code that is
-reached through the check alone, and only while nothing writes the key's variable in between, which is known once the
-whole payload has been lowered. What the list holds, the interpreter sees (``op_narrow``).
+reached through the check alone, and only while nothing writes the key's variable in between, which is known when the
+whole payload is lowered. The interpreter reads the contents of the list (``op_narrow``).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Narrowing:
 
 
 def may_check(source: bytes) -> bool:
-    """Whether a payload may check a key: what does not name these methods so is not looked at."""
+    """Whether a payload may check a key: it names one of the methods."""
     return b"has(" in source or b"includes(" in source or b"indexOf(" in source
 
 

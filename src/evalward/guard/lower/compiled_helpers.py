@@ -1,9 +1,9 @@
 """Which functions of a payload are the helpers that compilers put there for ``async`` and generators (guard.md §2).
 
-``__awaiter``, ``__generator``, ``_async_to_generator`` and their like run a function as a state machine: what one step
-gives and what another takes meet in the same variables. What they do is known, so they are run as what they were
-compiled from (``operations.compiled``). A function is such a helper when it has the very text of one that stands in
-``catalogue/compiled.toml``, as compilers and minifiers write it, but for space and the names of its own variables.
+``__awaiter``, ``__generator``, ``_async_to_generator`` and similar helpers run a function as a state machine: the
+results and the arguments of all steps meet in the same variables. Their effect is known, so the interpreter runs the
+code that they were compiled from (``interpret.calls.helper_calls``). A function is such a helper when its text is that
+of one in ``catalogue/compiled.toml``, as compilers and minifiers write it, except for space and variable names.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def helper_of(node: Node, source: bytes) -> tuple[str, str]:
 
 
 def bind_helpers(units: Sequence[UnitDraft]) -> None:
-    """Let only those stand that mean what they say: ``Promise`` and its like are the real ones."""
+    """Keep only the helpers whose ``Promise`` and other globals are the real ones."""
     for helper in units:
         if not helper.helper:
             continue

@@ -1,8 +1,8 @@
 """Keys that a payload lists of the very object that it then reads by them: ``for (k in o) … o[k]`` (guard.md §2).
 
-Such a key names an enumerable property, and no function has an enumerable ``constructor`` but one that the payload
-put there. That holds only where neither name can have changed in between, so what may change it is looked for in the
-whole payload once all of it has been lowered.
+Such a key names an enumerable property, and a function has an enumerable ``constructor`` only if the payload put it
+there. That holds only where neither name can have changed in between, so the stores of the whole payload are searched
+when all of it is lowered.
 """
 
 from __future__ import annotations

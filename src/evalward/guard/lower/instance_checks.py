@@ -1,7 +1,7 @@
 """Code that runs only where ``x instanceof C`` holds: ``x.constructor`` makes no functions there (guard.md §2).
 
-As with listed keys, that holds only as long as ``x`` is what was tested, so what may change it is looked for once all
-of the payload has been lowered.
+As with listed keys, that holds only while ``x`` is the value that was tested, so the stores of the whole payload are
+searched when all of it is lowered.
 """
 
 from __future__ import annotations
