@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.interpret.calls.calls import Calls
-from evalward.guard.interpret.calls.compiled_helpers import CompiledHelpers
 from evalward.guard.interpret.calls.constructions import Constructions
+from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
 from evalward.guard.interpret.calls.inlining import Inlining
 from evalward.guard.interpret.calls.known_calls import KnownCalls
 from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
@@ -25,7 +25,7 @@ from evalward.guard.interpret.execution import Execution
 from evalward.guard.interpret.findings import Findings
 from evalward.guard.interpret.handlers.call_operations import CallOperations
 from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
-from evalward.guard.interpret.handlers.flow import FlowOperations
+from evalward.guard.interpret.handlers.flow_operations import FlowOperations
 from evalward.guard.interpret.handlers.limited_reads import LimitedReads
 from evalward.guard.interpret.handlers.makers import Makers
 from evalward.guard.interpret.handlers.members import Members

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.escapes import Escapes
     from evalward.guard.interpret.havoc import Havoc
-    from evalward.guard.interpret.machine import Registers
+    from evalward.guard.interpret.machine import Running
 
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
@@ -22,7 +22,7 @@ class Execution:
     """The loop that runs a unit's instructions, and the queue of what is still to run."""
 
     def __init__(
-        self, dataflow: Dataflow, inlining: Inlining, havoc: Havoc, escapes: Escapes, machine: Registers
+        self, dataflow: Dataflow, inlining: Inlining, havoc: Havoc, escapes: Escapes, machine: Running
     ) -> None:
         self._dataflow = dataflow
         self._inlining = inlining

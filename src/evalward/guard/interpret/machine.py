@@ -2,7 +2,7 @@
 
 A conversion calls a method, a call reads a property, a read runs an accessor. The parts of the interpreter depend on
 those below them by their concrete types; what leads upwards again, and what the built-in functions use, goes through
-the machine. ``interpreter`` composes the one that runs; a test may give a part, or a built-in function, a smaller one.
+the machine. ``composition`` makes the one that runs; a test may give a part, or a built-in function, a smaller one.
 The operations' names are those of ECMA-262's abstract operations where they implement one.
 """
 
@@ -20,15 +20,44 @@ if TYPE_CHECKING:
     from evalward.guard.domain.flow import Flow
     from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.domain.instructions import Instruction, Lowered
-    from evalward.guard.domain.key import Key
+    from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.values import Atom
 
 
+class Recursion(Protocol):
+    """What leads from a lower part of the interpreter to a higher one: a read, a call, a construction."""
+
+    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
+        """Return a read by a known name (ECMA-262 §7.3.2)."""
+        ...
+
+    def call(
+        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of a call (ECMA-262 §7.3.13)."""
+        ...
+
+    def construct(
+        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+    ) -> Value:
+        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
+        ...
+
+
+class Running(Protocol):
+    """The instructions' handlers, by the number of the operation, and the run of a unit."""
+
+    operations: list[Callable[[Instruction], Value]]
+
+    def execute_now(self, unit: Activation) -> None:
+        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        ...
+
+
 class Registers(Protocol):
-    """What is read and written, and what runs for it."""
+    """What is read and written."""
 
     thrown: int
-    operations: list[Callable[[Instruction], Value]]
 
     def read(self, register: int) -> Value:
         """Return a variable's value; the current instruction runs again when it changes."""
@@ -44,10 +73,6 @@ class Registers(Protocol):
 
     def spend(self, steps: int = 1) -> None:
         """Count work; raise AnalysisLimitError past the budget."""
-        ...
-
-    def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller goes on with what it gives."""
         ...
 
 
@@ -107,10 +132,6 @@ class Objects(Protocol):
 
 class Properties(Protocol):
     """Reads and writes of properties, as the language makes them (ECMA-262 §7.3, §10.1)."""
-
-    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
-        """Return a read by a known name (ECMA-262 §7.3.2)."""
-        ...
 
     def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -195,20 +216,8 @@ class Conversions(Protocol):
         ...
 
 
-class Calls(Protocol):
-    """Calls, constructions, iteration and promises (ECMA-262 §7.3.13, §7.4, §27.2)."""
-
-    def call(
-        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
-    ) -> Value:
-        """Return the result of a call (ECMA-262 §7.3.13)."""
-        ...
-
-    def construct(
-        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
-    ) -> Value:
-        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        ...
+class Iteration(Protocol):
+    """Iteration, promises and generators (ECMA-262 §7.4, §27)."""
 
     def run_async(self, generator: Value, this: Value, args: Sequence[Value], rest: Value) -> Value | None:
         """Return the promise of an ``async`` function whose awaits are the yields of a generator function."""
@@ -287,7 +296,9 @@ class Reports(Protocol):
         ...
 
 
-class Machine(Registers, Objects, Properties, Conversions, Calls, Host, Reports, Protocol):
+class Machine(
+    Recursion, Running, Registers, Objects, Properties, Conversions, Iteration, Host, Reports, Protocol
+):
     """All of them."""
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Running
     from evalward.guard.interpret.surroundings import Surroundings
 
 Shape: TypeAlias = "str | tuple[int, str]"
@@ -63,7 +63,7 @@ _MAX_CONTEXTS = 16
 class Inlining:
     """Calls that keep their arguments apart."""
 
-    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Machine) -> None:
+    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Running) -> None:
         self._dataflow = dataflow
         self._values = dataflow.values
         self._lowered = surroundings.lowered

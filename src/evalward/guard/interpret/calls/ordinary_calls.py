@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.heap import Activation, HeapObject
-    from evalward.guard.interpret.calls.compiled_helpers import CompiledHelpers
+    from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Running
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
@@ -42,7 +42,7 @@ class OrdinaryCalls:
         inlining: Inlining,
         iteration: Iteration,
         helpers: CompiledHelpers,
-        machine: Machine,
+        machine: Running,
     ) -> None:
         self._dataflow = dataflow
         self._values = dataflow.values

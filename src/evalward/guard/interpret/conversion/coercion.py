@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.surroundings import Surroundings
@@ -62,7 +62,7 @@ class Coercion:
         held: HeldTexts,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._patches = store.patches

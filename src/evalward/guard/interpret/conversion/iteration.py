@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
@@ -49,7 +49,7 @@ class Iteration:
         coercion: Coercion,
         properties: Properties,
         elements: Elements,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._store = store

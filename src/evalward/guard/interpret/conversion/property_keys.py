@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.key import Key
+from evalward.guard.domain.property_key import Key
 from evalward.guard.domain.values import (
     ANY_BIGINT,
     ANY_BOOLEAN,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.writes import Writes
@@ -43,7 +43,7 @@ class Definitions:
         property_keys: PropertyKeys,
         properties: Properties,
         writes: Writes,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._store = store
         self._patches = store.patches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -13,7 +14,6 @@ from evalward.guard.domain.values import (
 )
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
-from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion

@@ -14,7 +14,7 @@ from evalward.guard.domain.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
 
 _MAX_NESTING = 24
 
@@ -22,7 +22,7 @@ _MAX_NESTING = 24
 class MethodLookup:
     """Methods of the payload, where the built-in ones are modelled otherwise."""
 
-    def __init__(self, dataflow: Dataflow, machine: Machine) -> None:
+    def __init__(self, dataflow: Dataflow, machine: Recursion) -> None:
         self._dataflow = dataflow
         self._machine = machine
 

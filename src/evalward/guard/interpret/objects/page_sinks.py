@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.surroundings import Surroundings
@@ -68,7 +68,7 @@ class PageSinks:
         held: HeldTexts,
         host_objects: HostObjects,
         coercion: Coercion,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._store = store

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.prototypes import Prototypes
@@ -56,7 +56,7 @@ class Properties:
         prototypes: Prototypes,
         catalogued: Catalogued,
         unknown_owners: UnknownOwners,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._patches = store.patches

@@ -14,7 +14,7 @@ from evalward.guard.domain.values import (
 if TYPE_CHECKING:
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.surroundings import Surroundings
 
@@ -27,7 +27,7 @@ class Setters:
         dataflow: Dataflow,
         surroundings: Surroundings,
         sinks: PageSinks,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._catalogue = surroundings.catalogue

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
@@ -69,7 +69,7 @@ class UnknownKeys:
         property_keys: PropertyKeys,
         properties: Properties,
         elements: Elements,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._findings = findings

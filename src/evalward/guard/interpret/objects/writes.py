@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.known_writes import KnownWrites
     from evalward.guard.interpret.objects.page_sinks import PageSinks
@@ -97,7 +97,7 @@ class Writes:
         sinks: PageSinks,
         setters: Setters,
         known_writes: KnownWrites,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._store = store

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Machine
+    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
@@ -51,7 +51,7 @@ class CompiledHelpers:
         method_lookup: MethodLookup,
         elements: Elements,
         iteration: Iteration,
-        machine: Machine,
+        machine: Recursion,
     ) -> None:
         self._dataflow = dataflow
         self._store = store
