@@ -246,7 +246,7 @@ def test_a_server_takes_a_changed_file_by_itself_and_at_sighup(
 
     path.write_text("api_version: evalward/v2\n")
     process.popen.send_signal(signal.SIGHUP)
-    process.says("the file is refused")
+    process.says("the changed policy file is rejected")
     assert stub.Validate(ask()).binding.policy_digest == second.digest
 
     path.write_text(NOTHING)

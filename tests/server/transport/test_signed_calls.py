@@ -371,10 +371,10 @@ def test_a_call_counts_once_and_only_in_its_time(start: Start) -> None:
 
     assert isinstance(call(running, header, WIRE), bytes)
     for refused, why in [
-        (header, "made before"),
+        (header, "repeats a nonce"),
         (header_of(age_ms=WINDOW_MS + 1_000), "set the clocks"),
         (header_of(age_ms=-WINDOW_MS - 5_000), "set the clocks"),
-        (header_of(wire=b"other"), "not the one that the call was signed for"),
+        (header_of(wire=b"other"), "differs from the signed one"),
         (header_of(token="another-token-of-the-test"), "not signed"),
         (header_of(method="/evalward.v1.GuardService/Evaluate"), "not signed"),
         (header_of().replace("v1", "v2"), "not signed"),
