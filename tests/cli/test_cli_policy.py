@@ -20,14 +20,14 @@ HASH = "ab" * 32
 CASES = {
     "targets: {renderer: {allowed: true}}": [],
     "profile: strict": ["targets: no target"],
-    "targets: {main: {allowed: true}}": ["targets.main: main can do"],
+    "targets: {main: {allowed: true}}": ["targets.main: main has the rights"],
     "targets: {renderer: {allowed: true, profile: seed}}\nallow_weak: true": [
         "targets.renderer: the profile seed"
     ],
     "targets: {renderer: {allowed: true}}\nenforcement: audit": ["enforcement: audit has no end"],
     "targets: {renderer: {allowed: true}}\nenforcement: {mode: audit, until: 2020-01-01}": ["audit ended on"],
     "targets: {renderer: {allowed: true}}\nconstructs: {network: allow}": [
-        "constructs.network: allow is what"
+        "constructs.network: allow is the default"
     ],
     "targets: {renderer: {allowed: true}}\nblocklist: {mode: substring}": ["blocklist.mode: substring"],
 }
@@ -124,7 +124,7 @@ def test_suggest_drafts_exceptions_that_load(tmp_path: Path) -> None:
     log.write_text("\n".join(map(json.dumps, lines)) + "\ntorn", encoding="utf-8")
     result = RUNNER.invoke(app, ["policy", "suggest", str(log)])
     assert result.exit_code == 0
-    assert "line 7 is no record" in result.stderr
+    assert "line 7 is not a record" in result.stderr
     assert "# denied 2 times" in result.stdout
     (entry,) = yaml.safe_load(result.stdout)["exceptions"]
     assert entry["sha256"] == HASH

@@ -193,5 +193,5 @@ def test_a_plugin_may_have_the_categories_that_the_core_has_no_use_for(category:
 
 
 def test_nobody_overrides_whether_a_code_of_the_core_is_retryable() -> None:
-    with pytest.raises(ValueError, match="is the registry's to say"):
+    with pytest.raises(ValueError, match="is defined by the registry"):
         CodedError("INTERNAL", "No.", retryable=True).envelope(META)

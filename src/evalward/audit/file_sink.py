@@ -157,7 +157,7 @@ def _refuse_foreign(descriptor: int, *, any_contents: bool) -> None:
         raise AuditUnavailable("the file has a second name (a hard link)")
     beginning = os.pread(descriptor, _BEGINNING_BYTES, 0)
     if beginning and not any_contents and not _is_beginning_of_log(beginning):
-        raise AuditUnavailable("it is not an audit log: give another name, or move the file away")
+        raise AuditUnavailable("it is no audit log: give another name, or move the file away")
 
 
 def _is_beginning_of_log(data: bytes) -> bool:

@@ -64,7 +64,7 @@ def policy_suggest(
     for algorithm, hashes in found.unnamed.items():
         typer.echo(_unnamed(algorithm, len(hashes), audit_key), err=True)
     if not found.drafts:
-        typer.echo("no known payload was denied for a reason that an exception can permit", err=True)
+        typer.echo("no payload was found that an exception can permit", err=True)
         if found.unnamed:
             raise typer.Exit(USAGE)
         return

@@ -52,7 +52,9 @@ def address(text: str) -> TcpAddress | UnixAddress:
 def client_names(names: list[str], *, has_ca: bool) -> tuple[str, ...]:
     """Return the names of ``--client-name``, in the form that the audit log has for certificates."""
     if names and not has_ca:
-        raise typer.BadParameter("--client-name needs --client-ca: without it no client shows a certificate")
+        raise typer.BadParameter(
+            "--client-name goes with --client-ca: without it no client shows a certificate"
+        )
     for name in names:
         if CERTIFICATE_NAME.fullmatch(name) is None:
             raise typer.BadParameter(

@@ -38,7 +38,7 @@ SharePort = Annotated[
     typer.Option(
         "--share-port/--no-share-port",
         envvar="EVALWARD_SHARE_PORT",
-        help="Share the TCP ports with other servers of the same user with this option.",
+        help="Share the TCP ports with other servers of the same user that set this option.",
     ),
 ]
 

@@ -102,4 +102,4 @@ def read_toml(text: str) -> object:
     except ValueError as error:
         raise DocumentError(str(error)) from None
     except RecursionError:
-        raise DocumentError("nested too deeply for the parser") from None
+        raise DocumentError("nested deeper than the parser supports") from None

@@ -286,6 +286,6 @@ def _loggable(steps: tuple[str, ...]) -> str:
 def _ambiguous(field: str, meant: str) -> CodedError:
     return CodedError(
         Code.INVALID_INPUT,
-        f"The field {field!a} can be mistaken for {meant}.",
+        f"The field {field!a} can be taken for {meant}.",
         repair=Repair(field=field, allowed=[meant]),
     )

@@ -191,7 +191,7 @@ class Tool(Declaration):
             if meant and name not in names and name not in self.fields:
                 raise at_field(
                     "input_schema",
-                    f"{name!a} can be mistaken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
+                    f"{name!a} can be taken for the {'source ' if meant[0] in self.sources else ''}field {meant[0]}",
                     "one spelling of it",
                 )
 

@@ -142,7 +142,7 @@ def test_the_unix_socket_is_not_concerned(network: Network, stub_at: Callable[[s
     ("flags", "says"),
     [
         (["--client-name", "dispatcher"], "--client-name goes with --client-ca"),
-        (["--client-ca", "ca.pem", "--client-name", "two words"], "--client-name is as the log has it"),
+        (["--client-ca", "ca.pem", "--client-name", "two words"], "--client-name must match"),
     ],
 )
 def test_a_name_that_could_admit_nobody_is_a_usage_error(flags: list[str], says: str, tmp_path: Path) -> None:
