@@ -150,7 +150,7 @@ def test_a_missing_member_is_refused(written: list[Any]) -> None:
 
 def test_the_page_names_every_field_and_reason_and_no_other() -> None:
     text = PAGE.read_text("utf-8")
-    table = text.partition("| field | what it holds |\n|---|---|\n")[2].partition("\n\n")[0]
+    table = text.partition("| field | content |\n|---|---|\n")[2].partition("\n\n")[0]
     rows = dict(row.strip("| ").split(" | ", 1) for row in table.splitlines())
     named = [name for cell in rows for name in re.findall(r"`(\w+)`", cell)]
 
