@@ -23,12 +23,12 @@ NOT_VITAL = ("admin-call", "sandbox-warm-up")
 
 PROGRAM = """
 import sys, threading
-from evalward.server.lifecycle.critical_threads import ending_with_its_threads
+from evalward.server.lifecycle.critical_threads import exit_on_critical_failure
 
 def fail():
     raise RuntimeError("a text that may hold payload")
 
-with ending_with_its_threads():
+with exit_on_critical_failure():
     thread = threading.Thread(target=fail, name=sys.argv[1])
     thread.start()
     thread.join()

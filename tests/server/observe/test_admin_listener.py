@@ -168,7 +168,7 @@ def test_a_socket_that_is_replaced_while_serving_is_told_to_every_probe(
         with socket.socket(socket.AF_UNIX) as impostor:
             impostor.bind(str(path))
             assert next(watched).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        assert f"{path} no longer belongs to this server" in process.says("any more")
+        assert f"{path} no longer belongs to this server" in process.says("no longer belongs")
         unready = fetch(admin, "/readyz")
         assert (unready.status, json.loads(unready.body)["checks"]["sockets"]) == (503, "failed: lost")
         assert fetch(admin, "/livez").status == 200
