@@ -1,7 +1,7 @@
 """The composition: every part of a run, made once, each with the state and the lower parts that it uses.
 
-The order of the lines is the order of the layers: a part knows those above its own line. What leads downwards again,
-JavaScript's recursion, goes through the machine, which this object is.
+The order of the lines is the order of the layers: a part depends on parts made before it. What leads to a later one,
+JavaScript's recursion, goes through the machine, which is this object.
 """
 
 from __future__ import annotations

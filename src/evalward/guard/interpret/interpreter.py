@@ -1,18 +1,21 @@
-"""The interpreter: runs units until nothing changes, then judges what was reached (guard.md §2).
+"""The interpreter: runs a payload's instructions until nothing changes, then judges what was reached (guard.md §2).
 
-What made the difference, on 10 KB of the benchmark's loaded code: 6,700 instructions ran for 1,131 that there are, and
-2,300 do now. A function runs where it is first called (5,600), a call's own copy runs once when it reads only what it
-wrote before (4,900), what grows by numbers alone soon is any number (4,000), a counter is that from its first value
-on (3,800), what runs again are the instructions that read what changed (2,770), not the functions that they are in,
-in a call's own copy too (2,400), and what calls itself gets no copy. Running inner functions or the latest first gave
-nothing, nor did handlers that avoid a call, nor members of enumerations by names of their own. What is left are calls
-that differ. An instruction costs 4 µs, half of it in reads of properties and in calls of built-in functions; a tenth
-of all was the collector's, until an analysis was taken apart at its end.
+Every read is noted in the ``readers`` of what is read, and every operation that looks at an object notes it, whatever
+it looks for. A change runs its readers again. A missing note would hide what an instruction does, so running
+everything once more, without the stored outcomes of calls, must find nothing new: ``tests/guard/test_fixpoint.py``
+checks that on the corpus. An outcome that is reused stands for its call.
 
-What an instruction reads is noted where it is read (``readers``), and every operation that looks at an object notes
-it, whatever it looks for: an instruction that should run again and does not would hide what it does. An outcome that
-is reused stands for its call in that. So running everything once more, outcomes forgotten, must find nothing new;
-``tests/guard/test_fixpoint.py`` does that to the corpus.
+These rules keep the number of instructions that run low. On 10 KB of the benchmark's loaded code, with 1,131
+instructions, each rule reduces the runs from 6,700 at the start to the number given:
+
+- a function runs at its first call (5,600);
+- an inlined call runs once if it reads only what it wrote before (4,900);
+- a value that grows by numbers alone soon becomes any number (4,000), a counter at its first value (3,800);
+- a change runs the instructions that read it, not their functions (2,770), also in inlined calls (2,400);
+- a function that calls itself is not inlined (2,300).
+
+Running inner functions first, or the latest first, changed nothing; nor did handlers that avoid a call. An instruction
+costs 4 µs, half of it in reads of properties and in calls of built-in functions.
 """
 
 from __future__ import annotations
@@ -35,8 +38,8 @@ _MAX_REVIVALS = 3
 class Interpreter:
     """Joins over every order in which a payload's instructions may run, to a fixpoint.
 
-    A function runs where it is first called, and its caller goes on with the result: when it waited in the queue, each
-    caller would run twice, once on nothing.
+    A function runs where it is first called, and its caller continues with the result. If it waited in the queue, each
+    caller would run twice, the first time without a result.
     """
 
     def __init__(self, surroundings: Surroundings, transfers: Mapping[str, Transfer]) -> None:

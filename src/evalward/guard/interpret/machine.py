@@ -1,9 +1,9 @@
-"""The machine: the operations that JavaScript's recursion needs, for the parts that it recurs through.
+"""The machine: the operations that recursion in JavaScript needs, and those that the built-in functions use.
 
-A conversion calls a method, a call reads a property, a read runs an accessor. The parts of the interpreter depend on
-those below them by their concrete types; what leads upwards again, and what the built-in functions use, goes through
-the machine. ``composition`` makes the one that runs; a test may give a part, or a built-in function, a smaller one.
-The operations' names are those of ECMA-262's abstract operations where they implement one.
+A conversion calls a method, a call reads a property, a read runs an accessor. A part of the interpreter depends on
+lower parts by their concrete types, and on higher ones through the machine. ``composition`` makes the one that runs; a
+test may give a part, or a built-in function, a smaller one. The operations' names are those of ECMA-262's abstract
+operations where they implement one.
 """
 
 from __future__ import annotations

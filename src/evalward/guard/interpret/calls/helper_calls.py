@@ -1,6 +1,6 @@
 """The helpers of compilers, run as what they were compiled from: ``async`` functions and generators.
 
-``lowering.compiled`` says which functions they are. A call that is not as compilers write it is run as it stands.
+``lower.compiled_helpers`` recognises them. A call that compilers do not write is run as it stands.
 """
 
 from __future__ import annotations

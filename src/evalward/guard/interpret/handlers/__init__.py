@@ -1,1 +1,1 @@
-"""What each instruction of ``ir.Op`` does, one idea per module: ``op_<name>`` handles the instruction of that name."""
+"""The handlers of instructions, one idea per module: ``op_<name>`` handles ``instructions.Op.<NAME>``."""
