@@ -56,9 +56,6 @@ _STEPS_PER_BYTE = 1
 _MAX_TOLD = MAX_FINDINGS  # findings of one construct
 
 
-_READ = 1  # the rank of what is reached; of higher ones a value leaves
-
-
 def step_limit(limits: Limits, length: int) -> int:
     """Return how many steps the resolver may take on a payload of ``length`` bytes, at most ``limits.steps``.
 
@@ -224,7 +221,7 @@ def _findings(
         interpreter.run()
     except AnalysisLimitError:
         # What was found stands: values only grow. What else there is is not known.
-        uses = [use for use in uses if use.rank <= _READ]
+        uses = [use for use in uses if use.rank.is_reached]
         unfinished = [Finding(analysis_limit.LABEL)]
     if found.checked and not found.selecting <= found.checked:
         # Some keys that select what is written to are checked: what is written to by the others?

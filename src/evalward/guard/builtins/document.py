@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.values import (
     SPELLING,
@@ -30,7 +31,7 @@ _SCRIPTS = frozenset({"script", "svg:script"})
 
 
 def _write(machine: Machine, call: Call) -> Value:
-    machine.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
+    machine.report(INJECTION, Rank.USED, call.start, call.end, None, "text is written into the document")
     return V_UNDEFINED
 
 
@@ -46,7 +47,7 @@ def _perhaps_create_element(machine: Machine, call: Call) -> Value:
     """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
     for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str and atom.lower() in _SCRIPTS:
-            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, Rank.USED, call.start, call.end, None, "a script element is made")
     for value in (*call.args, call.rest):
         machine.leak(value, Flow.ARGUMENT, call.start, call.end)
     return V_U1
@@ -104,10 +105,15 @@ def _create_element(machine: Machine, call: Call) -> Value:
     for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
-                machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+                machine.report(INJECTION, Rank.USED, call.start, call.end, None, "a script element is made")
         elif atom in _OUTSIDE or machine.strict:
             machine.report(
-                INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
+                INJECTION,
+                Rank.BY_KEY,
+                call.start,
+                call.end,
+                None,
+                "an element is made whose name cannot be resolved",
             )
     return _ELEMENT
 
@@ -116,7 +122,7 @@ def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
     for atom in machine.to_string(call.arg(1), call.start, call.end):
         if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
-            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, Rank.USED, call.start, call.end, None, "a script element is made")
     return of(known("document"))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.timers import is_turned_into_text
+from evalward.guard.constructs import nested_evaluation
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -85,15 +87,19 @@ def _evaluate(machine: Machine, call: Call) -> Value:
             machine.observe(atom)
             if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
-                machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+                machine.report(nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (machine.strict and not isinstance(atom, HeapObject)):
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+            machine.report(
+                nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, "text is evaluated in a page"
+            )
         elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
             note = "a proxy says itself what text of it is evaluated"
-            machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, note)
         elif isinstance(atom, HeapObject) and is_turned_into_text(atom, machine) and _is_page(call.this):
             machine.to_string(of(atom), call.start, call.end)  # what is no function is turned into text
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+            machine.report(
+                nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, "text is evaluated in a page"
+            )
     machine.use(code, Flow.CALLBACK, call.start, call.end)
     for value in (*call.args[position + 1 :], call.rest):
         machine.leak(value, Flow.ARGUMENT, call.start, call.end)
@@ -183,7 +189,9 @@ def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
     for text in machine.to_string(call.arg(0), call.start, call.end):
         if text is ACTIVE or (type(text) is str and (is_script_url(text) or holds_active_document(text))):
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
+            machine.report(
+                nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, "the URL is a script"
+            )
     return machine.materialize("promise:unknown", call.start)
 
 
@@ -191,7 +199,7 @@ def _set_content(machine: Machine, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
     text = machine.to_string(call.arg(0), call.start, call.end)
     if _is_active(text) or (machine.strict and not all(type(atom) is str for atom in text)):
-        machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, _ACTIVE_CONTENT)
     return machine.materialize("promise:undefined", call.start)
 
 
@@ -214,7 +222,9 @@ def _fulfill(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             body = machine.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
             if _is_active(machine.to_string(body, call.start, call.end)):
-                machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
+                machine.report(
+                    nested_evaluation.LABEL, Rank.USED, call.start, call.end, None, _ACTIVE_CONTENT
+                )
     machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return machine.materialize("promise:undefined", call.start)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import electron
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
@@ -66,7 +68,7 @@ def _window(machine: Machine, call: Call) -> Value:
     if not (call.args or call.rest) or _is_page_only(machine, call):
         return machine.instance("electron.BrowserWindow.prototype", call.start)
     atom = known("electron.BrowserWindow")
-    machine.report("electron", 0, call.start, call.end, atom, "a window is made")
+    machine.report(electron.LABEL, Rank.USED, call.start, call.end, atom, "a window is made")
     return machine.instance("electron.BrowserWindow.prototype", call.start)
 
 

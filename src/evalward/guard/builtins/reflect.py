@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.function_prototype import list_arguments
+from evalward.guard.constructs import prototype_tampering
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -158,7 +160,12 @@ def _get_prototype_of(machine: Machine, call: Call) -> Value:
 
 def _set_prototype_of(machine: Machine, call: Call) -> Value:
     machine.report(
-        "prototype-tampering", 0, call.start, call.end, None, "the prototype of an object is replaced"
+        prototype_tampering.LABEL,
+        Rank.USED,
+        call.start,
+        call.end,
+        None,
+        "the prototype of an object is replaced",
     )
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
@@ -248,7 +255,12 @@ def _own_keys(machine: Machine, call: Call) -> Value:
 
 def _lookup(machine: Machine, call: Call) -> Value:
     machine.report(
-        "prototype-tampering", 0, call.start, call.end, None, f"`{call.path.rpartition('.')[2]}` is called"
+        prototype_tampering.LABEL,
+        Rank.USED,
+        call.start,
+        call.end,
+        None,
+        f"`{call.path.rpartition('.')[2]}` is called",
     )
     return V_U1
 

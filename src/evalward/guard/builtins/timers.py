@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import string_timer
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -42,7 +44,9 @@ def _timer(machine: Machine, call: Call) -> Value:
         textual = textual or atom is HELD
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
         if textual or (machine.strict and unresolved):
-            machine.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
+            machine.report(
+                string_timer.LABEL, Rank.USED, call.start, call.end, atom, "text is handed to a timer"
+            )
     machine.use(handler, Flow.CALLBACK, call.start, call.end)
     first = 1 if call.path == "setImmediate" else 2
     machine.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)

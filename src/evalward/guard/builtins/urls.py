@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import worker
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -80,7 +82,7 @@ def _perhaps_navigate(machine: Machine, call: Call) -> Value:
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
             if type(atom) is str and is_script_url(atom):
-                machine.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
+                machine.report(INJECTION, Rank.USED, call.start, call.end, None, "the URL is a script")
     return V_U1
 
 
@@ -88,7 +90,7 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
     """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
     for atom in call.arg(0):
         if type(atom) is str and atom.strip().lower().startswith("data:"):
-            machine.report("worker", 0, call.start, call.end, None, "the URL is a script")
+            machine.report(worker.LABEL, Rank.USED, call.start, call.end, None, "the URL is a script")
     return V_U1
 
 
@@ -96,7 +98,9 @@ def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
     for text in machine.to_string(call.arg(1), call.start, call.end):
         if type(text) is str and holds_active_document(text):
-            machine.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
+            machine.report(
+                INJECTION, Rank.USED, call.start, call.end, None, "the markup of the URL holds script"
+            )
     machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
     return V_UNDEFINED
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalward.guard.constructs.rank import Rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class Use:
     """
 
     construct: str
-    rank: int
+    rank: Rank
     start: int
     end: int
     trace: tuple[Step, ...] = field(default=(), compare=False)

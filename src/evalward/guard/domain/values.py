@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from evalward.guard.constructs import global_object
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
 from evalward.guard.markup import is_active
 from evalward.guard.syntax.digits import number_text
@@ -255,7 +256,7 @@ def of(*atoms: Atom) -> Value:
     return frozenset(atoms)
 
 
-V_GLOBAL: Value = of(known("globalThis", "global-object"))
+V_GLOBAL: Value = of(known("globalThis", global_object.LABEL))
 
 
 def join(left: Value, right: Value) -> Value:

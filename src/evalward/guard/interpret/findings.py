@@ -8,6 +8,7 @@ from evalward.guard.constructs import process_member
 from evalward.guard.domain.uses import Step, Use
 
 if TYPE_CHECKING:
+    from evalward.guard.constructs.rank import Rank
     from evalward.guard.domain.values import Atom
 
 
@@ -39,11 +40,11 @@ class Findings:
             self.origins[atom] = (*before, Step(note, start, end))[-8:]
 
     def report(
-        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+        self, construct: str, rank: Rank, start: int, end: int, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
         if construct.startswith("process.") and construct[8:] not in process_member.CAPABILITIES:
-            rank += 1  # a name put together in a loop passes through names that mean nothing
+            rank = rank.lowered()  # a name put together in a loop passes through names that mean nothing
         key = (construct, rank, start, end)
         trace = self.origins.get(atom, ()) if atom is not None else ()
         if note:

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import (
+    arguments_callee,
+    dynamic_key,
+    electron,
+    function_call,
+    function_constructor,
+    function_new,
+    reflection,
+    string_timer,
+)
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -79,34 +90,40 @@ class Judgement:
                 if atom.label is not None:
                     self._use_capability(atom, flow, start, end)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
-                    self._findings.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        reflection.LABEL, Rank.LEAVES, start, end, atom, f"`{atom.path}` {flow.value}"
+                    )
                 elif atom.path == "Proxy":
                     self._store.expect_proxies()
                 elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
-                    self._findings.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        string_timer.LABEL, Rank.MAY_LEAVE, start, end, atom, f"`{atom.path}` {flow.value}"
+                    )
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
-                    self._findings.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        electron.LABEL, Rank.LEAVES, start, end, atom, f"`{atom.path}` {flow.value}"
+                    )
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
                 self._store.expect_constructors()
             if atom is HIDDEN:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
-                    self._findings.report("dynamic-key", 1, start, end, atom, note)
+                    self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, start, end, atom, note)
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
                     self._findings.report(
-                        "function-constructor", 0, start, end, atom, f"the result {flow.value}"
+                        function_constructor.LABEL, Rank.USED, start, end, atom, f"the result {flow.value}"
                     )
             elif (atom is U0 and flow in _STRONG_LEAKS) or (
                 flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
             ):
                 note = f"what may be a function constructor {flow.value}"
-                self._findings.report("function-constructor", 3, start, end, atom, note)
+                self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, start, end, atom, note)
             elif self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
                 self._findings.report(
-                    "function-constructor",
-                    1,
+                    function_constructor.LABEL,
+                    Rank.BY_KEY,
                     start,
                     end,
                     atom,
@@ -120,17 +137,19 @@ class Judgement:
 
     def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
         label = atom.label or ""
-        if label == "Function()" and flow is Flow.CONSTRUCT:
-            label = "new Function()"
-        rank = 0 if flow in _EXERCISED else 2
-        if label == "arguments.callee":
-            rank += 1  # two accessors of every function's prototype, among others that say more
+        if label == function_call.LABEL and flow is Flow.CONSTRUCT:
+            label = function_new.LABEL
+        rank = Rank.USED if flow in _EXERCISED else Rank.LEAVES
+        if label == arguments_callee.LABEL:
+            rank = rank.lowered()  # two accessors of every function's prototype, among others that say more
         self._findings.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
 
     def unresolved(self, atom: Atom, start: int, end: int) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
         if self._strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
-            self._findings.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
+            self._findings.report(
+                dynamic_key.LABEL, Rank.BY_KEY, start, end, atom, "read by a key that cannot be resolved"
+            )
 
     def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.constructs.rank import Rank
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
     from evalward.guard.domain.heap import Activation, HeapObject
@@ -264,7 +265,7 @@ class Reports(Protocol):
     """Uses that policy decides about."""
 
     def report(
-        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+        self, construct: str, rank: Rank, start: int, end: int, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
         ...

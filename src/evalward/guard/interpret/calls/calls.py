@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
@@ -151,7 +153,7 @@ class Calls:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
-            self._findings.report("dynamic-key", 1, start, end, HIDDEN, note)
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, start, end, HIDDEN, note)
 
     def call_unknown(
         self,

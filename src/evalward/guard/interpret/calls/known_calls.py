@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import prototype_tampering
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -145,7 +147,9 @@ class KnownCalls:
     def _judge_change(self, changed: Value, start: int, end: int) -> None:
         for atom in changed:
             if type(atom) is Known and atom.path.endswith(".prototype"):
-                self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
+                self._findings.report(
+                    prototype_tampering.LABEL, Rank.USED, start, end, atom, f"`{atom.path}` is changed"
+                )
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
@@ -158,7 +162,7 @@ class KnownCalls:
             member = self._catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
             if member is not None and member.label is not None and atom.label is None:
                 self._findings.report(
-                    member.label, 0, call.start, call.end, atom, "a script is given content"
+                    member.label, Rank.USED, call.start, call.end, atom, "a script is given content"
                 )
         if path in _JUDGED:
             self._judge_known(path, call)

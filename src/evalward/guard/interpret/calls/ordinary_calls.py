@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import arguments_callee
 from evalward.guard.domain.values import (
     BOTTOM,
     V_UNDEFINED,
@@ -105,7 +106,7 @@ class OrdinaryCalls:
         """Return a function's ``arguments`` object (ECMA-262 §10.4.4)."""
         if unit.arguments is None:
             unit.arguments = self._store.allocate("arguments", unit.start, "arguments")
-            self._store.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
+            self._store.put(unit.arguments, "callee", of(known("arguments.callee", arguments_callee.LABEL)))
         return unit.arguments
 
     def _fill(self, array: HeapObject, register: int, args: Sequence[Value], rest: Value) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -257,7 +259,7 @@ class CallOperations:
             )
             if entry.sinks or reflects or (entry.unresolved == "playwright" and (outside or self._strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
-                self._findings.report("dynamic-key", 1, start, end, atom, note)
+                self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, start, end, atom, note)
 
     @staticmethod
     def _hold_prototype(args: tuple[Value, ...]) -> bool:

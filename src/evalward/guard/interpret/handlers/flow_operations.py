@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import with_statement
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -258,7 +260,12 @@ class FlowOperations:
 
     def op_with(self, instruction: Instruction) -> Value:
         self._findings.report(
-            "with", 0, instruction[5], instruction[6], None, "`with` changes what names mean"
+            with_statement.LABEL,
+            Rank.USED,
+            instruction[5],
+            instruction[6],
+            None,
+            "`with` changes what names mean",
         )
         return BOTTOM
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dynamic_key
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -71,7 +72,7 @@ class LimitedReads:
 
     def is_capability(self, atom: Atom) -> bool:
         """Whether a catalogued object's members are denied to a key that cannot be resolved."""
-        return type(atom) is Known and self._catalogue.get(atom.path).unresolved == "dynamic-key"
+        return type(atom) is Known and self._catalogue.get(atom.path).unresolved == dynamic_key.LABEL
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""

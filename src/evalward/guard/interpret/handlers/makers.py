@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import proto
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -169,7 +171,7 @@ class Makers:
         for name in names:
             if kind == "init":
                 if name == "__proto__":
-                    self._findings.report("__proto__", 0, start, end, None, "`__proto__` is written")
+                    self._findings.report(proto.LABEL, Rank.USED, start, end, None, "`__proto__` is written")
                     self._store.put_prototype(target, value)
                 self._store.put(target, name, value)
             else:

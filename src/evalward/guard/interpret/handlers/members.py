@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import prototype_tampering
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -157,12 +159,12 @@ class Members:
                 self._store.expect_removals()
             if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
                 self._findings.report(
-                    atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed"
+                    atom.label, Rank.USED, instruction[5], instruction[6], atom, f"`{atom.path}` is changed"
                 )
             elif type(atom) is Known and atom.path.endswith(".prototype"):
                 self._findings.report(
-                    "prototype-tampering",
-                    0,
+                    prototype_tampering.LABEL,
+                    Rank.USED,
                     instruction[5],
                     instruction[6],
                     atom,

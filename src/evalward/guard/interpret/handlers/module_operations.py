@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dynamic_import, import_meta, static_import
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.values import (
     V_U1,
     Value,
@@ -21,15 +23,24 @@ class ModuleOperations:
         self._findings = findings
 
     def op_import(self, instruction: Instruction) -> Value:
-        self._findings.report("import()", 0, instruction[5], instruction[6], None, "a module is imported")
+        self._findings.report(
+            dynamic_import.LABEL, Rank.USED, instruction[5], instruction[6], None, "a module is imported"
+        )
         return V_U1
 
     def op_import_meta(self, instruction: Instruction) -> Value:
-        self._findings.report("import.meta", 0, instruction[5], instruction[6], None, "`import.meta` is read")
+        self._findings.report(
+            import_meta.LABEL, Rank.USED, instruction[5], instruction[6], None, "`import.meta` is read"
+        )
         return V_U1
 
     def op_static_import(self, instruction: Instruction) -> Value:
         self._findings.report(
-            "static-import", 0, instruction[5], instruction[6], None, "a module is imported or exported"
+            static_import.LABEL,
+            Rank.USED,
+            instruction[5],
+            instruction[6],
+            None,
+            "a module is imported or exported",
         )
         return V_U1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue.denied_data import INSIDE
+from evalward.guard.constructs import constructor_chain, function_constructor, nested_evaluation
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.values import (
     ANY_STRING,
     BOTTOM,
@@ -114,7 +116,7 @@ class Catalogued:
 
     def _constructor(self, path: str, start: int, end: int) -> Value:
         if path == "Function":
-            made = known("Function", "function-constructor")
+            made = known("Function", function_constructor.LABEL)
             self._findings.origin(made, None, "`constructor` of a function is `Function`", start, end)
             return of(made)
         made = known(path, by_constructor=True)
@@ -167,7 +169,7 @@ class Catalogued:
         if is_index(name):
             return self.element_of(atom, start)
         if name == "constructor" and entry.callable:
-            label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
+            label = constructor_chain.LABEL if atom.by_constructor else function_constructor.LABEL
             made = known("Function", label)
             self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             # What is denied need not be a function: `process.mainModule.constructor` loads modules.
@@ -199,7 +201,7 @@ class Catalogued:
         ):
             return inherited
         if atom.path.startswith("playwright.") and name[:1] == "_":
-            made = known(f"{atom.path}.{name}", "nested-evaluation")
+            made = known(f"{atom.path}.{name}", nested_evaluation.LABEL)
             self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
             return of(made)
         match entry.others:
@@ -242,7 +244,9 @@ class Catalogued:
     def element_of(self, atom: Known, start: int) -> Value:
         """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
         if atom.label is not None and self._catalogue.denied_data.has_secret_names(atom.path):
-            self._findings.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
+            self._findings.report(
+                atom.label, Rank.LEAVES, start, start, atom, f"`{atom.path}` is read by a number"
+            )
         return (
             of(atom)
             if self._denied_reads.is_denied(atom)
@@ -251,13 +255,13 @@ class Catalogued:
 
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of the road that read ``constructor`` twice."""
-        if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
+        if not any(type(atom) is Known and atom.label == function_constructor.LABEL for atom in value):
             return value
-        made = known("Function", ".constructor.constructor")
+        made = known("Function", constructor_chain.LABEL)
         for atom in value:
-            if type(atom) is Known and atom.label == "function-constructor":
+            if type(atom) is Known and atom.label == function_constructor.LABEL:
                 self._findings.origins.setdefault(made, self._findings.origins.get(atom, ()))
-        kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
+        kept = frozenset(a for a in value if not (type(a) is Known and a.label == function_constructor.LABEL))
         return kept | of(made)
 
     def global_value(self, name: str) -> Value:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import call_sites, prototype_tampering
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -73,10 +75,14 @@ class Definitions:
         if "prepareStackTrace" in resolved.names and any(
             type(atom) is Known and atom.path == "Error" for atom in target
         ):
-            self._findings.report("call-sites", 0, start, end, None, "`prepareStackTrace` is defined")
+            self._findings.report(
+                call_sites.LABEL, Rank.USED, start, end, None, "`prepareStackTrace` is defined"
+            )
         for atom in target:
             if type(atom) is Known and (atom.path.endswith("prototype") or atom is ELEMENT_PROTOTYPE):
-                self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+                self._findings.report(
+                    prototype_tampering.LABEL, Rank.USED, start, end, atom, f"`{atom.path}` is written"
+                )
             if type(atom) is Known and atom.path == "globalThis":
                 given = join(value, self._machine.call(callables, of(atom), (), start, end))
                 for name in resolved.names if given - {UNDEFINED} else ():

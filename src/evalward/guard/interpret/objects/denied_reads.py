@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -37,7 +38,12 @@ class DeniedReads:
         """Report a read of denied data: whatever is done with the value tells something of it."""
         if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
             self._findings.report(
-                atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value"
+                atom.label,
+                Rank.LEAVES,
+                start,
+                end,
+                atom,
+                f"`{atom.path}` is data: to test it tells its value",
             )
 
     def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
@@ -57,7 +63,9 @@ class DeniedReads:
                     for each in key
                 ):
                     label = atom.label or atom.path
-                    self._findings.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+                    self._findings.report(
+                        label, Rank.LEAVES, start, end, atom, f"`{atom.path}` is asked for a name"
+                    )
 
     def is_denied(self, atom: Known) -> bool:
         """Whether an object is a capability of which no more is known."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.values import (
     BOTTOM,
@@ -55,20 +57,26 @@ class KnownWrites:
     def set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
         entry = self._catalogue.get(atom.path)
         if name == "prepareStackTrace":
-            self._findings.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+            self._findings.report(
+                call_sites.LABEL, Rank.USED, start, end, atom, "`prepareStackTrace` is written"
+            )
             return
         if atom.path.endswith(".prototype") or atom is ELEMENT_PROTOTYPE:
-            self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+            self._findings.report(
+                prototype_tampering.LABEL, Rank.USED, start, end, atom, f"`{atom.path}` is written"
+            )
             return
         member = entry.members.get(name)
         if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
-            self._findings.report(member.label, 0, start, end, atom, f"`{name}` of `{atom.path}` is written")
+            self._findings.report(
+                member.label, Rank.USED, start, end, atom, f"`{name}` of `{atom.path}` is written"
+            )
         if (
             atom.label is not None
             and atom.path != "globalThis"
             and (atom.path, name) != ("module", "exports")
         ):
-            self._findings.report(atom.label, 0, start, end, atom, f"`{atom.path}` is written")
+            self._findings.report(atom.label, Rank.USED, start, end, atom, f"`{atom.path}` is written")
             return
         if atom.path == "globalThis":
             self._judgement.use(value, Flow.GLOBAL, start, end)
@@ -77,7 +85,7 @@ class KnownWrites:
             if register is not None:
                 self._dataflow.write(register, value)
         if atom.path == "location":
-            self._findings.report("navigation", 4, start, end, None, "the page is left")
+            self._findings.report(navigation.LABEL, Rank.NAVIGATES, start, end, None, "the page is left")
         if name in ATTRIBUTE_VALUES:
             self._sinks.sink("value", value, start, end)
         kind = entry.sinks.get(name) or self._catalogue.get(entry.prototype).sinks.get(name)
@@ -105,12 +113,22 @@ class KnownWrites:
         entry = self._catalogue.get(atom.path)
         if numeric or entry.unresolved == "harmless":
             return
-        if entry.unresolved == "dynamic-key" or atom.path.endswith("prototype") or entry.callable:
-            label = "dynamic-key" if entry.unresolved == "dynamic-key" else "prototype-tampering"
+        if entry.unresolved == dynamic_key.LABEL or atom.path.endswith("prototype") or entry.callable:
+            label = dynamic_key.LABEL if entry.unresolved == dynamic_key.LABEL else prototype_tampering.LABEL
             self._findings.report(
-                label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved"
+                label,
+                Rank.BY_KEY,
+                start,
+                end,
+                atom,
+                f"`{atom.path}` is written by a key that cannot be resolved",
             )
         elif entry.sinks or self._catalogue.get(entry.prototype).sinks:
             self._findings.report(
-                "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
+                dynamic_key.LABEL,
+                Rank.BY_KEY,
+                start,
+                end,
+                atom,
+                "a sink may be written by a key that cannot be resolved",
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dom_script_injection, dynamic_key, electron, navigation
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
@@ -52,7 +54,7 @@ _CODE = re.compile(
     r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
 )
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
-INJECTION = "dom-script-injection"
+INJECTION = dom_script_injection.LABEL
 
 
 class PageSinks:
@@ -101,47 +103,58 @@ class PageSinks:
                     any(is_active(text) or (kind == "script" and text) for text in constants)
                     or ACTIVE in value
                 ):
-                    self._findings.report(INJECTION, 0, start, end, None, "the markup holds script")
+                    self._findings.report(INJECTION, Rank.USED, start, end, None, "the markup holds script")
                 elif DECODED in value or (certain and COMPOSED in value):
                     self._findings.report(
-                        INJECTION, 1, start, end, None, "the payload decodes the markup itself"
+                        INJECTION, Rank.BY_KEY, start, end, None, "the payload decodes the markup itself"
                     )
                 elif not resolved and certain and (self._strict or kind == "script"):
-                    self._findings.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+                    self._findings.report(
+                        INJECTION, Rank.BY_KEY, start, end, None, "the markup cannot be resolved"
+                    )
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self._findings.report(
-                        INJECTION, 0, start, end, None, "the attribute holds markup with script"
+                        INJECTION, Rank.USED, start, end, None, "the attribute holds markup with script"
                     )
             case "attribute-node":
                 self.sink("url", value, start, end, certain=False)
                 if any(_CODE.search(text) for text in constants):
                     note = "an attribute that may be a handler is set to code"
-                    self._findings.report(INJECTION, 1, start, end, None, note)
+                    self._findings.report(INJECTION, Rank.BY_KEY, start, end, None, note)
             case "setting":
                 if TRUE in value:
                     self._findings.report(
-                        "electron", 0, start, end, None, "a page is given what only the host may have"
+                        electron.LABEL,
+                        Rank.USED,
+                        start,
+                        end,
+                        None,
+                        "a page is given what only the host may have",
                     )
             case "scheme":
                 if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLING):
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+                    self._findings.report(INJECTION, Rank.USED, start, end, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, start, end, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
-                    self._findings.report("navigation", 4, start, end, None, "the page is left")
+                    self._findings.report(
+                        navigation.LABEL, Rank.NAVIGATES, start, end, None, "the page is left"
+                    )
                 if any(is_script_url(text) for text in constants) or ACTIVE in value:
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a script")
+                    self._findings.report(INJECTION, Rank.USED, start, end, None, "the URL is a script")
                 elif any(holds_active_document(text) for text in constants):
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a document with script")
+                    self._findings.report(
+                        INJECTION, Rank.USED, start, end, None, "the URL is a document with script"
+                    )
                 elif certain and value & SPELLING:
                     self._findings.report(
-                        INJECTION, 1, start, end, None, "the payload decodes the URL itself"
+                        INJECTION, Rank.BY_KEY, start, end, None, "the payload decodes the URL itself"
                     )
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
-                    self._findings.report(INJECTION, 0, start, end, None, "the event handler is text")
+                    self._findings.report(INJECTION, Rank.USED, start, end, None, "the event handler is text")
                 if certain:
                     self._judgement.use(value, Flow.CALLBACK, start, end)
                     self._judgement.use(
@@ -205,13 +218,15 @@ class PageSinks:
                 if lowered.startswith("on"):
                     if len(name) > 1 and not self._strict and not self._may_be_code(value, start, end):
                         continue
-                    self._findings.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                    self._findings.report(
+                        INJECTION, Rank.USED, start, end, None, "an event handler is set from text"
+                    )
                 elif lowered == "srcdoc":
                     self.sink("script", value, start, end)
             elif atom is TEXT or atom is DATA or atom in SPELLING or (self._strict and atom is ANY_STRING):
                 self._findings.report(
-                    "dynamic-key",
-                    1,
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
                     start,
                     end,
                     None,
@@ -219,5 +234,10 @@ class PageSinks:
                 )
             elif scripted:
                 self._findings.report(
-                    INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
+                    INJECTION,
+                    Rank.BY_KEY,
+                    start,
+                    end,
+                    None,
+                    "an attribute that may be a handler is set to code",
                 )

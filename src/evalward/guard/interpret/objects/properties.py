@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import proto
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_SYMBOL,
@@ -99,7 +101,7 @@ class Properties:
         if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
             return self._catalogued.get_from_known(atom, name, start, end)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
-            self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is read")
+            self._findings.report(proto.LABEL, Rank.USED, start, end, atom, "`__proto__` is read")
             return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, start, end)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import (
     ANY_NUMBER,
@@ -167,13 +169,18 @@ class UnknownKeys:
     def _get_decoded(self, atom: Known, start: int, end: int) -> Value:
         """Return every member: the payload put the key together itself, and may mean any of them."""
         entry = self._catalogue.get(atom.path)
-        if entry.unresolved in {"dynamic-key", "harmless"} or not entry.members:
+        if entry.unresolved in {dynamic_key.LABEL, "harmless"} or not entry.members:
             return BOTTOM
         result: Value = BOTTOM
         for name, member in entry.members.items():
             if member.label is not None:
                 self._findings.report(
-                    "dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`"
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
+                    start,
+                    end,
+                    atom,
+                    f"`{atom.path}` may be asked for `{name}`",
                 )
             elif member.result.startswith(("@", "array:@", "collection:@", "new:")) and name != "constructor":
                 result = join(result, self._host_objects.materialize(member.result, start))
@@ -250,7 +257,12 @@ class UnknownKeys:
     def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
         if atom.label is not None and atom.path not in self._catalogue.entries:
             self._findings.report(
-                atom.label, 1, start, end, atom, f"`{atom.path}` is read by a key that cannot be resolved"
+                atom.label,
+                Rank.BY_KEY,
+                start,
+                end,
+                atom,
+                f"`{atom.path}` is read by a key that cannot be resolved",
             )
         entry = self._catalogue.get(atom.path)
         match entry.unresolved:
@@ -258,10 +270,10 @@ class UnknownKeys:
                 return self._host_objects.materialize(
                     entry.others if entry.others != "undefined" else "text", start
                 ) | of(U1)
-            case "dynamic-key":
+            case dynamic_key.LABEL:
                 self._findings.report(
-                    "dynamic-key",
-                    1,
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
                     start,
                     end,
                     atom,
@@ -273,8 +285,8 @@ class UnknownKeys:
             case _ if not entry.callable and atom.path != "Function.prototype":
                 if self._strict and any(member.label for member in entry.members.values()):
                     self._findings.report(
-                        "dynamic-key",
-                        1,
+                        dynamic_key.LABEL,
+                        Rank.BY_KEY,
                         start,
                         end,
                         atom,

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import (
+    constructor_chain,
+    eval_call,
+    function_constructor,
+    global_object,
+    nested_evaluation,
+    worker,
+)
 from evalward.guard.domain.values import (
     ANY_STRING,
     BOTTOM,
@@ -39,9 +47,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.surroundings import Surroundings
 
-_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
+_COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
-_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
+_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", global_object.LABEL)}
 _NEVER_HELD = frozenset({"constructor", "length"})
 # Methods that nothing else than a text has: data that is asked for one is a text.
 _OF_TEXTS = frozenset(
@@ -122,7 +130,7 @@ class UnknownOwners:
 
     def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
         if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
-            made = known("Function", ".constructor.constructor")
+            made = known("Function", constructor_chain.LABEL)
             self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
             return of(made)
         if atom in {U2, DATA}:
@@ -158,9 +166,9 @@ class UnknownOwners:
                 "new:electron.webContents.prototype", 0, None, "unknown.webContents"
             )
         if name in self._catalogue.evaluating:
-            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
+            return of(known(f"electron.webContents.prototype.{name}", nested_evaluation.LABEL))
         if name.endswith("Worklet") and name != "Worklet":
-            return of(known(f"host.{name}", "worker"))
+            return of(known(f"host.{name}", worker.LABEL))
         if name in _OF_NODES:
             return of(_OF_NODES[name])
         path = self._catalogue.judging.get(name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import call_sites, dynamic_key, proto
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import (
@@ -128,7 +130,7 @@ class Writes:
             self.set(owner, name, value, start, end)
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
             note = "text that may run is written by a name that the payload decodes itself"
-            self._findings.report("dynamic-key", 1, start, end, None, note)
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, start, end, None, note)
         if resolved.numeric or resolved.unknown:
             for atom in owner:
                 self.set_dynamic(
@@ -143,7 +145,7 @@ class Writes:
         if name == "@@species":
             self._judgement.use(value, Flow.CALLBACK, start, end)  # array methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
-            self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is written")
+            self._findings.report(proto.LABEL, Rank.USED, start, end, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):
             self._set_on_object(atom, name, value, start, end)
         elif type(atom) is Known:
@@ -157,7 +159,9 @@ class Writes:
             self._held.hold((value,))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
-                self._findings.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+                self._findings.report(
+                    call_sites.LABEL, Rank.USED, start, end, atom, "`prepareStackTrace` is written"
+                )
             kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
             if kind is not None:
                 self._sinks.sink(kind, value, start, end, certain=False)
