@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.instructions import Lowered
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.uses import Use
     from evalward.guard.rules import Rules
     from evalward.guard.sinks import Sink
@@ -178,7 +179,7 @@ def _findings(
     target: Target,
     catalogue: Catalogue,
     sink: Sink | None,
-    cleared: frozenset[tuple[int, int]] = frozenset(),
+    cleared: frozenset[Span] = frozenset(),
 ) -> Resolved:
     shapes = program.shapes
     parameters: tuple[Value, ...] | None = None
@@ -229,7 +230,7 @@ def _findings(
         interpreter.machine.release()
         return _findings(program, lowered, rules, target, catalogue, sink, checked)
     # What is read, called and handed on in one place is one finding, told by what says most.
-    uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
+    uses = {(use.construct, use.span.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)
     interpreter.machine.release()
     payload = program.source[program.offset : program.offset + program.length]
@@ -244,7 +245,7 @@ def _findings(
 
 
 def _order(use: Use) -> tuple[int, int, str, int]:
-    return use.rank, use.start, use.construct, use.end
+    return use.rank, use.span.start, use.construct, use.span.end
 
 
 def _parameter(program: ParsedProgram, target: Target) -> Value:
@@ -258,9 +259,9 @@ def _parameter(program: ParsedProgram, target: Target) -> Value:
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:
-    def place(start: int, end: int) -> tuple[int, int]:
-        low = min(max(start - offset, 0), len(payload))
-        return low, min(max(end - offset, low), len(payload))
+    def place(span: Span) -> tuple[int, int]:
+        low = min(max(span.start - offset, 0), len(payload))
+        return low, min(max(span.end - offset, low), len(payload))
 
-    trace = tuple(TraceStep(step.note, locate(payload, *place(step.start, step.end))) for step in use.trace)
-    return Finding(use.construct, locate(payload, *place(use.start, use.end)), trace)
+    trace = tuple(TraceStep(step.note, locate(payload, *place(step.span))) for step in use.trace)
+    return Finding(use.construct, locate(payload, *place(use.span)), trace)

@@ -73,8 +73,8 @@ def _made(path: str) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         text = join(_text_of(machine, call.arg(0)), _text_of(machine, call.this))
         for value in (*call.args, call.rest):
-            machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-        made = machine.instance(path, call.start)
+            machine.leak(value, Flow.ARGUMENT, call.span)
+        made = machine.instance(path, call.span.start)
         _keep(machine, made, text)
         for atom in call.arg(0) if call.constructing else BOTTOM:
             if isinstance(atom, HeapObject) and _BUFFER in atom.prototype:
@@ -93,7 +93,7 @@ def _written(machine: Machine, call: Call) -> Value:
 
 
 def _reduced(machine: Machine, call: Call) -> Value:
-    numbers = machine.allocate("array", call.start, "bytes")
+    numbers = machine.allocate("array", call.span.start, "bytes")
     machine.inexact(numbers)
     machine.put_element(numbers, V_NUMBER)
     return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](machine, replace(call, this=of(numbers)))
@@ -102,7 +102,7 @@ def _reduced(machine: Machine, call: Call) -> Value:
 def _query(machine: Machine, call: Call) -> Value:
     """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
     escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
-    made = machine.instance("URLSearchParams.prototype", call.start)
+    made = machine.instance("URLSearchParams.prototype", call.span.start)
     _keep(machine, made, _text_of(machine, escaped))
     return made
 
@@ -114,7 +114,7 @@ def _parameter(machine: Machine, call: Call) -> Value:
 def _decoded(machine: Machine, call: Call) -> Value:
     text = _text_of(machine, call.arg(0) if call.path.startswith("TextCodec") else call.this)
     for value in (*call.args, call.rest):
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
+        machine.leak(value, Flow.ARGUMENT, call.span)
     made = machine.answered(call.path, V_STRING, (*call.args, call.rest))
     return join(made, text) if made <= PRIMITIVE_UNKNOWNS else made | text
 

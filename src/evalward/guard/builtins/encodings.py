@@ -87,12 +87,12 @@ def _parse_float(machine: Machine, call: Call) -> Value:
 
 
 def _number(machine: Machine, call: Call) -> Value:
-    return machine.to_number(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
+    return machine.to_number(call.arg(0), call.span) if call.args or call.rest else number(0).value
 
 
 def _number_to_string(machine: Machine, call: Call) -> Value:
     radices = integers(machine, call.arg(0), call, 10)
-    values = machine.to_number(call.this, call.start, call.end)
+    values = machine.to_number(call.this, call.span)
     if radices is None:
         return V_STRING
     result: Value = BOTTOM
@@ -135,13 +135,13 @@ def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_o
     def transfer(machine: Machine, call: Call) -> Value:
         texts = constants(machine, call.arg(0), call)
         if texts is None:
-            return unknown(machine.to_string(call.arg(0), call.start, call.end))
+            return unknown(machine.to_string(call.arg(0), call.span))
         result: Value = BOTTOM
         for text in texts:
             try:
                 result = join(result, string(fold(text)))
             except (ValueError, binascii.Error):
-                result = join(result, unknown(machine.to_string(call.arg(0), call.start, call.end)))
+                result = join(result, unknown(machine.to_string(call.arg(0), call.span)))
         return result
 
     return transfer
@@ -159,7 +159,7 @@ def _decode_uri_component(text: str) -> str:
 
 def _constant(value: Value) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
-        machine.use(call.all(), Flow.COERCE, call.start, call.end)
+        machine.use(call.all(), Flow.COERCE, call.span)
         return value
 
     return transfer
@@ -178,7 +178,7 @@ TRANSFER: dict[str, Transfer] = {
     "Number.parseInt": _parse_int,
     "Number.parseFloat": _parse_float,
     "Number.prototype.toString": _number_to_string,
-    "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.start, call.end),
+    "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.span),
     "Boolean": lambda _run, _call: V_BOOLEAN,
     "BigInt": _constant(of(ANY_BIGINT)),
     "atob": _text(_atob, decoding_of),

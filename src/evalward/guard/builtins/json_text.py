@@ -47,7 +47,7 @@ _HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
 
 def _json_parse(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.arg(0), call)
-    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.start, call.end))
+    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.span))
     made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
@@ -57,12 +57,12 @@ def _json_parse(machine: Machine, call: Call) -> Value:
                 document = json.loads(text)
             except (ValueError, RecursionError):
                 continue
-            made = join(made, from_json(machine, document, call.start, f"json{position}"))
+            made = join(made, from_json(machine, document, call.span.start, f"json{position}"))
             names |= _keys(document)
     if len(call.args) > 1:
         reviver = call.arg(1)
-        machine.use(reviver, Flow.CALLBACK, call.start, call.end)
-        holder = machine.allocate("object", call.start, "holder")
+        machine.use(reviver, Flow.CALLBACK, call.span)
+        holder = machine.allocate("object", call.span.start, "holder")
         machine.extend(holder)
         machine.put_element(holder, made)
         keys = of(TEXT) if texts is None else widened(frozenset(names))
@@ -71,7 +71,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
             inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
             given = join(join(keys, inside), V_DATA)
-            result = machine.call(reviver, holders, (keys, given, of(holder)), call.start, call.end)
+            result = machine.call(reviver, holders, (keys, given, of(holder)), call.span)
             for atom in inside:
                 if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
                     machine.inexact(atom)
@@ -81,7 +81,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
             if result <= revived and reachable(machine, made) == inside:
                 break
             revived = join(revived, result)
-        return join(join(revived, made), machine.get_element(holder, call.start))
+        return join(join(revived, made), machine.get_element(holder, call.span.start))
     return made
 
 
@@ -151,12 +151,12 @@ def convert_all(machine: Machine, inside: Value, call: Call) -> None:
             continue
         seen.add(atom)
         for getter in list(atom.getters.values()):
-            given = machine.call(getter, of(atom), (), call.start, call.end)
+            given = machine.call(getter, of(atom), (), call.span)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
         convert = machine.get_method(atom, "toJSON")
         if convert:
-            machine.use(convert, Flow.CALLBACK, call.start, call.end)
-            given = machine.call(convert, of(atom), (V_STRING,), call.start, call.end)
+            machine.use(convert, Flow.CALLBACK, call.span)
+            given = machine.call(convert, of(atom), (V_STRING,), call.span)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
 
 
@@ -164,21 +164,21 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     value, replacer = call.arg(0), call.arg(1)
     functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
     if functions:
-        machine.use(functions, Flow.CALLBACK, call.start, call.end)
+        machine.use(functions, Flow.CALLBACK, call.span)
         inside = reachable(machine, value)
         for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
-            result = machine.call(functions, holders, (V_STRING, inside), call.start, call.end)
+            result = machine.call(functions, holders, (V_STRING, inside), call.span)
             convert_all(machine, inside, call)
             wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break
             inside = wider
-        machine.use(inside, Flow.COERCE, call.start, call.end)
+        machine.use(inside, Flow.COERCE, call.span)
         return V_STRING
     inside = reachable(machine, value)
     convert_all(machine, inside, call)
-    machine.use(inside, Flow.COERCE, call.start, call.end)
+    machine.use(inside, Flow.COERCE, call.span)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(_written(text) for text in texts)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _proxy(machine: Machine, call: Call) -> Value:
     """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
-    made = machine.allocate("proxy", call.start)
+    made = machine.allocate("proxy", call.span.start)
     machine.expect_proxies()
     target, handler = call.arg(0), call.arg(1)
     machine.extend(made)
@@ -27,23 +27,23 @@ def _proxy(machine: Machine, call: Call) -> Value:
             machine.observe(atom)
             machine.put_element(made, atom.everything())
         elif type(atom) is Known and atom.label is not None:
-            machine.leak(of(atom), Flow.ARGUMENT, call.start, call.end)
+            machine.leak(of(atom), Flow.ARGUMENT, call.span)
     receiver = of(made)
     for atom in handler:
         if not isinstance(atom, HeapObject):
-            machine.leak(target, Flow.ARGUMENT, call.start, call.end)
+            machine.leak(target, Flow.ARGUMENT, call.span)
             machine.put_element(made, V_U1)
             continue
         machine.observe(atom)  # a trap may be put on the handler later
         traps = atom.everything()
         for name, trap in list(atom.properties.items()):
             result = machine.call(
-                trap, of(atom), _trap_arguments(machine, name, target, receiver, call), call.start, call.end
+                trap, of(atom), _trap_arguments(machine, name, target, receiver, call), call.span
             )
             machine.put_element(made, result)
         if atom.extensible or atom.escaped:
             machine.put_element(
-                made, machine.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end)
+                made, machine.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.span)
             )
     return receiver
 
@@ -52,7 +52,7 @@ def _trap_arguments(
     machine: Machine, name: str, target: Value, receiver: Value, call: Call
 ) -> tuple[Value, ...]:
     if name in {"apply", "construct"}:
-        args = machine.allocate("array", call.start, "trap arguments")
+        args = machine.allocate("array", call.span.start, "trap arguments")
         machine.inexact(args)
         machine.put_element(args, V_U1)
         return (target, V_UNDEFINED if name == "apply" else of(args), of(args), receiver)
@@ -60,7 +60,7 @@ def _trap_arguments(
 
 
 def _revocable(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "revocable")
+    made = machine.allocate("object", call.span.start, "revocable")
     machine.put(made, "proxy", _proxy(machine, call))
     return of(made)
 

@@ -35,40 +35,40 @@ if TYPE_CHECKING:
 
 
 def _has(machine: Machine, call: Call) -> Value:
-    machine.ask_names(call.arg(0), call.arg(1), call.start, call.end)
+    machine.ask_names(call.arg(0), call.arg(1), call.span)
     return V_BOOLEAN
 
 
 def _get(machine: Machine, call: Call) -> Value:
-    result = machine.get_computed(call.arg(0), call.arg(1), call.start, call.end)
+    result = machine.get_computed(call.arg(0), call.arg(1), call.span)
     if len(call.args) > 2 or call.rest:  # noqa: PLR2004 - a receiver: what getters see as `this`
         for atom in call.arg(0):
             if isinstance(atom, HeapObject):
                 for getter in atom.getters.values():
-                    result = join(result, machine.call(getter, call.arg(2), (), call.start, call.end))
+                    result = join(result, machine.call(getter, call.arg(2), (), call.span))
     return result
 
 
 def _set(machine: Machine, call: Call) -> Value:
-    machine.set_computed(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    machine.set_computed(call.arg(0), call.arg(1), call.arg(2), call.span)
     if len(call.args) > 3 or call.rest:  # noqa: PLR2004 - a receiver: what is written
-        machine.set_computed(call.arg(3), call.arg(1), call.arg(2), call.start, call.end)
+        machine.set_computed(call.arg(3), call.arg(1), call.arg(2), call.span)
         for atom in call.arg(0):
             if isinstance(atom, HeapObject):
                 for setter in atom.setters.values():
-                    machine.call(setter, call.arg(3), (call.arg(2),), call.start, call.end)
+                    machine.call(setter, call.arg(3), (call.arg(2),), call.span)
     return V_BOOLEAN
 
 
 def _apply(machine: Machine, call: Call) -> Value:
     args, rest = list_arguments(machine, call.arg(2), call)
-    return machine.call(call.arg(0), call.arg(1), args, call.start, call.end, rest)
+    return machine.call(call.arg(0), call.arg(1), args, call.span, rest)
 
 
 def _construct(machine: Machine, call: Call) -> Value:
     args, rest = list_arguments(machine, call.arg(1), call)
     if len(call.args) <= 2 and not call.rest:  # noqa: PLR2004 - no `newTarget`
-        return machine.construct(call.arg(0), args, call.start, call.end, rest)
+        return machine.construct(call.arg(0), args, call.span, rest)
     target = call.arg(2)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.new_target >= 0:
@@ -77,8 +77,8 @@ def _construct(machine: Machine, call: Call) -> Value:
             for own in atom.properties.get("@@constructor", BOTTOM):
                 if isinstance(own, HeapObject) and own.unit is not None and own.unit.new_target >= 0:
                     machine.write(own.unit.new_target, target)
-    made = machine.construct(call.arg(0), args, call.start, call.end, rest)
-    above = machine.get(target, "prototype", call.start, call.end)
+    made = machine.construct(call.arg(0), args, call.span, rest)
+    above = machine.get(target, "prototype", call.span)
     for atom in made:
         if isinstance(atom, HeapObject):
             builtin = atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
@@ -88,15 +88,15 @@ def _construct(machine: Machine, call: Call) -> Value:
 
 def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str) -> Value:
     """Return a property descriptor: what the property holds is its ``value``, accessors are ``get`` and ``set``."""
-    made = machine.allocate("object", call.start, tag)
-    value = machine.get_computed(owner, key, call.start, call.end)
+    made = machine.allocate("object", call.span.start, tag)
+    value = machine.get_computed(owner, key, call.span)
     machine.put(made, "value", value)
     getters: Value = BOTTOM
     for atom in owner:
         if isinstance(atom, HeapObject):
             for accessor in (*atom.getters.values(), *atom.setters.values()):
                 getters = join(getters, accessor)
-    getter = machine.allocate("native", call.start, f"{tag} get")
+    getter = machine.allocate("native", call.span.start, f"{tag} get")
     machine.put_element(getter, value)  # of a built-in accessor: what it gives
     machine.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
     for name in ("writable", "enumerable", "configurable"):
@@ -106,7 +106,7 @@ def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str
     result = of(made)
     for atom in owner:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            given = machine.call_trap(atom, "getOwnPropertyDescriptor", (key,), call.start, call.end)
+            given = machine.call_trap(atom, "getOwnPropertyDescriptor", (key,), call.span)
             result = join(result, given)
     return result
 
@@ -117,7 +117,7 @@ def _is_catalogued(owner: Value) -> bool:
 
 def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
     """Return the setters behind the sinks of a catalogued object: calling one is a write."""
-    resolved = machine.to_property_key(key, call.start, call.end)
+    resolved = machine.to_property_key(key, call.span)
     result: Value = BOTTOM
     for atom in owner:
         if type(atom) is Known:
@@ -134,7 +134,7 @@ def _get_own_property_descriptor(machine: Machine, call: Call) -> Value:
 
 
 def _get_own_property_descriptors(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "descriptors")
+    made = machine.allocate("object", call.span.start, "descriptors")
     machine.extend(made)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
@@ -154,7 +154,7 @@ def _get_prototype_of(machine: Machine, call: Call) -> Value:
         result = join(result, machine.get_prototype_of(atom))
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
             result = join(result, V_U1)
-            result = join(result, machine.call_trap(atom, "getPrototypeOf", (), call.start, call.end))
+            result = join(result, machine.call_trap(atom, "getPrototypeOf", (), call.span))
     return result
 
 
@@ -162,8 +162,7 @@ def _set_prototype_of(machine: Machine, call: Call) -> Value:
     machine.report(
         prototype_tampering.LABEL,
         Rank.USED,
-        call.start,
-        call.end,
+        call.span,
         None,
         "the prototype of an object is replaced",
     )
@@ -174,7 +173,7 @@ def _set_prototype_of(machine: Machine, call: Call) -> Value:
 
 
 def _create(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "create")
+    made = machine.allocate("object", call.span.start, "create")
     machine.put_prototype(made, call.arg(0))
     above = call.arg(0)
     if above != NULL.value and (
@@ -191,18 +190,16 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
     for atom in descriptors:
         if isinstance(atom, HeapObject):
             for name, descriptor in list(atom.properties.items()):
-                machine.define_own_property(target, of(name), descriptor, call.start, call.end)
+                machine.define_own_property(target, of(name), descriptor, call.span)
             if atom.elements:
-                machine.define_own_property(target, V_STRING, atom.elements, call.start, call.end)
+                machine.define_own_property(target, V_STRING, atom.elements, call.span)
         elif type(atom) is not Primitive:
-            machine.use(
-                of(atom), Flow.ARGUMENT, call.start, call.end
-            )  # an exception says what is no descriptor
-            machine.leak(target, Flow.ARGUMENT, call.start, call.end)
+            machine.use(of(atom), Flow.ARGUMENT, call.span)  # an exception says what is no descriptor
+            machine.leak(target, Flow.ARGUMENT, call.span)
 
 
 def _define_property(machine: Machine, call: Call) -> Value:
-    machine.define_own_property(call.arg(0), call.arg(1), call.arg(2), call.start, call.end)
+    machine.define_own_property(call.arg(0), call.arg(1), call.arg(2), call.span)
     return call.arg(0) if call.path.startswith("Object") else V_BOOLEAN
 
 
@@ -222,7 +219,7 @@ def ordered_names(target: HeapObject) -> list[str]:
 
 
 def _own_keys(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("array", call.start, "keys")
+    made = machine.allocate("array", call.span.start, "keys")
     names = list[str]()
     certain = len(call.arg(0)) == 1
     for atom in call.arg(0):
@@ -241,8 +238,8 @@ def _own_keys(machine: Machine, call: Call) -> Value:
             if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
                 machine.put_element(made, V_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
-                given = machine.call_trap(atom, "ownKeys", (), call.start, call.end)
-                machine.put_element(made, machine.iterate(given, None, call.start, call.end))
+                given = machine.call_trap(atom, "ownKeys", (), call.span)
+                machine.put_element(made, machine.iterate(given, None, call.span))
     if call.path == "Reflect.ownKeys":
         certain = False
         machine.put_element(made, of(ANY_SYMBOL))
@@ -257,8 +254,7 @@ def _lookup(machine: Machine, call: Call) -> Value:
     machine.report(
         prototype_tampering.LABEL,
         Rank.USED,
-        call.start,
-        call.end,
+        call.span,
         None,
         f"`{call.path.rpartition('.')[2]}` is called",
     )
@@ -267,9 +263,9 @@ def _lookup(machine: Machine, call: Call) -> Value:
 
 def _own_symbols(machine: Machine, call: Call) -> Value:
     if any(isinstance(atom, HeapObject) and atom.kind == "proxy" for atom in call.arg(0)):
-        machine.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
+        machine.leak(call.arg(0), Flow.ARGUMENT, call.span)
         return V_U1
-    made = machine.allocate("array", call.start, "symbols")
+    made = machine.allocate("array", call.span.start, "symbols")
     machine.inexact(made)
     machine.put_element(made, of(ANY_SYMBOL))
     return made.value

@@ -44,13 +44,11 @@ def _timer(machine: Machine, call: Call) -> Value:
         textual = textual or atom is HELD
         unresolved = atom in {U1, U2} or isinstance(atom, Host)
         if textual or (machine.strict and unresolved):
-            machine.report(
-                string_timer.LABEL, Rank.USED, call.start, call.end, atom, "text is handed to a timer"
-            )
-    machine.use(handler, Flow.CALLBACK, call.start, call.end)
+            machine.report(string_timer.LABEL, Rank.USED, call.span, atom, "text is handed to a timer")
+    machine.use(handler, Flow.CALLBACK, call.span)
     first = 1 if call.path == "setImmediate" else 2
-    machine.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
-    timeout = machine.instance("Timeout.prototype", call.start)  # Node's, a number elsewhere
+    machine.call(handler, V_GLOBAL, call.args[first:], call.span, call.rest)
+    timeout = machine.instance("Timeout.prototype", call.span.start)  # Node's, a number elsewhere
     for atom in timeout:
         if isinstance(atom, HeapObject):
             machine.put(atom, "@@primitive", V_NUMBER)
@@ -71,20 +69,20 @@ def is_turned_into_text(target: HeapObject, machine: Machine) -> bool:
 
 
 def _frame(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.span)
     return V_NUMBER
 
 
 def _next_tick(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.span, call.rest)
     return V_UNDEFINED
 
 
 def _microtask(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (), call.span)
     return V_UNDEFINED
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 def _url(machine: Machine, call: Call) -> Value:
-    made = machine.instance("URL.prototype", call.start)
-    text = machine.to_string(call.arg(0), call.start, call.end)
+    made = machine.instance("URL.prototype", call.span.start)
+    text = machine.to_string(call.arg(0), call.span)
     if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
         for atom in made:
             if isinstance(atom, HeapObject):
@@ -48,9 +48,9 @@ def _url(machine: Machine, call: Call) -> Value:
 
 def _blob(machine: Machine, call: Call) -> Value:
     """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
-    made = machine.instance("Response.prototype", call.start)
-    for part in machine.iterate(call.arg(0), None, call.start, call.end):
-        for text in machine.to_string(of(part), call.start, call.end):
+    made = machine.instance("Response.prototype", call.span.start)
+    for part in machine.iterate(call.arg(0), None, call.span):
+        for text in machine.to_string(of(part), call.span):
             if text is ACTIVE or text in SPELLING or (type(text) is str and is_scripted(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
@@ -68,12 +68,12 @@ def _object_url(machine: Machine, call: Call) -> Value:
 
 
 def _open(machine: Machine, call: Call) -> Value:
-    machine.sink("navigate", call.arg(0), call.start, call.end)
+    machine.sink("navigate", call.arg(0), call.span)
     return of(known("globalThis")) if call.path == "open" else of(known("document"))
 
 
 def _navigate(machine: Machine, call: Call) -> Value:
-    machine.sink("navigate", call.arg(0), call.start, call.end)
+    machine.sink("navigate", call.arg(0), call.span)
     return V_UNDEFINED
 
 
@@ -82,7 +82,7 @@ def _perhaps_navigate(machine: Machine, call: Call) -> Value:
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
             if type(atom) is str and is_script_url(atom):
-                machine.report(INJECTION, Rank.USED, call.start, call.end, None, "the URL is a script")
+                machine.report(INJECTION, Rank.USED, call.span, None, "the URL is a script")
     return V_U1
 
 
@@ -90,18 +90,16 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
     """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
     for atom in call.arg(0):
         if type(atom) is str and atom.strip().lower().startswith("data:"):
-            machine.report(worker.LABEL, Rank.USED, call.start, call.end, None, "the URL is a script")
+            machine.report(worker.LABEL, Rank.USED, call.span, None, "the URL is a script")
     return V_U1
 
 
 def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
-    for text in machine.to_string(call.arg(1), call.start, call.end):
+    for text in machine.to_string(call.arg(1), call.span):
         if type(text) is str and holds_active_document(text):
-            machine.report(
-                INJECTION, Rank.USED, call.start, call.end, None, "the markup of the URL holds script"
-            )
-    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+            machine.report(INJECTION, Rank.USED, call.span, None, "the markup of the URL holds script")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
 
 

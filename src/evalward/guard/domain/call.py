@@ -10,6 +10,8 @@ from evalward.guard.domain.values import V_UNDEFINED, Value, join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalward.guard.domain.span import Span
+
 
 @dataclass(slots=True)
 class Call:
@@ -19,8 +21,7 @@ class Call:
     this: Value
     args: Sequence[Value]
     rest: Value
-    start: int
-    end: int
+    span: Span
     constructing: bool = False
 
     def arg(self, index: int) -> Value:

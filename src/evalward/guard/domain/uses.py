@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +15,7 @@ class Step:
     """One step of a value's way, in offsets of the wrapped source."""
 
     note: str
-    start: int
-    end: int
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,5 @@ class Use:
 
     construct: str
     rank: Rank
-    start: int
-    end: int
+    span: Span
     trace: tuple[Step, ...] = field(default=(), compare=False)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import BOTTOM, V_U1, Known, Value, join, known, of
 
 if TYPE_CHECKING:
@@ -74,18 +75,17 @@ class Escapes:
         for method in sorted(methods, key=lambda function: function.serial):
             self._store.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
-            self._judgement.leak(value - methods, Flow.RETURN, target.start, target.start)
+            self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
         for accessor in (*target.getters.values(), *target.setters.values()):
-            self._judgement.leak(accessor, Flow.CALLBACK, target.start, target.start)
+            self._judgement.leak(accessor, Flow.CALLBACK, Span.at(target.start))
         if target.bound is not None:
-            self._judgement.leak(target.bound[0], Flow.CALLBACK, target.start, target.start)
+            self._judgement.leak(target.bound[0], Flow.CALLBACK, Span.at(target.start))
         unit = target.unit
         if target.kind == "class":
             self._judgement.leak(
-                self._constructions.construct(of(target), (), target.start, target.start, V_U1),
+                self._constructions.construct(of(target), (), Span.at(target.start), V_U1),
                 Flow.RETURN,
-                target.start,
-                target.start,
+                Span.at(target.start),
             )
         elif target.kind == "arguments":
             self._store.put_element(target, join(target.contents(), V_U1))
@@ -99,7 +99,7 @@ class Escapes:
                 target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
             )
             dataflow.unit = previous
-            self._judgement.leak(self._values[unit.result], Flow.RETURN, target.start, target.start)
+            self._judgement.leak(self._values[unit.result], Flow.RETURN, Span.at(target.start))
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""

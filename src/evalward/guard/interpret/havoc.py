@@ -80,11 +80,11 @@ class Havoc:
         if instruction[0] is not Op.GET:
             self._hand_over(instruction)
             return V_U1
-        _, _, _, key, _, start, end = instruction
+        _, _, _, key, _, span = instruction
         made = (
-            self._properties.get(V_U1, key, start, end)
+            self._properties.get(V_U1, key, span)
             if type(key) is str
-            else self._listed_keys.get_by(V_U1, key, start, end)
+            else self._listed_keys.get_by(V_U1, key, span)
         )
         return made or V_U1
 
@@ -94,7 +94,7 @@ class Havoc:
             case Op.CALL_METHOD:
                 registers: tuple[int, ...] = instruction[4]
                 owner = objects_of(self._values[instruction[2]])
-                self._judgement.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+                self._judgement.leak(owner, Flow.ARGUMENT, instruction[5])
                 self._calls.judge_receiver(self._values[instruction[2]])
             case Op.CALL | Op.NEW:
                 registers = instruction[3]
@@ -102,5 +102,5 @@ class Havoc:
                 return
         for register in registers:
             value = self._values[register if register >= 0 else ~register]
-            self._calls.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
-            self._judgement.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])
+            self._calls.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], V_U1)
+            self._judgement.leak(value, Flow.ARGUMENT, instruction[5])

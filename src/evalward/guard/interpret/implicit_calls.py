@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject, Outcome
+from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import BOTTOM, of
 from evalward.guard.interpret.atoms import in_order
 
@@ -83,7 +84,7 @@ class ImplicitCalls:
                 dataflow.write(unit.this, of(owner))  # what it is given is known, and stays so
                 continue
             had_run = unit.ran
-            self._calls.call(of(function), of(owner), (), owner.start, owner.start)
+            self._calls.call(of(function), of(owner), (), Span.at(owner.start))
             if unit.parameters:
                 unit.ran = had_run  # what it does with arguments is still to be seen
         dataflow.reader = asked

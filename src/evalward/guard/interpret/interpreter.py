@@ -71,21 +71,20 @@ class Interpreter:
             machine.execution.drain()
         self._call_implicitly()
         if findings.clicked and self._says("quit"):
-            for start, end in findings.clicked:
+            for span in findings.clicked:
                 findings.report(
                     electron_lifecycle.LABEL,
                     Rank.USED,
-                    start,
-                    end,
+                    span,
                     None,
                     "a menu item may have the role `quit`",
                 )
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
             findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.store, findings).cleared()
         if findings.polluted and not findings.checked:
-            for start, end in findings.polluted:
+            for span in findings.polluted:
                 note = "written through what a key from outside selects"
-                findings.report(prototype_tampering.LABEL, Rank.USED, start, end, None, note)
+                findings.report(prototype_tampering.LABEL, Rank.USED, span, None, note)
 
     def _call_implicitly(self) -> None:
         machine = self.machine

@@ -32,6 +32,7 @@ from evalward.guard.domain.values import (
 )
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -79,7 +80,7 @@ class Judgement:
         self._findings = findings
         self._strict = surroundings.strict
 
-    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def use(self, value: Value, flow: Flow, span: Span) -> None:
         """Report what the flow of this value means."""
         for atom in value:
             if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
@@ -88,20 +89,20 @@ class Judgement:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
                     self._store.expect_removals()
                 if atom.label is not None:
-                    self._use_capability(atom, flow, start, end)
+                    self._use_capability(atom, flow, span)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
                     self._findings.report(
-                        reflection.LABEL, Rank.LEAVES, start, end, atom, f"`{atom.path}` {flow.value}"
+                        reflection.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
                     )
                 elif atom.path == "Proxy":
                     self._store.expect_proxies()
                 elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
                     self._findings.report(
-                        string_timer.LABEL, Rank.MAY_LEAVE, start, end, atom, f"`{atom.path}` {flow.value}"
+                        string_timer.LABEL, Rank.MAY_LEAVE, span, atom, f"`{atom.path}` {flow.value}"
                     )
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
                     self._findings.report(
-                        electron.LABEL, Rank.LEAVES, start, end, atom, f"`{atom.path}` {flow.value}"
+                        electron.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
                     )
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
@@ -109,23 +110,22 @@ class Judgement:
             if atom is HIDDEN:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
-                    self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, start, end, atom, note)
+                    self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
             elif atom is BUILT:
                 if flow in _BUILT_LEAKS:
                     self._findings.report(
-                        function_constructor.LABEL, Rank.USED, start, end, atom, f"the result {flow.value}"
+                        function_constructor.LABEL, Rank.USED, span, atom, f"the result {flow.value}"
                     )
             elif (atom is U0 and flow in _STRONG_LEAKS) or (
                 flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
             ):
                 note = f"what may be a function constructor {flow.value}"
-                self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, start, end, atom, note)
+                self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
             elif self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
                 self._findings.report(
                     function_constructor.LABEL,
                     Rank.BY_KEY,
-                    start,
-                    end,
+                    span,
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
@@ -135,25 +135,25 @@ class Judgement:
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
             self._store.expect_constructors()
 
-    def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
+    def _use_capability(self, atom: Known, flow: Flow, span: Span) -> None:
         label = atom.label or ""
         if label == function_call.LABEL and flow is Flow.CONSTRUCT:
             label = function_new.LABEL
         rank = Rank.USED if flow in _EXERCISED else Rank.LEAVES
         if label == arguments_callee.LABEL:
             rank = rank.lowered()  # two accessors of every function's prototype, among others that say more
-        self._findings.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
+        self._findings.report(label, rank, span, atom, f"`{atom.path}` {flow.value}")
 
-    def unresolved(self, atom: Atom, start: int, end: int) -> None:
+    def unresolved(self, atom: Atom, span: Span) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
         if self._strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
             self._findings.report(
-                dynamic_key.LABEL, Rank.BY_KEY, start, end, atom, "read by a key that cannot be resolved"
+                dynamic_key.LABEL, Rank.BY_KEY, span, atom, "read by a key that cannot be resolved"
             )
 
-    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def leak(self, value: Value, flow: Flow, span: Span) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
-        self.use(value, flow, start, end)
+        self.use(value, flow, span)
         objects = [
             atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)
         ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.instructions import Lowered
+    from evalward.guard.domain.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +39,4 @@ class Surroundings:
     arguments_given: Value = BOTTOM
     env_names: frozenset[str] = frozenset()
     process_reads: frozenset[str] = frozenset()
-    cleared: frozenset[tuple[int, int]] = frozenset()
+    cleared: frozenset[Span] = frozenset()

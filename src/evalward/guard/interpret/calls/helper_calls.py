@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import Activation, HeapObject
 from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
+from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import (
     BOTTOM,
     NULL,
@@ -129,14 +130,14 @@ class CompiledHelpers:
         promises: set[HeapObject] = set()
         for function in functions:
             start = function.start
-            made = self._machine.call(of(function), this, args, start, start, rest)
+            made = self._machine.call(of(function), this, args, Span.at(start), rest)
             promise = self._store.allocate("promise", start, "compiled")
             for atom in made:
                 if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain_call(atom):
                     return None
-                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), start, start)
+                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), Span.at(start))
                 self._iteration.generator_resume(atom, join(sent, V_UNDEFINED))
-                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), start, start)
+                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), Span.at(start))
                 self._store.put_element(promise, result or V_UNDEFINED)
             promises.add(promise)
         return frozenset(promises)
@@ -165,7 +166,7 @@ class CompiledHelpers:
                 generator.unit = Activation(made_from)
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
-            steps = self._machine.call(of(function), this, (of(state),), start, start)
+            steps = self._machine.call(of(function), this, (of(state),), Span.at(start))
             left = self._left_in(state)
             if left is None or not all(
                 atom is UNDEFINED or self._step(generator, atom) for atom in steps | left
@@ -255,7 +256,7 @@ class CompiledHelpers:
     def _delegated(self, unit: Activation, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
         dataflow = self._dataflow
-        dataflow.write(unit.yielded, self._iteration.iterate(value, None, start, start))
+        dataflow.write(unit.yielded, self._iteration.iterate(value, None, Span.at(start)))
         for atom in value:
             if isinstance(atom, HeapObject):
                 atom.readers[dataflow.reader] = None

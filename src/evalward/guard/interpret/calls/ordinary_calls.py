@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import arguments_callee
+from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import (
     BOTTOM,
     V_UNDEFINED,
@@ -129,7 +130,7 @@ class OrdinaryCalls:
             made = self._store.allocate("generator", unit.start, "generator")
             made.unit = unit
             self._store.put_prototype(
-                made, self._properties.get(of(target), "prototype", unit.start, unit.start)
+                made, self._properties.get(of(target), "prototype", Span.at(unit.start))
             )
             self._store.put_element(made, dataflow.read(unit.yielded))
             self._store.put(made, "@@returned", dataflow.read(unit.result))
@@ -138,7 +139,7 @@ class OrdinaryCalls:
         if unit.asynchronous:
             made = self._store.allocate("promise", unit.start, "async")
             self._store.put_element(
-                made, self._iteration.await_value(result, unit.start, unit.start) or V_UNDEFINED
+                made, self._iteration.await_value(result, Span.at(unit.start)) or V_UNDEFINED
             )
             return made.value
         return result or V_UNDEFINED

@@ -25,6 +25,7 @@ from evalward.guard.domain.values import (
 )
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
@@ -48,7 +49,7 @@ class PropertyKeys:
         self._held = held
         self._coercion = coercion
 
-    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+    def to_property_key(self, value: Value, span: Span) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
         if len(value) == 1:
             (atom,) = value
@@ -70,9 +71,7 @@ class PropertyKeys:
             elif atom is ANY_BOOLEAN:
                 names.extend(("false", "true"))
             elif isinstance(atom, HeapObject):
-                inner = self.to_property_key(
-                    self._coercion.to_primitive(atom, start, end, hint="string"), start, end
-                )
+                inner = self.to_property_key(self._coercion.to_primitive(atom, span, hint="string"), span)
                 names.extend(inner.names)
                 elsewhere = elsewhere or inner.elsewhere
                 hidden = hidden or inner.hidden
@@ -93,7 +92,5 @@ class PropertyKeys:
                 decoded = decoded or atom in SPELLING
                 hidden = hidden or atom is DECODED
                 if type(atom) is Known:
-                    names.extend(
-                        a for a in self._coercion.known_primitive(atom, start, end) if type(a) is str
-                    )
+                    names.extend(a for a in self._coercion.known_primitive(atom, span) if type(a) is str)
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

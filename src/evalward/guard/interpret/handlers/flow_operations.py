@@ -23,6 +23,7 @@ from evalward.guard.domain.values import (
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.concatenation import Concatenation
@@ -108,28 +109,28 @@ class FlowOperations:
                     self._patches.readers[self._dataflow.reader] = None
                     method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
             if method:
-                self._judgement.use(method, Flow.CALLBACK, instruction[5], instruction[6])
-                self._calls.call(method, right, (left,), instruction[5], instruction[6])
+                self._judgement.use(method, Flow.CALLBACK, instruction[5])
+                self._calls.call(method, right, (left,), instruction[5])
         elif operator == "in":
             self._property_keys.to_property_key(
-                frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6]
+                frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5]
             )
-            self._denied_reads.ask_names(right, left, instruction[5], instruction[6])
+            self._denied_reads.ask_names(right, left, instruction[5])
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
-                    self._unknown_keys.get_unknown(atom, instruction[5], instruction[6])
+                    self._unknown_keys.get_unknown(atom, instruction[5])
         elif "__proto__" in left or "__proto__" in right:
-            self._findings.key_checks[instruction[5], instruction[6]] = 0
-        return self._operators.apply_binary_operator(operator, left, right, instruction[5], instruction[6])
+            self._findings.key_checks[instruction[5]] = 0
+        return self._operators.apply_binary_operator(operator, left, right, instruction[5])
 
     def op_unary(self, instruction: Instruction) -> Value:
         return self._operators.apply_unary_operator(
-            instruction[2], self._values[instruction[3]], instruction[5], instruction[6]
+            instruction[2], self._values[instruction[3]], instruction[5]
         )
 
     def op_update(self, instruction: Instruction) -> Value:
-        _, _, register, step, variable, start, end = instruction
-        return self._operators.update(self._values[register], step, start, end, variable=variable)
+        _, _, register, step, variable, span = instruction
+        return self._operators.update(self._values[register], step, span, variable=variable)
 
     def op_join(self, instruction: Instruction) -> Value:
         tested = instruction[3]
@@ -150,24 +151,22 @@ class FlowOperations:
         return type(atom) is Known and atom.label is None and atom.path in _EVERYWHERE
 
     def op_template(self, instruction: Instruction) -> Value:
-        start, end = instruction[5], instruction[6]
+        span = instruction[5]
         return self._concatenation.concatenated(
-            [self._coercion.to_string(self._values[register], start, end) for register in instruction[2]]
+            [self._coercion.to_string(self._values[register], span) for register in instruction[2]]
         )
 
     def op_iterate(self, instruction: Instruction) -> Value:
-        return self._iteration.iterate(
-            self._values[instruction[2]], instruction[3], instruction[5], instruction[6]
-        )
+        return self._iteration.iterate(self._values[instruction[2]], instruction[3], instruction[5])
 
     def op_rest(self, instruction: Instruction) -> Value:
-        array = self._store.allocate("array", instruction[5])
+        array = self._store.allocate("array", instruction[5].start)
         items = self._store.iterated_items(self._values[instruction[2]])
         if items is None:
             self._store.inexact(array)
             self._store.put_element(
                 array,
-                self._iteration.iterate(self._values[instruction[2]], None, instruction[5], instruction[6]),
+                self._iteration.iterate(self._values[instruction[2]], None, instruction[5]),
             )
         else:
             for index, item in enumerate(items[instruction[3] :]):
@@ -175,10 +174,8 @@ class FlowOperations:
         return of(array)
 
     def op_omit(self, instruction: Instruction) -> Value:
-        target = self._store.allocate("object", instruction[5])
-        self._makers.copy_data_properties(
-            target, self._values[instruction[2]], instruction[5], instruction[6]
-        )
+        target = self._store.allocate("object", instruction[5].start)
+        self._makers.copy_data_properties(target, self._values[instruction[2]], instruction[5])
         self._store.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
@@ -189,7 +186,7 @@ class FlowOperations:
         return result
 
     def op_await(self, instruction: Instruction) -> Value:
-        return self._iteration.await_value(self._values[instruction[2]], instruction[5], instruction[6])
+        return self._iteration.await_value(self._values[instruction[2]], instruction[5])
 
     def op_yield(self, instruction: Instruction) -> Value:
         dataflow = self._dataflow
@@ -201,26 +198,26 @@ class FlowOperations:
                     returned = join(returned, V_U1)
                 elif atom.unit is not None:
                     dataflow.write(atom.unit.sent, dataflow.read(dataflow.unit.sent))
-            self._delegate(value, instruction[5], instruction[6])
-            value = self._iteration.iterate(value, None, instruction[5], instruction[6])
+            self._delegate(value, instruction[5])
+            value = self._iteration.iterate(value, None, instruction[5])
             dataflow.write(dataflow.unit.yielded, value)
             return join(join(returned, value), V_UNDEFINED)
         dataflow.write(dataflow.unit.yielded, value)
         return join(dataflow.read(dataflow.unit.sent), V_UNDEFINED)
 
-    def _delegate(self, value: Value, start: int, end: int) -> None:
+    def _delegate(self, value: Value, span: Span) -> None:
         """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
         sent = join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
         for atom in value:
             if isinstance(atom, HeapObject):
                 made = self._calls.call(
-                    self._method_lookup.get_method(atom, "@@iterator"), of(atom), (), start, end
+                    self._method_lookup.get_method(atom, "@@iterator"), of(atom), (), span
                 )
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
-                        frozenset(a for a in made if isinstance(a, HeapObject)), name, start, end
+                        frozenset(a for a in made if isinstance(a, HeapObject)), name, span
                     )
-                    self._calls.call(method, made, (sent,), start, end)
+                    self._calls.call(method, made, (sent,), span)
 
     def _returned(self, value: Value) -> Value:
         """Return what generators return, which ``yield*`` gives."""
@@ -237,13 +234,13 @@ class FlowOperations:
         dataflow.write(dataflow.unit.result, value)
         function = dataflow.unit.function
         if function is not None and function.escaped:
-            self._judgement.leak(value, Flow.RETURN, instruction[5], instruction[6])
+            self._judgement.leak(value, Flow.RETURN, instruction[5])
         return value
 
     def op_throw(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
         self._dataflow.write(self._dataflow.thrown, value)
-        self._judgement.use(value, Flow.THROW, instruction[5], instruction[6])
+        self._judgement.use(value, Flow.THROW, instruction[5])
         return value
 
     def op_caught(self, _instruction: Instruction) -> Value:
@@ -251,11 +248,11 @@ class FlowOperations:
 
     def op_complete(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
-        start, end = instruction[5], instruction[6]
+        span = instruction[5]
         if self._parameters is not None:
-            self._judgement.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, start, end)
-            value = self._calls.call(value, self._receiver, self._parameters, start, end, self._rest)
-        self._judgement.leak(self._iteration.await_value(value, start, end), Flow.RETURN, start, end)
+            self._judgement.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, span)
+            value = self._calls.call(value, self._receiver, self._parameters, span, self._rest)
+        self._judgement.leak(self._iteration.await_value(value, span), Flow.RETURN, span)
         return value
 
     def op_with(self, instruction: Instruction) -> Value:
@@ -263,7 +260,6 @@ class FlowOperations:
             with_statement.LABEL,
             Rank.USED,
             instruction[5],
-            instruction[6],
             None,
             "`with` changes what names mean",
         )
@@ -271,5 +267,5 @@ class FlowOperations:
 
     def op_havoc(self, instruction: Instruction) -> Value:
         for register in instruction[2]:
-            self._judgement.leak(self._values[register], Flow.ARGUMENT, instruction[5], instruction[6])
+            self._judgement.leak(self._values[register], Flow.ARGUMENT, instruction[5])
         return V_U1

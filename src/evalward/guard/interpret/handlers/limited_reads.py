@@ -19,6 +19,7 @@ from evalward.guard.domain.values import (
 )
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
@@ -51,7 +52,7 @@ class LimitedReads:
         self._properties = properties
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
 
-    def get_constructor(self, owner: Value, classes: Value, start: int, end: int) -> Value:
+    def get_constructor(self, owner: Value, classes: Value, span: Span) -> Value:
         """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
 
         A function is an instance of none but by ``setPrototypeOf`` or ``__proto__``, which are judged themselves.
@@ -60,14 +61,14 @@ class LimitedReads:
         doubts = self._patches.properties
         doubtful = not _DOUBTS.isdisjoint(doubts)
         if doubtful or not all(map(self._makes_objects, classes)):
-            return self._properties.get(owner, "constructor", start, end)
+            return self._properties.get(owner, "constructor", span)
         known = frozenset(
             atom
             for atom in owner
             if (isinstance(atom, HeapObject) and not (atom.kind == "function" and not atom.prototype))
             or type(atom) is Known
         )
-        made = self._properties.get(known, "constructor", start, end)
+        made = self._properties.get(known, "constructor", span)
         return made if known == owner else made | V_U1
 
     def is_capability(self, atom: Atom) -> bool:

@@ -8,6 +8,7 @@ from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.domain.values import (
     BOTTOM,
     DATA,
@@ -105,7 +106,7 @@ class Makers:
         self._calls = calls
 
     def op_array(self, instruction: Instruction) -> Value:
-        array = self._store.allocate("array", instruction[5])
+        array = self._store.allocate("array", instruction[5].start)
         if instruction[3]:
             self._store.inexact(array)  # a hole is skipped by some methods and undefined to others
         index = 0
@@ -121,9 +122,7 @@ class Makers:
             items = self._store.iterated_items(spread)
             if items is None or (array.items and len(array.items) < index):
                 self._store.inexact(array)
-                self._store.put_element(
-                    array, self._iteration.iterate(spread, None, instruction[5], instruction[6])
-                )
+                self._store.put_element(array, self._iteration.iterate(spread, None, instruction[5]))
                 continue
             for item in list(items):
                 self._store.put_item(array, index, item)
@@ -133,33 +132,31 @@ class Makers:
         return array.value
 
     def op_object(self, instruction: Instruction) -> Value:
-        target = self._store.allocate("object", instruction[5])
-        start, end = instruction[5], instruction[6]
+        target = self._store.allocate("object", instruction[5].start)
+        span = instruction[5]
         for kind, key, register in instruction[2]:
             value = self._values[register]
             if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
                 self._store.put(target, key, value)
             elif kind == "spread":
-                self.copy_data_properties(target, value, start, end)
+                self.copy_data_properties(target, value, span)
             else:
-                self._define_member(target, kind, key, value, start, end)
+                self._define_member(target, kind, key, value, span)
         return target.value
 
-    def _define_member(
-        self, target: HeapObject, kind: str, key: str | int, value: Value, start: int, end: int
-    ) -> None:
+    def _define_member(self, target: HeapObject, kind: str, key: str | int, value: Value, span: Span) -> None:
         for atom in value:
             if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.method:
                 self._store.settle_in(atom, target)
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._property_keys.to_property_key(self._values[key], start, end)  # type: ignore[index]  # a register
+            resolved = self._property_keys.to_property_key(self._values[key], span)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
                 self._store.extend(target)
                 self._store.put_element(
-                    target, self._calls.call(value, of(target), (), start, end) if kind == "get" else value
+                    target, self._calls.call(value, of(target), (), span) if kind == "get" else value
                 )
             if len(names) + resolved.unknown + resolved.numeric > 1 and not target.uncertain.issuperset(
                 names
@@ -167,19 +164,19 @@ class Makers:
                 target.uncertain.update(names)  # it has one of them
                 self._dataflow.changed(target)
         if "@@species" in names:
-            self._judgement.use(value, Flow.CALLBACK, start, end)  # array methods construct it
+            self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
         for name in names:
             if kind == "init":
                 if name == "__proto__":
-                    self._findings.report(proto.LABEL, Rank.USED, start, end, None, "`__proto__` is written")
+                    self._findings.report(proto.LABEL, Rank.USED, span, None, "`__proto__` is written")
                     self._store.put_prototype(target, value)
                 self._store.put(target, name, value)
             else:
                 self._store.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
-                    self._judgement.leak(value, Flow.CALLBACK, start, end)
+                    self._judgement.leak(value, Flow.CALLBACK, span)
 
-    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+    def copy_data_properties(self, target: HeapObject, source: Value, span: Span) -> None:
         """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         for atom in source:
             if isinstance(atom, HeapObject):
@@ -196,25 +193,23 @@ class Makers:
                 for name, getter in list(atom.getters.items()):
                     if name not in target.properties:
                         target.uncertain.add(name)
-                    self._store.put(
-                        target, name, self._calls.call(getter, of(atom), (), start, end) or V_UNDEFINED
-                    )
+                    self._store.put(target, name, self._calls.call(getter, of(atom), (), span) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
                     self.put_or_add(target, str(index), item)
                 for parent in atom.prototype:
                     if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
                         self._store.extend(target)
-                        self._store.put_element(target, self._elements.get_element(atom, start))
+                        self._store.put_element(target, self._elements.get_element(atom, span.start))
                 if atom.elements or atom.escaped:
                     self._store.extend(target)
                     self._store.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
             elif type(atom) is Known and atom.label is not None:
-                self._judgement.use(of(atom), Flow.ARGUMENT, start, end)
+                self._judgement.use(of(atom), Flow.ARGUMENT, span)
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self.put_or_add(target, str(index), of(character))
             elif type(atom) is not Primitive:
-                copied = self._unknown_keys.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
+                copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_DATA
                 self._store.extend(target)
                 self._store.put_element(target, copied)
 
@@ -227,7 +222,7 @@ class Makers:
             self._store.put(target, name, value)
 
     def op_regexp(self, instruction: Instruction) -> Value:
-        made = self._store.allocate("regexp", instruction[5])
+        made = self._store.allocate("regexp", instruction[5].start)
         self._store.put_element(made, of(instruction[2]))
         self._store.put(made, "source", of(instruction[2]))
         self._store.put(made, "flags", of(instruction[3]))
@@ -241,18 +236,18 @@ class Makers:
         return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
-        _, _, (name, parent, constructor, _), members, fields, start, end = instruction
+        _, _, (name, parent, constructor, _), members, fields, span = instruction
         instance, static = (self._dataflow.units[each] for each in fields)
-        target = self._store.allocate("class", start)
-        prototype = self._store.allocate("object", start, "prototype")
+        target = self._store.allocate("class", span.start)
+        prototype = self._store.allocate("object", span.start, "prototype")
         self._store.put(target, "prototype", of(prototype))
         self._store.put(target, "@@name", of(name) if name else V_STRING)
         self._store.put(prototype, "constructor", of(target))
         if parent is not None:
             above = self._values[parent]
-            self._judgement.use(above, Flow.CONSTRUCT, start, end)
+            self._judgement.use(above, Flow.CONSTRUCT, span)
             self._store.put_prototype(target, above)
-            self._store.put_prototype(prototype, self._properties.get(above, "prototype", start, end))
+            self._store.put_prototype(prototype, self._properties.get(above, "prototype", span))
             for atom in above:
                 if type(atom) is Known and self._catalogue.get(atom.path).instance:
                     self._store.put_prototype(prototype, of(known(self._catalogue.get(atom.path).instance)))
@@ -262,15 +257,13 @@ class Makers:
                 if isinstance(atom, HeapObject):
                     self._store.settle_in(atom, prototype)
         for is_static, kind, key, register in members:
-            self._define_member(
-                target if is_static else prototype, kind, key, self._values[register], start, end
-            )
+            self._define_member(target if is_static else prototype, kind, key, self._values[register], span)
         for unit, owner in ((instance, prototype), (static, target)):
             if not unit.code:
                 unit.ran = True
                 continue
             if unit.function is None:
-                unit.function = self._store.allocate("function", start, unit.name)
+                unit.function = self._store.allocate("function", span.start, unit.name)
                 unit.function.unit = unit
                 unit.function.home = owner
         if instance.code:
@@ -288,14 +281,14 @@ class Makers:
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
-                self._judgement.use(of(atom), Flow.ARGUMENT, -1, -1)
+                self._judgement.use(of(atom), Flow.ARGUMENT, NOWHERE)
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
                 return of(DECODED)  # the names of its methods: whoever lists them means to call one
             return of(TEXT) if atom is DATA else V_STRING
         atom.readers[self._dataflow.reader] = None
         if atom.prototype:
             self._denied_reads.ask_names(
-                of(atom), V_STRING, atom.start, atom.start
+                of(atom), V_STRING, Span.at(atom.start)
             )  # `for … in` gives inherited ones too
         self._dataflow.spend(len(atom.properties) >> 3)
         names = frozenset(

@@ -23,15 +23,11 @@ class ModuleOperations:
         self._findings = findings
 
     def op_import(self, instruction: Instruction) -> Value:
-        self._findings.report(
-            dynamic_import.LABEL, Rank.USED, instruction[5], instruction[6], None, "a module is imported"
-        )
+        self._findings.report(dynamic_import.LABEL, Rank.USED, instruction[5], None, "a module is imported")
         return V_U1
 
     def op_import_meta(self, instruction: Instruction) -> Value:
-        self._findings.report(
-            import_meta.LABEL, Rank.USED, instruction[5], instruction[6], None, "`import.meta` is read"
-        )
+        self._findings.report(import_meta.LABEL, Rank.USED, instruction[5], None, "`import.meta` is read")
         return V_U1
 
     def op_static_import(self, instruction: Instruction) -> Value:
@@ -39,7 +35,6 @@ class ModuleOperations:
             static_import.LABEL,
             Rank.USED,
             instruction[5],
-            instruction[6],
             None,
             "a module is imported or exported",
         )

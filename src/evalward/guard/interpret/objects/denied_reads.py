@@ -13,6 +13,7 @@ from evalward.guard.domain.values import (
 )
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.surroundings import Surroundings
@@ -34,19 +35,18 @@ class DeniedReads:
             return name in self._env_names or name.startswith("ELECTRON_")
         return path == "process" and name in self._process_reads
 
-    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
+    def read_denied_data(self, atom: Known, span: Span) -> None:
         """Report a read of denied data: whatever is done with the value tells something of it."""
         if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
             self._findings.report(
                 atom.label,
                 Rank.LEAVES,
-                start,
-                end,
+                span,
                 atom,
                 f"`{atom.path}` is data: to test it tells its value",
             )
 
-    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+    def ask_names(self, owner: Value, key: Value, span: Span) -> None:
         """Report asking, by `in` or the like, which names an object has whose names are denied data."""
         pending, seen = [*owner], set(owner)
         while pending:
@@ -64,7 +64,7 @@ class DeniedReads:
                 ):
                     label = atom.label or atom.path
                     self._findings.report(
-                        label, Rank.LEAVES, start, end, atom, f"`{atom.path}` is asked for a name"
+                        label, Rank.LEAVES, span, atom, f"`{atom.path}` is asked for a name"
                     )
 
     def is_denied(self, atom: Known) -> bool:

@@ -18,6 +18,7 @@ from evalward.guard.domain.values import (
 from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
@@ -50,12 +51,12 @@ class ListedKeys:
         self._unknown_owners = unknown_owners
         self._unknown_keys = unknown_keys
 
-    def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
+    def get_by(self, owner: Value, key: int, span: Span) -> Value:
         """Return a read by the key in a register."""
         if key in self._lowered.listed and self._is_listed(key):
-            return self._get_listed(owner, key, start, end)
+            return self._get_listed(owner, key, span)
         return self._unknown_keys.get_computed(
-            owner, self._values[key], start, end, closed=key in self._lowered.closed
+            owner, self._values[key], span, closed=key in self._lowered.closed
         )
 
     def _is_listed(self, key: int) -> bool:
@@ -79,7 +80,7 @@ class ListedKeys:
         found = self._dataflow.read(register)
         return frozenset(atom.path if type(atom) is Known else "" for atom in found)
 
-    def _get_listed(self, owner: Value, key: int, start: int, end: int) -> Value:
+    def _get_listed(self, owner: Value, key: int, span: Span) -> Value:
         """Return a read by a key that names a property of the very object, and none that the language gave it."""
         result: Value = BOTTOM
         others: set[Atom] = set()
@@ -88,7 +89,7 @@ class ListedKeys:
         enumerable = rests_on < 0 or self._listers(rests_on) == {"Object.keys"}
         for atom in owner:
             if isinstance(atom, HeapObject):
-                result = join(result, self._unknown_keys.get_elsewhere(atom, start, end, listed=True))
+                result = join(result, self._unknown_keys.get_elsewhere(atom, span, listed=True))
             elif enumerable and atom in _UNNAMED:
                 result |= self._unknown_owners.data_inside() if atom is DATA else of(U1)
             elif type(atom) is Known and self._is_function(atom):
@@ -98,9 +99,7 @@ class ListedKeys:
         if others:
             result = join(
                 result,
-                self._unknown_keys.get_computed(
-                    frozenset(others), self._values[key], start, end, closed=True
-                ),
+                self._unknown_keys.get_computed(frozenset(others), self._values[key], span, closed=True),
             )
         return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import (
     BOTTOM,
     Value,
@@ -39,7 +40,7 @@ class MethodLookup:
             if name in current.getters:
                 result = join(
                     result,
-                    self._machine.call(current.getters[name], of(target), (), current.start, current.start),
+                    self._machine.call(current.getters[name], of(target), (), Span.at(current.start)),
                 )
             if current.extensible:
                 result = join(result, current.elements)

@@ -29,6 +29,7 @@ from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PR
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -72,7 +73,7 @@ class Properties:
             0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
         )
 
-    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
+    def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
         dataflow = self._dataflow
         count = len(owner)
@@ -83,37 +84,37 @@ class Properties:
             (atom,) = owner
             if name != "__proto__":
                 if type(atom) is HeapObject:
-                    return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
+                    return self._get_from_object(atom, name, owner, span) or V_UNDEFINED
                 if type(atom) is Known and name[:3] != "@@#":
-                    return self._catalogued.get_from_known(atom, name, start, end) or V_UNDEFINED
+                    return self._catalogued.get_from_known(atom, name, span) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
-            return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
+            return self.get_from(atom, name, owner, span) or V_UNDEFINED
         # Joined once: joining as many values one by one takes the square of the time.
         found: set[Atom] = set()
         for atom in owner:
             if atom is not UNDEFINED and atom is not NULL:
-                found |= self.get_from(atom, name, of(atom), start, end) or V_UNDEFINED
+                found |= self.get_from(atom, name, of(atom), span) or V_UNDEFINED
         return join(BOTTOM, frozenset(found))
 
-    def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
+    def get_from(self, atom: Atom, name: str, this: Value, span: Span) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
         if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
-            return self._catalogued.get_from_known(atom, name, start, end)
+            return self._catalogued.get_from_known(atom, name, span)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
-            self._findings.report(proto.LABEL, Rank.USED, start, end, atom, "`__proto__` is read")
+            self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is read")
             return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
-            return self._get_from_object(atom, name, this, start, end)
+            return self._get_from_object(atom, name, this, span)
         if name.startswith("@@#"):
             return BOTTOM  # private names are on the payload's own objects only
         if type(atom) is str:
-            return self._get_from_string(atom, name, start, end)
+            return self._get_from_string(atom, name, span)
         if type(atom) is Primitive:
             if atom.type == "symbol" and name == "description":
                 return self._description(atom.text)
-            return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
-        return self._unknown_owners.get_from_unknown(atom, name, start, end)
+            return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, span)
+        return self._unknown_owners.get_from_unknown(atom, name, span)
 
     @staticmethod
     def _description(text: str) -> Value:
@@ -123,16 +124,16 @@ class Properties:
             return join(of(""), V_UNDEFINED)
         return of(text[3:] if text.startswith("@@ ") else f"Symbol.{text[2:]}")
 
-    def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
+    def _get_from_string(self, atom: str, name: str, span: Span) -> Value:
         if name == "length":
             return number(len(atom)).value if atom.isascii() else V_NUMBER
         if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
                 return V_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
-        return self._catalogued.get_builtin("String.prototype", name, start, end)
+        return self._catalogued.get_builtin("String.prototype", name, span)
 
-    def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
+    def _get_from_object(self, target: HeapObject, name: str, this: Value, span: Span) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
         dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
@@ -146,38 +147,38 @@ class Properties:
                 dataflow.steps += 1
                 target.readers[dataflow.reader] = None
                 if kind == "array" and (name == "length" or is_index(name)):
-                    return self._own(target, name, this, start, end)[0]
-                return self._catalogued.get_builtin(PROTOTYPES[kind], name, start, end)
+                    return self._own(target, name, this, span)[0]
+                return self._catalogued.get_builtin(PROTOTYPES[kind], name, span)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
             dataflow.steps += 1
             current.readers[dataflow.reader] = None
-            if current.escaped and not self._is_intact(current, name, start, end):
+            if current.escaped and not self._is_intact(current, name, span):
                 result = join(result, of(U1))
             elif current.escaped and name == "constructor":
                 result = join(result, self._patches.properties.get("@@constructor", BOTTOM))
-            found, certain = self._own(current, name, this, start, end)
+            found, certain = self._own(current, name, this, span)
             result = join(result, found)
             if certain:
                 continue
             if not current.prototype:
                 builtin = self._catalogued.get_builtin(
-                    PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end
+                    PROTOTYPES.get(current.kind, "Object.prototype"), name, span
                 )
                 result = join(result, builtin)
                 absent = absent or not builtin
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if parent is not NULL:
-                        result = join(result, self.get_from(parent, name, this, start, end))
+                        result = join(result, self.get_from(parent, name, this, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
-    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
             return of(U1)
@@ -188,13 +189,13 @@ class Properties:
         try:
             for atom in proxy.properties.get("@@handler", BOTTOM):
                 if isinstance(atom, HeapObject):
-                    function = self.get(of(atom), trap, start, end)
-                    result = join(result, self._machine.call(function, of(atom), (inner, *args), start, end))
+                    function = self.get(of(atom), trap, span)
+                    result = join(result, self._machine.call(function, of(atom), (inner, *args), span))
         finally:
             self._traps -= 1
         return result
 
-    def _is_intact(self, target: HeapObject, name: str, start: int, end: int) -> bool:
+    def _is_intact(self, target: HeapObject, name: str, span: Span) -> bool:
         """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
         if name.startswith("@@#"):
             return True
@@ -206,20 +207,18 @@ class Properties:
             self._patches.readers[self._dataflow.reader] = None
             return "@@calls" not in self._patches.properties
         contained = target.kind not in {"object", "function", "class", "proxy"}
-        return contained and bool(
-            self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end)
-        )
+        return contained and bool(self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, span))
 
-    def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
+    def _own(self, target: HeapObject, name: str, this: Value, span: Span) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
         if target.kind == "proxy" and "@@target" in target.properties:
-            result = join(result, self.get(target.properties["@@target"], name, start, end))
+            result = join(result, self.get(target.properties["@@target"], name, span))
             key = of(name) if not name.startswith("@@") else of(ANY_SYMBOL)
-            return join(result, self.call_trap(target, "get", (key, this), start, end)), False
+            return join(result, self.call_trap(target, "get", (key, this), span)), False
         if name in target.getters:
-            result = join(result, self._machine.call(target.getters[name], this, (), start, end))
+            result = join(result, self._machine.call(target.getters[name], this, (), span))
             certain = name not in target.uncertain
         if name in target.properties:
             result = join(result, target.properties[name])

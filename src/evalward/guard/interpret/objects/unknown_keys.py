@@ -40,6 +40,7 @@ from evalward.guard.interpret.objects.intrinsics import (
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
@@ -86,24 +87,24 @@ class UnknownKeys:
         self._elements = elements
         self._machine = machine
 
-    def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
+    def get_computed(self, owner: Value, key: Value, span: Span, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
         result: Value
         if len(key) == 1:
             (only,) = key
             if type(only) is str and (closed or is_index(only)):
-                return self._properties.get(owner, only, start, end)
+                return self._properties.get(owner, only, span)
             if only is ANY_NUMBER:
                 result = BOTTOM
                 for atom in owner:
-                    result = join(result, self._elements.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, span.start))
                 return result
-        resolved = self._property_keys.to_property_key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, span)
         result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
-            checked = (start, end) in self._cleared
+            checked = span in self._cleared
             if resolved.decoded or resolved.tainted:
-                self._findings.selecting.add((start, end))
+                self._findings.selecting.add(span)
             if resolved.decoded:
                 # The payload hides the key: any write through it is meant.
                 result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
@@ -120,7 +121,7 @@ class UnknownKeys:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
                 asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
-            result = join(result, self._properties.get(asked, name, start, end))
+            result = join(result, self._properties.get(asked, name, span))
         if (
             not closed
             and resolved.names
@@ -129,26 +130,26 @@ class UnknownKeys:
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.
-            self._findings.origin(U0, None, "read from a function by a computed key", start, end)
+            self._findings.origin(U0, None, "read from a function by a computed key", span)
             result = join(result, of(U0))
         if resolved.numeric:
             for atom in owner:
                 if resolved.elsewhere:
-                    result = join(result, self.get_elsewhere(atom, start, end))
+                    result = join(result, self.get_elsewhere(atom, span))
                 else:
-                    result = join(result, self._elements.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, span.start))
         if resolved.unknown:
             self._dataflow.spend(len(owner))
             for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
-                result = join(result, self.get_unknown(atom, start, end))
+                result = join(result, self.get_unknown(atom, span))
                 if resolved.decoded and type(atom) is Known:
-                    result = join(result, self._get_decoded(atom, start, end))
+                    result = join(result, self._get_decoded(atom, span))
         return result
 
-    def get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
+    def get_elsewhere(self, atom: Atom, span: Span, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
-            return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
+            return of(U1) if atom is U1 else self.get_unknown(atom, span)
         result: Value = V_UNDEFINED
         pending, seen = [atom], {atom}
         while pending:
@@ -156,17 +157,17 @@ class UnknownKeys:
             current.readers[self._dataflow.reader] = None
             result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
             for getter in current.getters.values():
-                result = join(result, self._machine.call(getter, of(atom), (), start, end))
+                result = join(result, self._machine.call(getter, of(atom), (), span))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if not (listed and type(parent) is Known and parent.path in _WITHOUT_NAMES):
-                        result = join(result, self.get_unknown(parent, start, end))
+                        result = join(result, self.get_unknown(parent, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return result
 
-    def _get_decoded(self, atom: Known, start: int, end: int) -> Value:
+    def _get_decoded(self, atom: Known, span: Span) -> Value:
         """Return every member: the payload put the key together itself, and may mean any of them."""
         entry = self._catalogue.get(atom.path)
         if entry.unresolved in {dynamic_key.LABEL, "harmless"} or not entry.members:
@@ -177,13 +178,12 @@ class UnknownKeys:
                 self._findings.report(
                     dynamic_key.LABEL,
                     Rank.BY_KEY,
-                    start,
-                    end,
+                    span,
                     atom,
                     f"`{atom.path}` may be asked for `{name}`",
                 )
             elif member.result.startswith(("@", "array:@", "collection:@", "new:")) and name != "constructor":
-                result = join(result, self._host_objects.materialize(member.result, start))
+                result = join(result, self._host_objects.materialize(member.result, span.start))
         return result
 
     def may_judge(self, atom: Atom) -> bool:
@@ -198,17 +198,17 @@ class UnknownKeys:
         """Whether every object has no prototype, so that no key leads to a shared one."""
         return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
 
-    def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
+    def get_unknown(self, atom: Atom, span: Span) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
         if atom in MARKS:
             return BOTTOM
         if atom is HELD:
             return self._held.given_back()
-        self._judgement.unresolved(atom, start, end)
+        self._judgement.unresolved(atom, span)
         if isinstance(atom, HeapObject):
-            return self._get_unknown_from_object(atom, start, end)
+            return self._get_unknown_from_object(atom, span)
         if type(atom) is Known:
-            return self._get_unknown_from_known(atom, start, end)
+            return self._get_unknown_from_known(atom, span)
         if type(atom) is Primitive and atom.type in {"undefined", "object"}:
             return BOTTOM
         if atom is DATA:
@@ -223,10 +223,10 @@ class UnknownKeys:
         ):
             return of(U1)
         made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
-        self._findings.origin(made, atom, "read by a key that cannot be resolved", start, end)
+        self._findings.origin(made, atom, "read by a key that cannot be resolved", span)
         return of(made)
 
-    def _get_unknown_from_object(self, target: HeapObject, start: int, end: int) -> Value:
+    def _get_unknown_from_object(self, target: HeapObject, span: Span) -> Value:
         result: Value = BOTTOM
         pending, seen = [target], {target}
         while pending:
@@ -235,32 +235,29 @@ class UnknownKeys:
             current.readers[self._dataflow.reader] = None
             for inner in current.properties.get("@@target", BOTTOM):  # a proxy
                 if inner not in seen:
-                    result = join(result, self.get_unknown(inner, start, end))
+                    result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
-                result = join(result, self._machine.call(getter, of(target), (), start, end))
+                result = join(result, self._machine.call(getter, of(target), (), span))
             if current.callable or current.kind == "prototype":
-                self._findings.origin(
-                    U0, None, "read from a function by a key that cannot be resolved", start, end
-                )
+                self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", span)
                 result = join(result, of(U0))
             elif not current.prototype or current.escaped:
                 result = join(result, of(U1))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
-                    result = join(result, self.get_unknown(parent, start, end))
+                    result = join(result, self.get_unknown(parent, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return result
 
-    def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
+    def _get_unknown_from_known(self, atom: Known, span: Span) -> Value:
         if atom.label is not None and atom.path not in self._catalogue.entries:
             self._findings.report(
                 atom.label,
                 Rank.BY_KEY,
-                start,
-                end,
+                span,
                 atom,
                 f"`{atom.path}` is read by a key that cannot be resolved",
             )
@@ -268,14 +265,13 @@ class UnknownKeys:
         match entry.unresolved:
             case "harmless":
                 return self._host_objects.materialize(
-                    entry.others if entry.others != "undefined" else "text", start
+                    entry.others if entry.others != "undefined" else "text", span.start
                 ) | of(U1)
             case dynamic_key.LABEL:
                 self._findings.report(
                     dynamic_key.LABEL,
                     Rank.BY_KEY,
-                    start,
-                    end,
+                    span,
                     atom,
                     f"`{atom.path}` is read by a key that cannot be resolved",
                 )
@@ -287,11 +283,10 @@ class UnknownKeys:
                     self._findings.report(
                         dynamic_key.LABEL,
                         Rank.BY_KEY,
-                        start,
-                        end,
+                        span,
                         atom,
                         f"`{atom.path}` is read by a key that cannot be resolved",
                     )
                 return of(U1)
-        self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
+        self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", span)
         return of(U0)

@@ -38,6 +38,7 @@ from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOT
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -92,29 +93,29 @@ class UnknownOwners:
         self._host_objects = host_objects
         self._catalogued = catalogued
 
-    def get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
+    def get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
         if atom in STRING_UNKNOWNS:
             if name == "length" or not is_index(name):
                 return (
                     V_NUMBER
                     if name == "length"
-                    else self._catalogued.get_builtin("String.prototype", name, start, end)
+                    else self._catalogued.get_builtin("String.prototype", name, span)
                 )
             return of(
                 CHARACTER if atom is ANY_STRING else atom
             )  # the letter at a place that the payload knows
         if isinstance(atom, Host):
-            return self._get_from_host(atom, name, start, end)
+            return self._get_from_host(atom, name, span)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
-            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
+            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, span)
         if atom is HELD:
             return BOTTOM if name in _CALLS or name in _NEVER_HELD else self._held.given_back()
         if atom is HIDDEN:
             return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
-            return self._constructor_of_unknown(atom, start, end)
+            return self._constructor_of_unknown(atom, span)
         if name in INHERITED or name in INHERITED_ACCESSORS:
-            found = self._catalogued.get_builtin("Object.prototype", name, start, end)
+            found = self._catalogued.get_builtin("Object.prototype", name, span)
             return found if atom is U2 else found | of(U1)
         if atom is DATA:
             if name in _OF_TEXTS and "@@stored" not in self._patches.properties:
@@ -128,21 +129,21 @@ class UnknownOwners:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | self._put_there(name) | of(U1)
 
-    def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
+    def _constructor_of_unknown(self, atom: Atom, span: Span) -> Value:
         if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
             made = known("Function", constructor_chain.LABEL)
-            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
             return of(made)
         if atom in {U2, DATA}:
             return of(CONSTRUCTOR1)
-        self._findings.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", start, end)
+        self._findings.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", span)
         return of(CONSTRUCTOR0)
 
-    def _get_from_host(self, atom: Host, name: str, start: int, end: int) -> Value:
+    def _get_from_host(self, atom: Host, name: str, span: Span) -> Value:
         if name == "constructor":
             return of(CONSTRUCTOR1)
         if name in INHERITED or name in INHERITED_ACCESSORS:
-            return self._catalogued.get_builtin("Object.prototype", name, start, end)
+            return self._catalogued.get_builtin("Object.prototype", name, span)
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
