@@ -43,9 +43,9 @@ def test_running_everything_again_finds_nothing_new(
                 interpreter.machine.dataflow.enqueue(unit)
         interpreter.machine.execution.drain()
         missed.extend(
-            {
-                (use.construct, use.span) for use in interpreter.machine.findings.uses.values()
-            }.difference(found)
+            {(use.construct, use.span) for use in interpreter.machine.findings.uses.values()}.difference(
+                found
+            )
         )
 
     monkeypatch.setattr(Interpreter, "run", run_twice)

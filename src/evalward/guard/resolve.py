@@ -11,8 +11,9 @@ from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDI
 from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.constructs import analysis_limit
+from evalward.guard.domain.atoms import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.interpreter import Interpreter
 from evalward.guard.interpret.surroundings import Surroundings
 from evalward.guard.lower.lower import lower

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from evalward.guard.builtins.timers import TRANSFER
+from evalward.guard.domain.atoms import BOTTOM, V_GLOBAL, V_NUMBER, V_UNDEFINED, Value, of
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import BOTTOM, V_GLOBAL, V_NUMBER, V_UNDEFINED, Value, of
 
 FUNCTION = HeapObject("function", 1)
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
+from evalward.guard.domain.atoms import BOTTOM, V_NUMBER, V_UNDEFINED, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_NUMBER,
-    V_UNDEFINED,
-    Value,
-    join,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

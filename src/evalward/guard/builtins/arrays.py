@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import integers
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     UNDEFINED,
     V_BOOLEAN,
@@ -17,10 +15,12 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.conversion.operators import truthiness
 
 if TYPE_CHECKING:

@@ -10,10 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import arrays
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import decoding_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     BOTTOM,
     DECODED,
@@ -25,14 +22,17 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import decoding_of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _OWN = of(DECODED)

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     SPELLING,
     TEXT,
     V_BOOLEAN,
@@ -19,6 +18,7 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 
 if TYPE_CHECKING:

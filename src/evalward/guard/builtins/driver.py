@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     DATA,
     SPELLING,
@@ -20,10 +18,12 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Known,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.markup import holds_active_document, is_active, is_script_url
 
 if TYPE_CHECKING:

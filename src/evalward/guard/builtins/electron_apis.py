@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import electron
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

@@ -10,10 +10,7 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants, integers
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import decoding_of, part_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,
     DECODED,
@@ -22,11 +19,13 @@ from evalward.guard.domain.values import (
     V_STRING,
     Primitive,
     Value,
-    join,
     number,
     of,
-    string,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import decoding_of, part_of
+from evalward.guard.domain.values import join, string
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import RUNS
-from evalward.guard.domain.values import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, join, of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

@@ -8,9 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.strings import constants
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     DECODED,
     ELSEWHERE,
@@ -25,16 +23,16 @@ from evalward.guard.domain.values import (
     V_STRING,
     Primitive,
     Value,
-    join,
     number,
     of,
-    string,
-    widened,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join, string, widened
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_EXACT = 2**53

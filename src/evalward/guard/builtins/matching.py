@@ -6,11 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants
-from evalward.guard.domain.decodable import may_leave
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import character_of, decoding_of, part_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     BOTTOM,
     CHARACTER,
@@ -25,9 +21,13 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.decodable import may_leave
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import character_of, decoding_of, part_of
+from evalward.guard.domain.values import join
 from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.reflect import ordered_names
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_NUMBER,
     BOTTOM,
@@ -22,10 +20,12 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
 if TYPE_CHECKING:

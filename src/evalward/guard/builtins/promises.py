@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
+from evalward.guard.domain.atoms import BOTTOM, NULL, U2, UNDEFINED, V_NUMBER, V_UNDEFINED, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    NULL,
-    U2,
-    UNDEFINED,
-    V_NUMBER,
-    V_UNDEFINED,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

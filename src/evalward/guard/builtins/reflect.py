@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.builtins.function_prototype import list_arguments
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
     NULL,
@@ -21,10 +19,12 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PROTOTYPES
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.syntax.literals import is_index

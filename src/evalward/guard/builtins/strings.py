@@ -6,8 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.texts import character_of, part_of, unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     CHARACTER,
     DECODED,
@@ -18,12 +17,12 @@ from evalward.guard.domain.values import (
     V_UNDEFINED,
     Primitive,
     Value,
-    join,
     number,
     of,
-    string,
     symbol,
 )
+from evalward.guard.domain.texts import character_of, part_of, unresolved_text
+from evalward.guard.domain.values import join, string
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import string_timer
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     DATA,
     HELD,
@@ -22,6 +20,8 @@ from evalward.guard.domain.values import (
     Known,
     Value,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import worker
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     BOTTOM,
     SPELLING,
@@ -16,10 +14,12 @@ from evalward.guard.domain.values import (
     V_U1,
     V_UNDEFINED,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import V_UNDEFINED, Value, join
+from evalward.guard.domain.atoms import V_UNDEFINED, Value
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

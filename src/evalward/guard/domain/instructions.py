@@ -18,8 +18,8 @@ from evalward.guard.domain.span import Span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.guard.domain.atoms import Value
     from evalward.guard.domain.scope import Reference
-    from evalward.guard.domain.values import Value
 
 
 class Op(IntEnum):

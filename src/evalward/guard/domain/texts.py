@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     CHARACTER,
     COMPOSED,
@@ -19,6 +18,7 @@ from evalward.guard.domain.values import (
     Value,
     of,
 )
+from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
 from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
 
 if TYPE_CHECKING:

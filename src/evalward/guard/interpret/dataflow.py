@@ -9,27 +9,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import ACTIVE, BOTTOM, U1, Known, Unknown, Value
 from evalward.guard.domain.heap import Activation, HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
 from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import (
-    ACTIVE,
-    BOTTOM,
-    MAX_HOSTS,
-    MAX_OBJECTS,
-    U1,
-    Known,
-    Unknown,
-    Value,
-    counted,
-    join,
-    widened,
-)
+from evalward.guard.domain.values import MAX_HOSTS, MAX_OBJECTS, counted, join, widened
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.instructions import Lowered
-    from evalward.guard.domain.values import Atom
 
 
 _LOAD = Op.LOAD

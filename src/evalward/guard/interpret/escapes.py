@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_U1, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import BOTTOM, V_U1, Known, Value, join, known, of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions

@@ -9,8 +9,8 @@ from evalward.guard.domain.uses import Step, Use
 
 if TYPE_CHECKING:
     from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
 
 
 class Findings:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import V_U1, V_UNDEFINED, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import V_U1, V_UNDEFINED, Value
 from evalward.guard.interpret.atoms import objects_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     BOTTOM,
     COMPOSED,
@@ -25,6 +24,7 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.markup import is_active, is_running_name, starts_like_script_url
 
 if TYPE_CHECKING:

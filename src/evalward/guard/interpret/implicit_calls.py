@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, of
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import BOTTOM, of
 from evalward.guard.interpret.atoms import in_order
 
 if TYPE_CHECKING:

@@ -15,14 +15,11 @@ from evalward.guard.constructs import (
     string_timer,
 )
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BUILT,
     CONSTRUCTOR0,
     CONSTRUCTOR1,
     HIDDEN,
-    NAMESPACES,
     U0,
     U1,
     W0,
@@ -30,10 +27,13 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import NAMESPACES
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.object_store import ObjectStore

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Activation

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from evalward.guard.domain.values import BOTTOM, Value
+from evalward.guard.domain.atoms import BOTTOM, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
     from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
 
 
 class Recursion(Protocol):

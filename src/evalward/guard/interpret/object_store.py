@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_UNDEFINED,
-    Known,
-    Value,
-    counted,
-    join,
-    of,
-)
+from evalward.guard.domain.values import counted, join
 from evalward.guard.interpret.dataflow import MAX_COUNTING
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import BOTTOM, V_DATA, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_DATA, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.guard.domain.atoms import UNDEFINED, Value, of
 from evalward.guard.domain.instructions import Instruction, Op
 from evalward.guard.domain.scope import Reference, Scope, UnitIndex
 from evalward.guard.domain.span import NOWHERE, Span
-from evalward.guard.domain.values import UNDEFINED, Value, of
 from evalward.guard.lower.compiled_helpers import may_be_compiled
 from evalward.guard.lower.drafts import LoweredDraft, UnitDraft
 from evalward.guard.lower.kinds import kinds

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.guard.domain.atoms import V_STRING, number
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import V_STRING, number, string
+from evalward.guard.domain.values import string
 from evalward.guard.lower.enumeration import callback_of
 from evalward.guard.lower.kinds import kinds
 from evalward.guard.syntax import literals

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.domain.atoms import UNDEFINED, of
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import UNDEFINED, of
 from evalward.guard.lower.call_expressions import named
 from evalward.guard.lower.kinds import kinds
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.domain.atoms import ANY_BIGINT, FALSE, NULL, TRUE, V_STRING, number, of
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import ANY_BIGINT, FALSE, NULL, TRUE, V_STRING, number, of, string
+from evalward.guard.domain.values import string
 from evalward.guard.lower.call_expressions import argument, member, named, property_key, template_parts
 from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled

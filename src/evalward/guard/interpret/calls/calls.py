@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.call import Call
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     BUILT,
     CONSTRUCTOR1,
@@ -26,17 +23,20 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order, objects_of
 from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.call import Call
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     BUILT,
     HELD,
@@ -23,17 +19,21 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order
 from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls

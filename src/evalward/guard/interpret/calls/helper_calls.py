@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import Activation, HeapObject
-from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
-from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     NULL,
     UNDEFINED,
@@ -20,10 +17,13 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.heap import Activation, HeapObject
+from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

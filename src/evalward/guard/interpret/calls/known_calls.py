@@ -6,17 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, V_U1, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_U1,
-    Known,
-    Value,
-    join,
-    known,
-    of,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import objects_of
 
 if TYPE_CHECKING:

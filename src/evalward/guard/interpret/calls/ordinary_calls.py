@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import arguments_callee
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_UNDEFINED,
-    Value,
-    join,
-    known,
-    of,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     NULL,
     PRIMITIVE_UNKNOWNS,
     U1,

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
@@ -29,11 +26,14 @@ from evalward.guard.domain.values import (
     Primitive,
     Unknown,
     Value,
-    join,
     known,
     number,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import join
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

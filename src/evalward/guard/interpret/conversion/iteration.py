@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import ANY_SYMBOL, BOTTOM, CHARACTER, V_U1, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    ANY_SYMBOL,
-    BOTTOM,
-    CHARACTER,
-    V_U1,
-    V_UNDEFINED,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement

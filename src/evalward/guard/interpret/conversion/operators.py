@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,
     FALSE,
@@ -22,16 +20,18 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.property_key import Key
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -23,6 +21,8 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.property_key import Key
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     BUILT,
     DATA,
@@ -24,16 +22,17 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    is_tainted,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import is_tainted, join
 from evalward.guard.interpret.atoms import in_order, objects_of
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.conversion.iteration import Iteration

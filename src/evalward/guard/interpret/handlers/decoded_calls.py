@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.call import Call
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import part_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     BUILT,
     STRING_UNKNOWNS,
@@ -18,9 +14,13 @@ from evalward.guard.domain.values import (
     V_U1,
     Known,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import part_of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

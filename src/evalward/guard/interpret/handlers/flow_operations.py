@@ -6,20 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import with_statement
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, BUILT, U0, U2, V_U1, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    BUILT,
-    U0,
-    U2,
-    V_U1,
-    V_UNDEFINED,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dynamic_key
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     DATA,
     PRIMITIVE_UNKNOWNS,
@@ -17,10 +16,11 @@ from evalward.guard.domain.values import (
     Known,
     Value,
 )
+from evalward.guard.domain.heap import HeapObject
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.method_lookup import MethodLookup

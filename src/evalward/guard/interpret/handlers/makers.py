@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.span import NOWHERE, Span
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     DATA,
     DECODED,
@@ -25,15 +22,18 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import NOWHERE, Span
+from evalward.guard.domain.values import join
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration

@@ -6,20 +6,13 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, V_U1, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_U1,
-    V_UNDEFINED,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dynamic_import, import_meta, static_import
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.values import (
-    V_U1,
-    Value,
-)
+from evalward.guard.domain.atoms import V_U1, Value
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction

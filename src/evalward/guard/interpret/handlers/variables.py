@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject, Readers
-from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     SELECTED_PROTOTYPE,
     V_GLOBAL,
@@ -19,9 +16,12 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
     host,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject, Readers
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Activation

@@ -7,19 +7,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.catalogue.denied_data import INSIDE
 from evalward.guard.constructs import constructor_chain, function_constructor, nested_evaluation
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import ANY_STRING, BOTTOM, DATA, Known, Value, host, known, of, symbol
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
-    ANY_STRING,
-    BOTTOM,
-    DATA,
-    Known,
-    Value,
-    host,
-    join,
-    known,
-    of,
-    symbol,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import call_sites, prototype_tampering
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, MARKS, UNDEFINED, Known, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    MARKS,
-    UNDEFINED,
-    Known,
-    Primitive,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
 if TYPE_CHECKING:

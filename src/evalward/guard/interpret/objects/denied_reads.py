@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, Known, Value
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Known,
-    Value,
-)
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import character_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     DATA,
     HELD,
@@ -21,15 +19,17 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
     host,
-    join,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import character_of
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.objects.catalogued import Catalogued

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
 from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, Known, Value, of
 from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Known,
-    Value,
-    of,
-)
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 

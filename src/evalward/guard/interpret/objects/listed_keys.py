@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, DATA, U1, W0, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    DATA,
-    U1,
-    W0,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys

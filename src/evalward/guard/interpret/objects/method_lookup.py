@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow

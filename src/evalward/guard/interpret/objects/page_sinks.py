@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dom_script_injection, dynamic_key, electron, navigation
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.span import Span
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     ANY_STRING,
     BOTTOM,
@@ -28,6 +25,9 @@ from evalward.guard.domain.values import (
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import Span
 from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:

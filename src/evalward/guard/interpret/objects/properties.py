@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
     NULL,
@@ -20,17 +19,18 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.catalogued import Catalogued
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.machine import Recursion

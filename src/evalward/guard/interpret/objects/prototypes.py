@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, NULL, STRING_UNKNOWNS, U1, Known, Primitive, Value, known, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    NULL,
-    STRING_UNKNOWNS,
-    U1,
-    Known,
-    Primitive,
-    Value,
-    known,
-    of,
-)
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads

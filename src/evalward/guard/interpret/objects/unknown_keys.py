@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
@@ -30,9 +29,10 @@ from evalward.guard.domain.values import (
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
@@ -40,8 +40,8 @@ from evalward.guard.interpret.objects.intrinsics import (
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings

@@ -12,7 +12,7 @@ from evalward.guard.constructs import (
     nested_evaluation,
     worker,
 )
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_STRING,
     BOTTOM,
     CHARACTER,
@@ -38,8 +38,8 @@ from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOT
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts

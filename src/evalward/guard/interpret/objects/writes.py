@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import call_sites, dynamic_key, proto
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ACTIVE,
     ANY_STRING,
     DATA,
@@ -26,14 +24,16 @@ from evalward.guard.domain.values import (
     Value,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
