@@ -11,7 +11,7 @@ from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDI
 from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.constructs import analysis_limit
-from evalward.guard.domain.atoms import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.atoms import BOTTOM, V_GLOBAL, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.interpreter import Interpreter
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evalward.guard.syntax.program import ParsedProgram, Survey
 
 _BINDING_KINDS: dict[str, Value] = {
-    BindingKind.JSON: V_DATA,
+    BindingKind.JSON: V_TAINTED_DATA,
     BindingKind.ELECTRON: of(known("electron")),
     BindingKind.ELECTRON_APP_MODULE: of(known("electron.app")),
     BindingKind.ELECTRON_APP: of(known("electron"), known("playwright.electronApp")),
@@ -97,9 +97,9 @@ def bindings_of(sink: Sink, rules: Rules) -> dict[str, Value]:
 def kind_value(kind: str) -> Value:
     """Return what a value of a kind of binding may be; ``|`` stands between kinds that it may have."""
     kinds = kind.split("|")
-    value = _SINK_KINDS.get(kinds[0]) or _BINDING_KINDS.get(kinds[0], V_DATA)
+    value = _SINK_KINDS.get(kinds[0]) or _BINDING_KINDS.get(kinds[0], V_TAINTED_DATA)
     for each in kinds[1:]:
-        value = join(value, _SINK_KINDS.get(each) or _BINDING_KINDS.get(each, V_DATA))
+        value = join(value, _SINK_KINDS.get(each) or _BINDING_KINDS.get(each, V_TAINTED_DATA))
     return value
 
 
@@ -189,7 +189,7 @@ def _findings(
     elif program.called and sink is not None:
         parameters = tuple(map(kind_value, sink.parameters))
     this = V_UNDEFINED if Shape.MODULE in shapes else V_GLOBAL
-    receiver, rest, arguments_given = V_UNDEFINED, V_DATA, BOTTOM
+    receiver, rest, arguments_given = V_UNDEFINED, V_TAINTED_DATA, BOTTOM
     if sink is not None:
         own = kind_value(sink.this)
         if program.called:
@@ -256,7 +256,7 @@ def _parameter(program: ParsedProgram, target: Target) -> Value:
     first = next((node for node in program.roots if node.kind_id not in COMMENTS), None)
     if target is Target.NODE and first is not None and _TAKES_A_PAGE.match(program.source, first.start_byte):
         return _PAGE
-    return V_DATA
+    return V_TAINTED_DATA
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
-from evalward.guard.domain.atoms import BOTTOM, V_NUMBER, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 
@@ -36,7 +37,7 @@ def mutate(machine: Machine, value: Value, added: Value) -> None:
             if atom.kind == "proxy":
                 mutate(
                     machine,
-                    frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom),
+                    frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom),
                     added,
                 )
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
@@ -55,7 +56,7 @@ def _push(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject) and atom.escaped:
             machine.leak(call.all(), Flow.RETURN, call.span)
     mutate(machine, call.this, call.all())
-    return V_NUMBER
+    return V_ANY_NUMBER
 
 
 def _take(machine: Machine, call: Call) -> Value:

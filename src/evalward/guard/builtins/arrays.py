@@ -8,9 +8,9 @@ from evalward.guard.builtins.strings import integers
 from evalward.guard.domain.atoms import (
     BOTTOM,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -68,7 +68,7 @@ def each(
             machine.call(function, this, (item, number(index).value, call.this), call.span)
             for index, item in enumerate(items)
         ]
-    return [machine.call(function, this, (joined, V_NUMBER, call.this), call.span)] if joined else []
+    return [machine.call(function, this, (joined, V_ANY_NUMBER, call.this), call.span)] if joined else []
 
 
 def _callback(result: Value | None) -> Transfer:
@@ -196,7 +196,7 @@ def _reduce(machine: Machine, call: Call) -> Value:
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
     for _ in range(4):
-        made = machine.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.span)
+        made = machine.call(function, V_UNDEFINED, (total, joined, V_ANY_NUMBER, call.this), call.span)
         wider = join(total, made)
         if wider == total:
             break
@@ -212,11 +212,11 @@ def _join(machine: Machine, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
-            result = join(result, V_STRING)
+            result = join(result, V_ANY_STRING)
             continue
         machine.observe(atom)
         for separator in separators:
-            made = machine.joined(atom, separator, call.span) if type(separator) is str else V_STRING
+            made = machine.joined(atom, separator, call.span) if type(separator) is str else V_ANY_STRING
             result = join(result, made)
     return result
 
@@ -227,7 +227,7 @@ def _to_locale_string(machine: Machine, call: Call) -> Value:
             method = machine.get_method(atom, "toLocaleString")
             machine.use(method, Flow.CALLBACK, call.span)
             machine.call(method, of(atom), (), call.span)
-    return V_STRING
+    return V_ANY_STRING
 
 
 def _from(machine: Machine, call: Call) -> Value:
@@ -249,7 +249,7 @@ def _from(machine: Machine, call: Call) -> Value:
             ]
         else:
             items = None
-            joined = machine.call(function, call.arg(2), (join(joined, V_UNDEFINED), V_NUMBER), call.span)
+            joined = machine.call(function, call.arg(2), (join(joined, V_UNDEFINED), V_ANY_NUMBER), call.span)
     return make(machine, call, items, joined)
 
 
@@ -268,7 +268,7 @@ def _of(machine: Machine, call: Call) -> Value:
     )
     for atom in made:
         if isinstance(atom, HeapObject):
-            machine.set_computed(of(atom), V_NUMBER, call.all(), call.span)
+            machine.set_computed(of(atom), V_ANY_NUMBER, call.all(), call.span)
     return join(made, make(machine, call, None if call.rest else list(call.args), call.all()))
 
 
@@ -278,7 +278,7 @@ def _with(machine: Machine, call: Call) -> Value:
 
 def _entries(machine: Machine, call: Call) -> Value:
     pair = machine.allocate("array", call.span.start, "pair")
-    machine.put_item(pair, 0, V_NUMBER)
+    machine.put_item(pair, 0, V_ANY_NUMBER)
     machine.put_item(pair, 1, elements(machine, call.this, call) or V_UNDEFINED)
     return listed(machine, call, of(pair))
 
@@ -302,10 +302,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}forEach": _callback(V_UNDEFINED),
     f"{_P}find": _callback(None),
     f"{_P}findLast": _callback(None),
-    f"{_P}findIndex": _callback(V_NUMBER),
-    f"{_P}findLastIndex": _callback(V_NUMBER),
-    f"{_P}every": _callback(V_BOOLEAN),
-    f"{_P}some": _callback(V_BOOLEAN),
+    f"{_P}findIndex": _callback(V_ANY_NUMBER),
+    f"{_P}findLastIndex": _callback(V_ANY_NUMBER),
+    f"{_P}every": _callback(V_ANY_BOOLEAN),
+    f"{_P}some": _callback(V_ANY_BOOLEAN),
     f"{_P}reduce": _reduce,
     f"{_P}reduceRight": _reduce,
     f"{_P}slice": _slice,
@@ -315,10 +315,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}toString": _join,
     f"{_P}with": _with,
     f"{_P}entries": _entries,
-    f"{_P}keys": lambda machine, call: listed(machine, call, V_NUMBER),
+    f"{_P}keys": lambda machine, call: listed(machine, call, V_ANY_NUMBER),
     f"{_P}values": lambda machine, call: listed(machine, call, elements(machine, call.this, call)),
-    f"{_P}indexOf": lambda _run, _call: V_NUMBER,
-    f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
-    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}indexOf": lambda _run, _call: V_ANY_NUMBER,
+    f"{_P}lastIndexOf": lambda _run, _call: V_ANY_NUMBER,
+    f"{_P}includes": lambda _run, _call: V_ANY_BOOLEAN,
     f"{_P}toLocaleString": _to_locale_string,
 }

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    SPELLING,
-    TEXT,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
-    V_U1,
+    SPELLS_ANY_NAME,
+    TAINTED_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_OUTSIDE = SPELLING | {TEXT}
+_OUTSIDE = SPELLS_ANY_NAME | {TAINTED_STRING}
 _ELEMENT = of(known("Element"))
 _SCRIPTS = frozenset({"script", "svg:script"})
 
@@ -40,7 +40,7 @@ def _perhaps_write(machine: Machine, call: Call) -> Value:
     for value in (*call.args, call.rest):
         machine.sink("html", value, call.span, certain=False)
         machine.leak(value, Flow.ARGUMENT, call.span)
-    return V_U1
+    return V_UNKNOWN
 
 
 def _perhaps_create_element(machine: Machine, call: Call) -> Value:
@@ -50,7 +50,7 @@ def _perhaps_create_element(machine: Machine, call: Call) -> Value:
             machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     for value in (*call.args, call.rest):
         machine.leak(value, Flow.ARGUMENT, call.span)
-    return V_U1
+    return V_UNKNOWN
 
 
 def _perhaps_exec_command(machine: Machine, call: Call) -> Value:
@@ -58,7 +58,7 @@ def _perhaps_exec_command(machine: Machine, call: Call) -> Value:
     machine.sink("html", call.arg(2), call.span, certain=False)
     for value in (*call.args, call.rest):
         machine.leak(value, Flow.ARGUMENT, call.span)
-    return V_U1
+    return V_UNKNOWN
 
 
 def _perhaps_markup(machine: Machine, call: Call) -> Value:
@@ -66,13 +66,13 @@ def _perhaps_markup(machine: Machine, call: Call) -> Value:
     for value in (*call.args, call.rest):
         machine.sink("html", value, call.span, certain=False)
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
-    return V_U1
+    return V_UNKNOWN
 
 
 def _for_each_token(machine: Machine, call: Call) -> Value:
     """``DOMTokenList.forEach``: the callback is given text of the page."""
     machine.use(call.arg(0), Flow.CALLBACK, call.span)
-    machine.call(call.arg(0), call.arg(1), (of(TEXT), V_NUMBER, call.this), call.span)
+    machine.call(call.arg(0), call.arg(1), (of(TAINTED_STRING), V_ANY_NUMBER, call.this), call.span)
     return V_UNDEFINED
 
 
@@ -85,7 +85,7 @@ def _trusted_types_policy(machine: Machine, call: Call) -> Value:
 def _for_each_pair(machine: Machine, call: Call) -> Value:
     """``URLSearchParams.forEach``: the callback is given two texts."""
     machine.use(call.arg(0), Flow.CALLBACK, call.span)
-    machine.call(call.arg(0), call.arg(1), (of(TEXT), of(TEXT), call.this), call.span)
+    machine.call(call.arg(0), call.arg(1), (of(TAINTED_STRING), of(TAINTED_STRING), call.this), call.span)
     return V_UNDEFINED
 
 
@@ -126,7 +126,7 @@ def _create_document(machine: Machine, call: Call) -> Value:
 
 
 def _create_attribute(machine: Machine, call: Call) -> Value:
-    machine.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_STRING, call.span)
+    machine.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_ANY_STRING, call.span)
     return _ELEMENT
 
 
@@ -172,15 +172,15 @@ def _attribute_node(machine: Machine, call: Call) -> Value:
 
 
 def _toggle_attribute(machine: Machine, call: Call) -> Value:
-    machine.set_attribute(call.arg(0), V_STRING, call.span)
-    return V_BOOLEAN
+    machine.set_attribute(call.arg(0), V_ANY_STRING, call.span)
+    return V_ANY_BOOLEAN
 
 
 def _exec_command(machine: Machine, call: Call) -> Value:
     commands = machine.to_string(call.arg(0), call.span)
     if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
         machine.sink("html", call.arg(2), call.span)  # the others take text, or nothing
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _setter(machine: Machine, call: Call) -> Value:

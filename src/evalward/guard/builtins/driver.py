@@ -8,14 +8,14 @@ from evalward.guard.builtins.timers import is_turned_into_text
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE,
-    DATA,
-    SPELLING,
+    ACTIVE_MARKUP,
+    SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
+    TAINTED_DATA,
     UNDEFINED,
-    V_DATA,
-    V_U1,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Value,
     known,
@@ -23,6 +23,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.markup import holds_active_document, is_active, is_script_url
 
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_ACTIVE = SPELLING | {ACTIVE}
-_AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
+_ACTIVE = SPELLS_ANY_NAME | {ACTIVE_MARKUP}
+_AS_TEXT = frozenset({"toString", SYMBOL_TO_PRIMITIVE, "valueOf"})
 _ACTIVE_CONTENT = "the page's content holds script"
 _ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
 _HANDLES = ("evaluateHandle", "waitForFunction")
-_TEXTUAL = STRING_UNKNOWNS | {DATA}
+_TEXTUAL = STRING_UNKNOWNS | {TAINTED_DATA}
 
 
 def _is_page(value: Value) -> bool:
@@ -68,11 +69,11 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     elif "electronApp" in call.path:
         selected = [of(known("electron"))]
     elif "locator" in call.path or call.path.endswith("$eval"):
-        selected = [V_DATA | of(known("Element"))]
+        selected = [V_TAINTED_DATA | of(known("Element"))]
     else:
         selected = []
-    copies = [value | V_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
-    return [*selected, *copies, V_DATA, V_DATA, V_DATA]
+    copies = [value | V_TAINTED_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
+    return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
 
 
 def _evaluate(machine: Machine, call: Call) -> Value:
@@ -103,7 +104,9 @@ def _evaluate(machine: Machine, call: Call) -> Value:
     if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(machine, given)):
         machine.put_element(made, _handle(machine, call, given))
     else:
-        machine.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+        machine.put_element(
+            made, V_TAINTED_DATA | V_UNKNOWN if call.path.endswith("Handle") else V_TAINTED_DATA
+        )
     return of(made)
 
 
@@ -177,14 +180,18 @@ def _expose(machine: Machine, call: Call) -> Value:
         machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
     given = [of(source)] if call.path.endswith("Binding") else []
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
-    machine.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.span)
+    machine.call(
+        call.arg(1), V_UNDEFINED, [*given, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA], call.span
+    )
     return machine.materialize("promise:undefined", call.span.start)
 
 
 def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
     for text in machine.to_string(call.arg(0), call.span):
-        if text is ACTIVE or (type(text) is str and (is_script_url(text) or holds_active_document(text))):
+        if text is ACTIVE_MARKUP or (
+            type(text) is str and (is_script_url(text) or holds_active_document(text))
+        ):
             machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "the URL is a script")
     return machine.materialize("promise:unknown", call.span.start)
 
@@ -204,7 +211,7 @@ def _is_active(text: Value) -> bool:
 def _route(machine: Machine, call: Call) -> Value:
     """``page.route``: the handler is given the request, and may answer it."""
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
-    given = (of(known("playwright.route")), V_DATA)
+    given = (of(known("playwright.route")), V_TAINTED_DATA)
     machine.call(call.arg(1), V_UNDEFINED, given, call.span)
     machine.leak(call.arg(2), Flow.ARGUMENT, call.span)
     return machine.materialize("promise:undefined", call.span.start)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import electron
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
+from evalward.guard.domain.atoms import FALSE, TRUE, V_TAINTED_DATA, V_UNDEFINED, V_UNKNOWN, Value, known
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 
@@ -59,7 +59,7 @@ def _listen(machine: Machine, call: Call) -> Value:
         made = _MADE.get(name) if type(name) is str else None
         if made is not None:
             given[1:] = [machine.instance(made, call.span.start)]
-    machine.call(listener, call.this, given, call.span, V_DATA)
+    machine.call(listener, call.this, given, call.span, V_TAINTED_DATA)
     return call.this
 
 
@@ -103,7 +103,7 @@ def _is_safe(name: str, value: Value) -> bool:
 
 def _unlisten(machine: Machine, call: Call) -> Value:
     del machine
-    return call.this or V_U1
+    return call.this or V_UNKNOWN
 
 
 def _click(machine: Machine, call: Call) -> Value:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    TEXT,
+    TAINTED_STRING,
     UNDEFINED,
-    V_BOOLEAN,
-    V_DATA,
+    V_ANY_BOOLEAN,
     V_GLOBAL,
-    V_U1,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
@@ -75,7 +75,7 @@ def _dispatch(machine: Machine, call: Call) -> Value:
     """``dispatchEvent``: every listener of the payload may get this event."""
     machine.put(machine.patches, _DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
     machine.leak(call.all(), Flow.ARGUMENT, call.span)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _define_element(machine: Machine, call: Call) -> Value:
@@ -85,14 +85,16 @@ def _define_element(machine: Machine, call: Call) -> Value:
     for atom in made:
         if isinstance(atom, HeapObject):
             method = machine.get(of(atom), "attributeChangedCallback", call.span)
-            machine.call(method, of(atom), (of(TEXT), of(TEXT), of(TEXT)), call.span)
+            machine.call(
+                method, of(atom), (of(TAINTED_STRING), of(TAINTED_STRING), of(TAINTED_STRING)), call.span
+            )
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
 
 
 def _observer(machine: Machine, call: Call) -> Value:
     machine.use(call.arg(0), Flow.CALLBACK, call.span)
-    machine.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (V_TAINTED_DATA, V_UNKNOWN), call.span)
     return machine.instance("Observer.prototype", call.span.start)
 
 

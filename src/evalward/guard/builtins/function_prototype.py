@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_UNDEFINED,
+    V_UNKNOWN,
+    Known,
+    Value,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import RUNS
@@ -27,7 +37,7 @@ def run_async(machine: Machine, call: Call) -> Value:
     if made is None:
         made = machine.call(call.arg(0), call.this, call.args[1:], call.span, call.rest)
         machine.leak(made, Flow.ARGUMENT, call.span)
-        return V_U1
+        return V_UNKNOWN
     return made
 
 
@@ -40,7 +50,7 @@ def receiver_leaves(machine: Machine, call: Call) -> None:
     )
     machine.use(receiver, Flow.ARGUMENT, call.span)
     if any(type(a) is Known and a.path in {"document", "Element"} for a in call.arg(0)) and any(
-        a is U0 or a is U1 or a is W0 for a in call.this
+        a is UNKNOWN_CONSTRUCTOR or a is UNKNOWN or a is UNKNOWN_NESTED_DATA for a in call.this
     ):
         for value in (*call.args[1:], call.rest):  # it may be a method that inserts markup
             machine.sink("html", value, call.span, certain=False)
@@ -70,7 +80,7 @@ def bind(machine: Machine, call: Call) -> Value:
     """``f.bind(this, …)``: a new function with the first arguments fixed."""
     if call.rest:
         machine.leak(call.this, Flow.ARGUMENT, call.span)
-        return V_U1
+        return V_UNKNOWN
     made = machine.allocate("native", call.span.start, "bind")
     function, args = (call.this, (call.arg(0), *call.args[1:]))
     if made.bound is not None:

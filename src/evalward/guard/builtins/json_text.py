@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from evalward.guard.builtins.strings import constants
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    DECODED,
-    ELSEWHERE,
+    DECODED_STRING,
     FALSE,
-    LETTER,
+    HARMLESS_STRING,
     NULL,
-    PREFIXED,
-    TEXT,
+    PREFIXED_STRING,
+    TAINTED_CHARACTER,
+    TAINTED_STRING,
     TRUE,
     UNDEFINED,
-    V_DATA,
-    V_STRING,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
     Primitive,
     Value,
     number,
@@ -28,6 +28,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_PREFIX
 from evalward.guard.domain.values import join, string, widened
 
 if TYPE_CHECKING:
@@ -40,13 +41,15 @@ _MAX_JSON_NODES = 2_000
 _MAX_ROUNDS = 4
 
 
-_HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
+_HIDDEN = of(DECODED_STRING, PREFIXED_STRING, HARMLESS_STRING)
 
 
 def _json_parse(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.arg(0), call)
     hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.span))
-    made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
+    made = (
+        V_TAINTED_DATA | of(DECODED_STRING) if hidden else V_TAINTED_DATA
+    )  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
         made = BOTTOM
@@ -63,12 +66,12 @@ def _json_parse(machine: Machine, call: Call) -> Value:
         holder = machine.allocate("object", call.span.start, "holder")
         machine.extend(holder)
         machine.put_element(holder, made)
-        keys = of(TEXT) if texts is None else widened(frozenset(names))
+        keys = of(TAINTED_STRING) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
         for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
             inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
-            given = join(join(keys, inside), V_DATA)
+            given = join(join(keys, inside), V_TAINTED_DATA)
             result = machine.call(reviver, holders, (keys, given, of(holder)), call.span)
             for atom in inside:
                 if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
@@ -110,7 +113,7 @@ def from_json(machine: Machine, document: Any, start: int, tag: str) -> Value:
     if document is None:
         return of(NULL)
     if len(tag) > _MAX_JSON_NODES:
-        return V_DATA
+        return V_TAINTED_DATA
     made = machine.allocate("array" if isinstance(document, list) else "object", start, tag)
     entries = enumerate(document) if isinstance(document, list) else document.items()
     for position, (key, value) in enumerate(entries):
@@ -154,7 +157,7 @@ def convert_all(machine: Machine, inside: Value, call: Call) -> None:
         convert = machine.get_method(atom, "toJSON")
         if convert:
             machine.use(convert, Flow.CALLBACK, call.span)
-            given = machine.call(convert, of(atom), (V_STRING,), call.span)
+            given = machine.call(convert, of(atom), (V_ANY_STRING,), call.span)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
 
 
@@ -166,14 +169,14 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
         inside = reachable(machine, value)
         for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
-            result = machine.call(functions, holders, (V_STRING, inside), call.span)
+            result = machine.call(functions, holders, (V_ANY_STRING, inside), call.span)
             convert_all(machine, inside, call)
             wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break
             inside = wider
         machine.use(inside, Flow.COERCE, call.span)
-        return V_STRING
+        return V_ANY_STRING
     inside = reachable(machine, value)
     convert_all(machine, inside, call)
     machine.use(inside, Flow.COERCE, call.span)
@@ -186,7 +189,7 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
         return frozenset(_of_primitive(atom) for atom in primitives)
-    return of(TEXT) if TEXT in value or LETTER in value else V_STRING
+    return of(TAINTED_STRING) if TAINTED_STRING in value or TAINTED_CHARACTER in value else V_ANY_STRING
 
 
 def _written(document: Any) -> str:
@@ -238,7 +241,9 @@ def _document(machine: Machine, value: Value, depth: int) -> Any:
     if atom.kind == "array" and atom.exact and not atom.properties:
         made = [_document(machine, item, depth + 1) for item in atom.items]
         return _UNKNOWN if _UNKNOWN in made else made
-    if atom.kind != "object" or any(name.startswith("@@") or name.isdigit() for name in atom.properties):
+    if atom.kind != "object" or any(
+        name.startswith(SYMBOL_PREFIX) or name.isdigit() for name in atom.properties
+    ):
         return _UNKNOWN
     members = {name: _document(machine, item, depth + 1) for name, item in atom.properties.items()}
     return _UNKNOWN if _UNKNOWN in members.values() else members

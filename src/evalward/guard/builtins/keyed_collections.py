@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_BOOLEAN, V_NUMBER, V_U1, V_UNDEFINED, Value, of
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_ANY_NUMBER, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import ENTRY_KEYS, RETURNED
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ def _make(kind: str) -> Transfer:
         for entry in machine.iterate(call.arg(0), None, call.span) if call.args else BOTTOM:
             if kind in {"map", "weakmap"}:
                 if isinstance(entry, HeapObject):
-                    machine.put(made, "@@keys", machine.get(of(entry), "0", call.span))
+                    machine.put(made, ENTRY_KEYS, machine.get(of(entry), "0", call.span))
                     machine.put_element(made, machine.get(of(entry), "1", call.span))
                 else:
-                    machine.put(made, "@@keys", machine.get_element(entry, call.span.start))
+                    machine.put(made, ENTRY_KEYS, machine.get_element(entry, call.span.start))
                     machine.put_element(made, machine.get_element(entry, call.span.start))
             else:
                 machine.put_element(made, of(entry))
@@ -44,7 +45,7 @@ def contents(machine: Machine, value: Value) -> Value:
     for atom in value:
         if isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, join(atom.contents(), V_U1) if atom.escaped else atom.contents())
+            result = join(result, join(atom.contents(), V_UNKNOWN) if atom.escaped else atom.contents())
         else:
             result = join(result, machine.get_element(atom, 0))
     return result
@@ -56,8 +57,8 @@ def keys(machine: Machine, value: Value) -> Value:
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"map", "weakmap"}:
             machine.observe(atom)
-            result = join(result, atom.properties.get("@@keys", BOTTOM))
-            result = join(result, V_U1 if atom.escaped else BOTTOM)
+            result = join(result, atom.properties.get(ENTRY_KEYS, BOTTOM))
+            result = join(result, V_UNKNOWN if atom.escaped else BOTTOM)
         else:
             result = join(result, contents(machine, of(atom)))
     return result
@@ -70,7 +71,7 @@ def _get(machine: Machine, call: Call) -> Value:
 def _set(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject):
-            machine.put(atom, "@@keys", call.arg(0))
+            machine.put(atom, ENTRY_KEYS, call.arg(0))
             machine.put_element(atom, call.arg(1))
             if atom.escaped:
                 machine.leak(call.all(), Flow.RETURN, call.span)
@@ -136,10 +137,10 @@ def _next(machine: Machine, call: Call) -> Value:
                 machine.write(atom.unit.sent, call.arg(0))
             machine.observe(atom)
             machine.put(
-                made, "value", join(contents(machine, of(atom)), atom.properties.get("@@returned", BOTTOM))
+                made, "value", join(contents(machine, of(atom)), atom.properties.get(RETURNED, BOTTOM))
             )
     machine.put(made, "value", join(call.arg(0) if not call.path.endswith("next") else BOTTOM, V_UNDEFINED))
-    machine.put(made, "done", V_BOOLEAN)
+    machine.put(made, "done", V_ANY_BOOLEAN)
     promise = machine.allocate("promise", call.span.start, "step")
     machine.put_element(promise, of(made))
     asynchronous = any(
@@ -159,7 +160,7 @@ def _iterator_callback(result: Value | None) -> Transfer:
                 value,
                 machine.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.span),
             )
-        made = machine.call(call.arg(0), V_UNDEFINED, (value, V_NUMBER), call.span)
+        made = machine.call(call.arg(0), V_UNDEFINED, (value, V_ANY_NUMBER), call.span)
         if result is not None:
             return result
         if call.path.endswith("find"):
@@ -188,7 +189,7 @@ def _members(machine: Machine, call: Call) -> Value:
 
 def _compare_sets(machine: Machine, call: Call) -> Value:
     _members(machine, call)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _combine_sets(machine: Machine, call: Call) -> Value:
@@ -218,13 +219,13 @@ TRANSFER: dict[str, Transfer] = {
     "Map.prototype.entries": _entries,
     "Map.prototype.keys": lambda machine, call: _listed(machine, call, keys(machine, call.this)),
     "Map.prototype.values": lambda machine, call: _listed(machine, call, contents(machine, call.this)),
-    "Map.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "Map.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "Map.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "Map.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Map.prototype.clear": lambda _run, _call: V_UNDEFINED,
     "WeakMap.prototype.get": _get,
     "WeakMap.prototype.set": _set,
-    "WeakMap.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "WeakMap.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "WeakMap.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "WeakMap.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Set.prototype.add": _add,
     "Set.prototype.forEach": _for_each,
     "Set.prototype.entries": _entries,
@@ -235,12 +236,12 @@ TRANSFER: dict[str, Transfer] = {
         for name in ("union", "intersection", "difference", "symmetricDifference")
     },
     **{f"Set.prototype.{name}": _compare_sets for name in ("isSubsetOf", "isSupersetOf", "isDisjointFrom")},
-    "Set.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "Set.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "Set.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "Set.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Set.prototype.clear": lambda _run, _call: V_UNDEFINED,
     "WeakSet.prototype.add": _add,
-    "WeakSet.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "WeakSet.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "WeakSet.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "WeakSet.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Iterator.prototype.next": _next,
     "Iterator.prototype.return": _next,
     "Iterator.prototype.throw": _next,
@@ -250,8 +251,8 @@ TRANSFER: dict[str, Transfer] = {
     "Iterator.prototype.find": _iterator_callback(None),
     "Iterator.prototype.reduce": _iterator_callback(None),
     "Iterator.prototype.forEach": _iterator_callback(V_UNDEFINED),
-    "Iterator.prototype.some": _iterator_callback(V_BOOLEAN),
-    "Iterator.prototype.every": _iterator_callback(V_BOOLEAN),
+    "Iterator.prototype.some": _iterator_callback(V_ANY_BOOLEAN),
+    "Iterator.prototype.every": _iterator_callback(V_ANY_BOOLEAN),
     "Iterator.prototype.take": lambda _machine, call: call.this,
     "Iterator.prototype.drop": lambda _machine, call: call.this,
     "Iterator.prototype.toArray": _to_array,

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants
 from evalward.guard.domain.atoms import (
-    ACTIVE,
+    ACTIVE_MARKUP,
     BOTTOM,
-    CHARACTER,
-    DECODED,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
     NULL,
-    SPELLING,
-    TEXT,
-    V_BOOLEAN,
-    V_DATA,
-    V_NUMBER,
-    V_STRING,
+    SPELLS_ANY_NAME,
+    TAINTED_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
     V_UNDEFINED,
     Primitive,
     Value,
@@ -40,8 +40,8 @@ def _split(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.this, call)
     separators = constants(machine, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
-        if call.this == V_DATA and separators != [""]:
-            return join(call_symbol(machine, call, "split"), V_DATA)  # which array it is says no more
+        if call.this == V_TAINTED_DATA and separators != [""]:
+            return join(call_symbol(machine, call, "split"), V_TAINTED_DATA)  # which array it is says no more
         machine.inexact(array)
         whole = machine.to_string(call.this, call.span)
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
@@ -65,13 +65,13 @@ def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, "exec")
             machine.use(method, Flow.CALLBACK, call.span)
-            result = join(result, machine.call(method, of(atom), (V_STRING,), call.span))
+            result = join(result, machine.call(method, of(atom), (V_ANY_STRING,), call.span))
     return result
 
 
 def _test(machine: Machine, call: Call) -> Value:
     own_exec(machine, call.this, call)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def call_symbol(machine: Machine, call: Call, name: str) -> Value:
@@ -98,17 +98,17 @@ def _searching(name: str, result: Value) -> Transfer:
 def _replace(machine: Machine, call: Call) -> Value:
     custom = call_symbol(machine, call, "replace")
     if custom:
-        return join(custom, V_STRING)
+        return join(custom, V_ANY_STRING)
     text, replacement = machine.to_string(call.this, call.span), call.arg(1)
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
         machine.use(functions, Flow.CALLBACK, call.span)
-        match = V_STRING if not _pattern(call.arg(0)) else part_of(text)
+        match = V_ANY_STRING if not _pattern(call.arg(0)) else part_of(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
         groups = machine.allocate("object", call.span.start, "groups")
         machine.extend(groups)
         machine.put_element(groups, match)
-        more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
+        more = join(join(match, V_ANY_NUMBER), join(of(groups), V_UNDEFINED))
         made = machine.call(functions, V_UNDEFINED, args, call.span, more)
         return _respelt(text, machine.to_string(made, call.span))
     texts, olds = (
@@ -117,22 +117,22 @@ def _replace(machine: Machine, call: Call) -> Value:
     )
     news = constants(machine, replacement, call)
     if texts is None and news is not None and any(is_active(new) for new in news):
-        return of(ACTIVE)
+        return of(ACTIVE_MARKUP)
     if texts is None or news is None or any("$" in new for new in news):
-        return of(DECODED) if texts is not None and may_leave(texts) else part_of(text)
+        return of(DECODED_STRING) if texts is not None and may_leave(texts) else part_of(text)
     if olds is None:
         folded = _replace_pattern(machine, call.arg(0), texts, news)
-        return folded or (of(DECODED) if may_leave(texts) else part_of(text))
+        return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
-        return V_STRING
+        return V_ANY_STRING
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
 def _respelt(text: Value, made: Value) -> Value:
     """Return a text of which a callback replaced parts: spelt anew when what it gives is decoded itself."""
-    own = any(type(atom) is str or atom in SPELLING or atom is CHARACTER for atom in text)
-    if own and TEXT not in text and made & (SPELLING | {CHARACTER}):
+    own = any(type(atom) is str or atom in SPELLS_ANY_NAME or atom is COMPOSED_CHARACTER for atom in text)
+    if own and TAINTED_STRING not in text and made & (SPELLS_ANY_NAME | {COMPOSED_CHARACTER}):
         return decoding_of(text)
     return part_of(join(text, made))
 
@@ -206,12 +206,12 @@ def _is_affordable(machine: Machine, source: str, texts: list[str], news: list[s
 
 def _regexp(machine: Machine, call: Call) -> Value:
     made = machine.allocate("regexp", call.span.start)
-    source = machine.to_string(call.arg(0), call.span) if not _pattern(call.arg(0)) else V_STRING
+    source = machine.to_string(call.arg(0), call.span) if not _pattern(call.arg(0)) else V_ANY_STRING
     if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
-        source = V_STRING  # escaped where it is printed
+        source = V_ANY_STRING  # escaped where it is printed
     machine.put_element(made, source)
     machine.put(made, "source", source)
-    flags = V_STRING if source == V_STRING else of("")
+    flags = V_ANY_STRING if source == V_ANY_STRING else of("")
     machine.put(made, "flags", machine.to_string(call.arg(1), call.span) if len(call.args) > 1 else flags)
     return of(made)
 
@@ -227,7 +227,7 @@ def _exec(machine: Machine, call: Call) -> Value:
     machine.extend(groups)
     machine.put_element(groups, part_of(text))
     machine.put(array, "groups", of(groups))
-    machine.put(array, "index", V_NUMBER)
+    machine.put(array, "index", V_ANY_NUMBER)
     machine.put(array, "input", part_of(text))
     custom = call_symbol(machine, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
@@ -241,7 +241,7 @@ def _exec(machine: Machine, call: Call) -> Value:
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}split": _split,
-    f"{_P}search": _searching("search", V_NUMBER),
+    f"{_P}search": _searching("search", V_ANY_NUMBER),
     f"{_P}match": _exec,
     f"{_P}matchAll": _exec,
     f"{_P}replace": _replace,

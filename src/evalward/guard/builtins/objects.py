@@ -9,13 +9,13 @@ from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_NUMBER,
     BOTTOM,
-    DATA,
     STRING_UNKNOWNS,
-    TEXT,
-    U2,
-    V_BOOLEAN,
-    V_DATA,
-    V_NUMBER,
+    TAINTED_DATA,
+    TAINTED_STRING,
+    UNKNOWN_PLAIN,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -25,6 +25,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
@@ -40,17 +41,17 @@ _ANY_NUMERIC = frozenset({ANY_BIGINT, ANY_NUMBER})
 
 def _has_own(machine: Machine, call: Call) -> Value:
     machine.ask_names(call.arg(0), call.arg(1), call.span)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _has_own_property(machine: Machine, call: Call) -> Value:
     machine.ask_names(call.this, call.arg(0), call.span)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _object(machine: Machine, call: Call) -> Value:
     made = boxed(machine, call.arg(0), call)
-    return join(made, of(U2)) if not all(isinstance(atom, HeapObject) for atom in made) else made
+    return join(made, of(UNKNOWN_PLAIN)) if not all(isinstance(atom, HeapObject) for atom in made) else made
 
 
 def boxed(machine: Machine, value: Value, call: Call) -> Value:
@@ -80,7 +81,7 @@ def _assign(machine: Machine, call: Call) -> Value:
     sources = call.all(1)
     for atom in target:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
             for one in inner:
                 if isinstance(one, HeapObject):
                     machine.copy_data_properties(one, sources, call.span)
@@ -98,8 +99,8 @@ def _assign(machine: Machine, call: Call) -> Value:
                         machine.set_computed(
                             of(atom), machine.enumerable_keys(source), source.elements, call.span
                         )
-                elif source is DATA:  # it says itself under which names
-                    machine.set_computed(of(atom), of(TEXT), V_DATA, call.span)
+                elif source is TAINTED_DATA:  # it says itself under which names
+                    machine.set_computed(of(atom), of(TAINTED_STRING), V_TAINTED_DATA, call.span)
     return target
 
 
@@ -193,7 +194,7 @@ def _from_entries(machine: Machine, call: Call) -> Value:
     made = machine.allocate("object", call.span.start, "fromEntries")
     for entries in call.arg(0):
         if isinstance(entries, HeapObject) and entries.kind == "map":
-            _put_entry(machine, made, entries.properties.get("@@keys", BOTTOM), entries.elements, call)
+            _put_entry(machine, made, entries.properties.get(ENTRY_KEYS, BOTTOM), entries.elements, call)
             continue
         for pair in machine.iterate(of(entries), None, call.span):
             key = machine.get(of(pair), "0", call.span)
@@ -218,7 +219,7 @@ def _group_by(machine: Machine, call: Call) -> Value:
     machine.put_element(array, element)
     machine.extend(made)
     machine.put_element(made, of(array))
-    names = machine.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.span)
+    names = machine.call(call.arg(1), V_UNDEFINED, (element, V_ANY_NUMBER), call.span)
     machine.use_conversions(names, call.span)
     made.prototype = of(known("Object.prototype"))
     return made.value
@@ -232,8 +233,8 @@ def _map_group_by(machine: Machine, call: Call) -> Value:
     machine.put_element(array, element)
     machine.put_element(made, of(array))
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
-    keys = machine.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.span)
-    machine.put(made, "@@keys", keys or V_UNDEFINED)
+    keys = machine.call(call.arg(1), V_UNDEFINED, (element, V_ANY_NUMBER), call.span)
+    machine.put(made, ENTRY_KEYS, keys or V_UNDEFINED)
     return made.value
 
 
@@ -271,12 +272,12 @@ TRANSFER: dict[str, Transfer] = {
     "Object.seal": _same,
     "Object.preventExtensions": _same,
     "Object.prototype.valueOf": lambda _machine, call: call.this,
-    "Object.is": lambda _run, _call: V_BOOLEAN,
+    "Object.is": lambda _run, _call: V_ANY_BOOLEAN,
     "Object.hasOwn": _has_own,
-    "Object.isFrozen": lambda _run, _call: V_BOOLEAN,
-    "Object.isSealed": lambda _run, _call: V_BOOLEAN,
-    "Object.isExtensible": lambda _run, _call: V_BOOLEAN,
+    "Object.isFrozen": lambda _run, _call: V_ANY_BOOLEAN,
+    "Object.isSealed": lambda _run, _call: V_ANY_BOOLEAN,
+    "Object.isExtensible": lambda _run, _call: V_ANY_BOOLEAN,
     "Object.prototype.hasOwnProperty": _has_own_property,
     "Object.prototype.propertyIsEnumerable": _has_own_property,
-    "Array.isArray": lambda _run, _call: V_BOOLEAN,
+    "Array.isArray": lambda _run, _call: V_ANY_BOOLEAN,
 }

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
-from evalward.guard.domain.atoms import BOTTOM, NULL, U2, UNDEFINED, V_NUMBER, V_UNDEFINED, Value, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    NULL,
+    UNDEFINED,
+    UNKNOWN_PLAIN,
+    V_ANY_NUMBER,
+    V_UNDEFINED,
+    Value,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
@@ -37,7 +46,9 @@ def _then(machine: Machine, call: Call) -> Value:
     )
     for position, handler in enumerate(handlers):
         machine.use(handler, Flow.CALLBACK, call.span)
-        argument = value if position == 0 else join(join(machine.read(machine.thrown), of(U2)), value)
+        argument = (
+            value if position == 0 else join(join(machine.read(machine.thrown), of(UNKNOWN_PLAIN)), value)
+        )
         result = join(result, machine.call(handler, V_UNDEFINED, (argument,), call.span))
     made = settled(machine, call, join(result, value))
     return made if call.path.endswith("then") else join(made, _through_then(machine, call))
@@ -75,7 +86,7 @@ def _from_async(machine: Machine, call: Call) -> Value:
     joined = machine.await_value(elements(machine, call.arg(0), call), call.span)
     if len(call.args) > 1:
         machine.use(call.arg(1), Flow.CALLBACK, call.span)
-        made = machine.call(call.arg(1), call.arg(2), (joined, V_NUMBER), call.span)
+        made = machine.call(call.arg(1), call.arg(2), (joined, V_ANY_NUMBER), call.span)
         joined = machine.await_value(made, call.span)
     return settled(machine, call, make(machine, call, None, joined), "array")
 
@@ -108,7 +119,7 @@ def _all_settled(machine: Machine, call: Call) -> Value:
     value = machine.await_value(elements, call.span)
     machine.put(outcome, "status", of("fulfilled", "rejected"))
     machine.put(outcome, "value", join(value, V_UNDEFINED))
-    machine.put(outcome, "reason", join(value, of(U2)))
+    machine.put(outcome, "reason", join(value, of(UNKNOWN_PLAIN)))
     array = machine.allocate("array", call.span.start, "outcomes")
     machine.inexact(array)
     machine.put_element(array, of(outcome))

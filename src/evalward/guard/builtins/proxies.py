@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import V_STRING, V_U1, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import V_ANY_STRING, V_UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_HANDLER, PROXY_TARGET
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ def _proxy(machine: Machine, call: Call) -> Value:
     machine.expect_proxies()
     target, handler = call.arg(0), call.arg(1)
     machine.extend(made)
-    machine.put(made, "@@target", target)
-    machine.put(made, "@@handler", handler)
-    machine.put_element(made, join(target, V_U1))
+    machine.put(made, PROXY_TARGET, target)
+    machine.put(made, PROXY_HANDLER, handler)
+    machine.put_element(made, join(target, V_UNKNOWN))
     for atom in target:
         if isinstance(atom, HeapObject):
             machine.observe(atom)
@@ -33,7 +34,7 @@ def _proxy(machine: Machine, call: Call) -> Value:
     for atom in handler:
         if not isinstance(atom, HeapObject):
             machine.leak(target, Flow.ARGUMENT, call.span)
-            machine.put_element(made, V_U1)
+            machine.put_element(made, V_UNKNOWN)
             continue
         machine.observe(atom)  # a trap may be put on the handler later
         traps = atom.everything()
@@ -44,7 +45,7 @@ def _proxy(machine: Machine, call: Call) -> Value:
             machine.put_element(made, result)
         if atom.extensible or atom.escaped:
             machine.put_element(
-                made, machine.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.span)
+                made, machine.call(traps, of(atom), (target, V_ANY_STRING, V_UNKNOWN, receiver), call.span)
             )
     return receiver
 
@@ -55,9 +56,9 @@ def _trap_arguments(
     if name in {"apply", "construct"}:
         args = machine.allocate("array", call.span.start, "trap arguments")
         machine.inexact(args)
-        machine.put_element(args, V_U1)
+        machine.put_element(args, V_UNKNOWN)
         return (target, V_UNDEFINED if name == "apply" else of(args), of(args), receiver)
-    return (target, V_STRING, V_U1 if name in {"set", "defineProperty"} else receiver, receiver)
+    return (target, V_ANY_STRING, V_UNKNOWN if name in {"set", "defineProperty"} else receiver, receiver)
 
 
 def _revocable(machine: Machine, call: Call) -> Value:

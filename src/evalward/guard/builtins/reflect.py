@@ -11,11 +11,11 @@ from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
     NULL,
-    U1,
-    V_BOOLEAN,
-    V_STRING,
-    V_U1,
+    UNKNOWN,
+    V_ANY_BOOLEAN,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
@@ -24,6 +24,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import CONSTRUCTOR, SYMBOL_PREFIX
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PROTOTYPES
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 def _has(machine: Machine, call: Call) -> Value:
     machine.ask_names(call.arg(0), call.arg(1), call.span)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _get(machine: Machine, call: Call) -> Value:
@@ -57,7 +58,7 @@ def _set(machine: Machine, call: Call) -> Value:
             if isinstance(atom, HeapObject):
                 for setter in atom.setters.values():
                     machine.call(setter, call.arg(3), (call.arg(2),), call.span)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _apply(machine: Machine, call: Call) -> Value:
@@ -74,7 +75,7 @@ def _construct(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.new_target >= 0:
             machine.write(atom.unit.new_target, target)
         if isinstance(atom, HeapObject):
-            for own in atom.properties.get("@@constructor", BOTTOM):
+            for own in atom.properties.get(CONSTRUCTOR, BOTTOM):
                 if isinstance(own, HeapObject) and own.unit is not None and own.unit.new_target >= 0:
                     machine.write(own.unit.new_target, target)
     made = machine.construct(call.arg(0), args, call.span, rest)
@@ -98,11 +99,11 @@ def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str
                 getters = join(getters, accessor)
     getter = machine.allocate("native", call.span.start, f"{tag} get")
     machine.put_element(getter, value)  # of a built-in accessor: what it gives
-    machine.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_U1))
+    machine.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_UNKNOWN))
     for name in ("writable", "enumerable", "configurable"):
-        machine.put(made, name, V_BOOLEAN)
+        machine.put(made, name, V_ANY_BOOLEAN)
     machine.doubt(made, made.properties)  # data or an accessor: four of the six
-    machine.put(made, "set", join(join(getters, V_U1), _setters(machine, call, owner, key)))
+    machine.put(made, "set", join(join(getters, V_UNKNOWN), _setters(machine, call, owner, key)))
     result = of(made)
     for atom in owner:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
@@ -144,7 +145,7 @@ def _get_own_property_descriptors(machine: Machine, call: Call) -> Value:
             entry = machine.catalogue.get(atom.path)
             for name in [*entry.members, *(sink for sink in entry.sinks if sink not in entry.members)]:
                 machine.put(made, name, _descriptor(machine, call, of(atom), of(name), f"descriptor {name}"))
-        machine.put_element(made, _descriptor(machine, call, of(atom), V_STRING, "descriptor any"))
+        machine.put_element(made, _descriptor(machine, call, of(atom), V_ANY_STRING, "descriptor any"))
     return made.value
 
 
@@ -153,7 +154,7 @@ def _get_prototype_of(machine: Machine, call: Call) -> Value:
     for atom in call.arg(0):
         result = join(result, machine.get_prototype_of(atom))
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            result = join(result, V_U1)
+            result = join(result, V_UNKNOWN)
             result = join(result, machine.call_trap(atom, "getPrototypeOf", (), call.span))
     return result
 
@@ -177,7 +178,7 @@ def _create(machine: Machine, call: Call) -> Value:
     machine.put_prototype(made, call.arg(0))
     above = call.arg(0)
     if above != NULL.value and (
-        U1 in above or any(isinstance(atom, HeapObject) and atom.callable for atom in above)
+        UNKNOWN in above or any(isinstance(atom, HeapObject) and atom.callable for atom in above)
     ):
         made.kind = "prototype"
     if len(call.args) > 1:
@@ -192,7 +193,7 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
             for name, descriptor in list(atom.properties.items()):
                 machine.define_own_property(target, of(name), descriptor, call.span)
             if atom.elements:
-                machine.define_own_property(target, V_STRING, atom.elements, call.span)
+                machine.define_own_property(target, V_ANY_STRING, atom.elements, call.span)
         elif type(atom) is not Primitive:
             machine.use(of(atom), Flow.ARGUMENT, call.span)  # an exception says what is no descriptor
             machine.leak(target, Flow.ARGUMENT, call.span)
@@ -200,7 +201,7 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
 
 def _define_property(machine: Machine, call: Call) -> Value:
     machine.define_own_property(call.arg(0), call.arg(1), call.arg(2), call.span)
-    return call.arg(0) if call.path.startswith("Object") else V_BOOLEAN
+    return call.arg(0) if call.path.startswith("Object") else V_ANY_BOOLEAN
 
 
 def _define_properties(machine: Machine, call: Call) -> Value:
@@ -213,7 +214,9 @@ _INDEX_DIGITS = 10  # engines differ in what they take for an index near 2**32
 
 def ordered_names(target: HeapObject) -> list[str]:
     """Return own property names in order: integer indices first, ascending (ECMA-262 §10.1.11)."""
-    names = [name for name in (*target.properties, *target.getters) if not name.startswith(("@@", "#"))]
+    names = [
+        name for name in (*target.properties, *target.getters) if not name.startswith((SYMBOL_PREFIX, "#"))
+    ]
     indices = [name for name in names if is_index(name) and len(name) < _INDEX_DIGITS]
     return sorted(indices, key=int) + [n for n in names if n not in indices]
 
@@ -236,7 +239,7 @@ def _own_keys(machine: Machine, call: Call) -> Value:
             certain = False
             machine.put_element(made, machine.enumerable_keys(atom))
             if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
-                machine.put_element(made, V_STRING)
+                machine.put_element(made, V_ANY_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
                 given = machine.call_trap(atom, "ownKeys", (), call.span)
                 machine.put_element(made, machine.iterate(given, None, call.span))
@@ -258,13 +261,13 @@ def _lookup(machine: Machine, call: Call) -> Value:
         None,
         f"`{call.path.rpartition('.')[2]}` is called",
     )
-    return V_U1
+    return V_UNKNOWN
 
 
 def _own_symbols(machine: Machine, call: Call) -> Value:
     if any(isinstance(atom, HeapObject) and atom.kind == "proxy" for atom in call.arg(0)):
         machine.leak(call.arg(0), Flow.ARGUMENT, call.span)
-        return V_U1
+        return V_UNKNOWN
     made = machine.allocate("array", call.span.start, "symbols")
     machine.inexact(made)
     machine.put_element(made, of(ANY_SYMBOL))
@@ -296,6 +299,6 @@ TRANSFER: dict[str, Transfer] = {
     "Object.prototype.__lookupSetter__": _lookup,
     "Object.prototype.__defineGetter__": _lookup,
     "Object.prototype.__defineSetter__": _lookup,
-    "Object.prototype.isPrototypeOf": lambda _run, _call: of(NULL) & V_BOOLEAN | V_BOOLEAN,
+    "Object.prototype.isPrototypeOf": lambda _run, _call: of(NULL) & V_ANY_BOOLEAN | V_ANY_BOOLEAN,
     "Function.prototype": lambda _run, _call: V_UNDEFINED,
 }

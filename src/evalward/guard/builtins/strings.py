@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    CHARACTER,
-    DECODED,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Primitive,
     Value,
@@ -168,7 +168,7 @@ def _at(machine: Machine, call: Call) -> Value:
 def _char_code_at(machine: Machine, call: Call) -> Value:
     texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
-        return V_NUMBER
+        return V_ANY_NUMBER
     found = [(text, index) for text in texts for index in indices if index is not None]
     return frozenset(
         number(ord(text[index]) if 0 <= index < len(text) else float("nan")) for text, index in found
@@ -178,7 +178,7 @@ def _char_code_at(machine: Machine, call: Call) -> Value:
 def _index_of(machine: Machine, call: Call) -> Value:
     texts, others = constants(machine, call.this, call), constants(machine, call.arg(0), call)
     if texts is None or others is None or len(call.args) > 1:
-        return V_NUMBER
+        return V_ANY_NUMBER
     return frozenset(number(text.find(other)) for text in texts for other in others)
 
 
@@ -210,7 +210,7 @@ def _repeat(machine: Machine, call: Call) -> Value:
     for text in texts:
         for count in counts:
             size = max(count or 0, 0)
-            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_STRING)
+            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_ANY_STRING)
     return result
 
 
@@ -227,7 +227,7 @@ def _pad(*, at_start: bool) -> Transfer:
                 for filler in fillers:
                     missing = (size or 0) - len(text)
                     if missing > _MAX_REPEAT:
-                        return V_STRING
+                        return V_ANY_STRING
                     pad = (filler * (missing // len(filler) + 1))[:missing] if missing > 0 and filler else ""
                     made = join(made, of(pad + text if at_start else text + pad))
         return made
@@ -237,13 +237,13 @@ def _pad(*, at_start: bool) -> Transfer:
 
 def _from_codes(machine: Machine, call: Call) -> Value:
     if call.rest:
-        return of(DECODED)
+        return of(DECODED_STRING)
     pieces: list[Value] = []
     for value in call.args:
         made: Value = BOTTOM
         for atom in machine.to_number(value, call.span):
             if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
-                made = of(CHARACTER)
+                made = of(COMPOSED_CHARACTER)
                 break
             code = int(atom.number)
             made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
@@ -255,7 +255,7 @@ def _raw(machine: Machine, call: Call) -> Value:
     """``String.raw``: the chunks are cooked here, so only chunks without an escape are folded."""
     chunks = machine.items_of(machine.get(call.arg(0), "raw", call.span))
     if chunks is None or call.rest:
-        return V_STRING
+        return V_ANY_STRING
     pieces: list[Value] = []
     for index, chunk in enumerate(chunks):
         text = machine.to_string(chunk, call.span)
@@ -321,7 +321,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}normalize": _normalize,
     f"{_P}italics": _mapped(lambda text: f"<i>{text}</i>"),
     f"{_P}bold": _mapped(lambda text: f"<b>{text}</b>"),
-    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}includes": lambda _run, _call: V_ANY_BOOLEAN,
     "String.fromCharCode": _from_codes,
     "String.fromCodePoint": _from_codes,
     "String.raw": _raw,

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import worker
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE,
+    ACTIVE_MARKUP,
     BOTTOM,
-    SPELLING,
-    V_STRING,
-    V_U1,
+    SPELLS_ANY_NAME,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import BLOB_MARKUP, PRIMITIVE_VALUE, SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
 def _url(machine: Machine, call: Call) -> Value:
     made = machine.instance("URL.prototype", call.span.start)
     text = machine.to_string(call.arg(0), call.span)
-    if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
+    if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE_MARKUP in text:
         for atom in made:
             if isinstance(atom, HeapObject):
-                machine.put(atom, "href", of(ACTIVE))
-                machine.put(atom, "protocol", of(ACTIVE))
-                machine.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
-    spelt = text & SPELLING
+                machine.put(atom, "href", of(ACTIVE_MARKUP))
+                machine.put(atom, "protocol", of(ACTIVE_MARKUP))
+                machine.put(atom, SYMBOL_TO_PRIMITIVE, of(known("URL.prototype.toString active")))
+    spelt = text & SPELLS_ANY_NAME
     for atom in made if spelt else BOTTOM:
         if isinstance(atom, HeapObject):
             machine.put(atom, "href", spelt)
             machine.put(atom, "protocol", spelt)
-            machine.put(atom, "@@primitive", spelt)
+            machine.put(atom, PRIMITIVE_VALUE, spelt)
     return made
 
 
@@ -51,19 +52,19 @@ def _blob(machine: Machine, call: Call) -> Value:
     made = machine.instance("Response.prototype", call.span.start)
     for part in machine.iterate(call.arg(0), None, call.span):
         for text in machine.to_string(of(part), call.span):
-            if text is ACTIVE or text in SPELLING or (type(text) is str and is_scripted(text)):
+            if text is ACTIVE_MARKUP or text in SPELLS_ANY_NAME or (type(text) is str and is_scripted(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
-                        machine.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
+                        machine.put(atom, BLOB_MARKUP, of(text if text in SPELLS_ANY_NAME else ACTIVE_MARKUP))
     return made
 
 
 def _object_url(machine: Machine, call: Call) -> Value:
-    result = V_STRING
+    result = V_ANY_STRING
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, atom.properties.get("@@markup", BOTTOM))
+            result = join(result, atom.properties.get(BLOB_MARKUP, BOTTOM))
     return result
 
 
@@ -83,7 +84,7 @@ def _perhaps_navigate(machine: Machine, call: Call) -> Value:
         for atom in call.arg(0):
             if type(atom) is str and is_script_url(atom):
                 machine.report(INJECTION, Rank.USED, call.span, None, "the URL is a script")
-    return V_U1
+    return V_UNKNOWN
 
 
 def _perhaps_worker(machine: Machine, call: Call) -> Value:
@@ -91,7 +92,7 @@ def _perhaps_worker(machine: Machine, call: Call) -> Value:
     for atom in call.arg(0):
         if type(atom) is str and atom.strip().lower().startswith("data:"):
             machine.report(worker.LABEL, Rank.USED, call.span, None, "the URL is a script")
-    return V_U1
+    return V_UNKNOWN
 
 
 def _read_document(machine: Machine, call: Call) -> Value:
@@ -119,5 +120,5 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
-    "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
+    "URL.prototype.toString active": lambda _run, _call: of(ACTIVE_MARKUP),
 }

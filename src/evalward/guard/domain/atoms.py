@@ -89,47 +89,47 @@ Atom: TypeAlias = str | Unknown | Primitive | Known | Host | ObjectAtom
 Value: TypeAlias = frozenset[Atom]
 
 # An unknown value that may be a function constructor (d = 0).
-U0 = Unknown("U0", 0)
+UNKNOWN_CONSTRUCTOR = Unknown("UNKNOWN_CONSTRUCTOR", 0)
 # An unknown value read twice by unresolved keys from data; as callable as a function constructor, but
 # ordinary code passes such values on.
-W0 = Unknown("W0", 0)
+UNKNOWN_NESTED_DATA = Unknown("UNKNOWN_NESTED_DATA", 0)
 # An unknown value that may be a function made from text.
-BUILT = Unknown("BUILT", 0)
+FUNCTION_FROM_TEXT = Unknown("FUNCTION_FROM_TEXT", 0)
 # An unknown value that may be callable (d = 1): the result of havoc.
-U1 = Unknown("U1", 1)
+UNKNOWN = Unknown("UNKNOWN", 1)
 # An unknown plain object or primitive (d = 2).
-U2 = Unknown("U2", 2)
+UNKNOWN_PLAIN = Unknown("UNKNOWN_PLAIN", 2)
 # Plain data that derives from arg, JSON or the page.
-DATA = Unknown("DATA", 2)
+TAINTED_DATA = Unknown("TAINTED_DATA", 2)
 # `.constructor` of plain data: one more read builds functions.
-CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)
+CONSTRUCTOR_OF_DATA = Unknown("CONSTRUCTOR_OF_DATA", 1)
 # `.constructor` of a value that may be callable.
-CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)
+CONSTRUCTOR_OF_UNKNOWN = Unknown("CONSTRUCTOR_OF_UNKNOWN", 0)
 ANY_STRING = Unknown("ANY_STRING", 2)
 # A string that derives from arg, JSON or the page.
-TEXT = Unknown("TEXT", 2)
+TAINTED_STRING = Unknown("TAINTED_STRING", 2)
 # A string that the payload decodes from its own text: it may spell any name.
-DECODED = Unknown("DECODED", 2)
+DECODED_STRING = Unknown("DECODED_STRING", 2)
 # A string that the payload concatenates or decodes from parts of other origin.
-COMPOSED = Unknown("COMPOSED", 2)
+COMPOSED_STRING = Unknown("COMPOSED_STRING", 2)
 # One character of a decoded or composed string.
-CHARACTER = Unknown("CHARACTER", 2)
+COMPOSED_CHARACTER = Unknown("COMPOSED_CHARACTER", 2)
 # One character of a tainted string: no inherited name has one letter.
-LETTER = Unknown("LETTER", 2)
+TAINTED_CHARACTER = Unknown("TAINTED_CHARACTER", 2)
 # A decoded or composed string with a prefix that no dangerous name has.
-PREFIXED = Unknown("PREFIXED", 2)
+PREFIXED_STRING = Unknown("PREFIXED_STRING", 2)
 # An unknown string, not decoded by the payload, with a prefix that no dangerous name has.
-ELSEWHERE = Unknown("ELSEWHERE", 2)
+HARMLESS_STRING = Unknown("HARMLESS_STRING", 2)
 # An unknown string that holds active markup.
-ACTIVE = Unknown("ACTIVE", 2)
+ACTIVE_MARKUP = Unknown("ACTIVE_MARKUP", 2)
 # The `prototype` of a tainted selection.
-SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)
+TAINTED_SELECTION_PROTOTYPE = Unknown("TAINTED_SELECTION_PROTOTYPE", 1)
 # The result of a read by a tainted key (prototype pollution).
-SELECTED = Unknown("SELECTED", 1)
+TAINTED_SELECTION = Unknown("TAINTED_SELECTION", 1)
 # The member of a host object that is read by a name the payload decodes.
-HIDDEN = Unknown("HIDDEN", 1)
+OPAQUE_HOST_MEMBER = Unknown("OPAQUE_HOST_MEMBER", 1)
 # What the host made of the payload's own text, and may give back.
-HELD = Unknown("HELD", 1)
+HOST_HELD_TEXT = Unknown("HOST_HELD_TEXT", 1)
 ANY_NUMBER = Unknown("ANY_NUMBER", 2)
 ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
 ANY_BIGINT = Unknown("ANY_BIGINT", 2)
@@ -142,21 +142,33 @@ TRUE = Primitive("boolean", "true", 1.0, truthy=True)
 FALSE = Primitive("boolean", "false", 0.0, truthy=False)
 
 # Any object of the host: too many paths, or too long a path.
-ANY_HOST = Host("host")
+ANY_HOST_OBJECT = Host("host")
 
 BOTTOM: Value = frozenset()
 V_UNDEFINED: Value = frozenset({UNDEFINED})
-V_U1: Value = frozenset({U1})
-V_DATA: Value = frozenset({DATA})
-V_STRING: Value = frozenset({ANY_STRING})
-V_NUMBER: Value = frozenset({ANY_NUMBER})
-V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
+V_UNKNOWN: Value = frozenset({UNKNOWN})
+V_TAINTED_DATA: Value = frozenset({TAINTED_DATA})
+V_ANY_STRING: Value = frozenset({ANY_STRING})
+V_ANY_NUMBER: Value = frozenset({ANY_NUMBER})
+V_ANY_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
 
-SPELLING: Value = frozenset({DECODED, COMPOSED})  # these may spell any name
-STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, LETTER, PREFIXED, ELSEWHERE})
+SPELLS_ANY_NAME: Value = frozenset({DECODED_STRING, COMPOSED_STRING})  # these may spell any name
+STRING_UNKNOWNS = SPELLS_ANY_NAME | frozenset(
+    {
+        ANY_STRING,
+        TAINTED_STRING,
+        ACTIVE_MARKUP,
+        COMPOSED_CHARACTER,
+        TAINTED_CHARACTER,
+        PREFIXED_STRING,
+        HARMLESS_STRING,
+    }
+)
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
-MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # these only mark the atoms beside them
-NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | MARKS
+MARKERS = frozenset(
+    {TAINTED_SELECTION, TAINTED_SELECTION_PROTOTYPE, OPAQUE_HOST_MEMBER}
+)  # these only mark the atoms beside them
+NEVER_CALLABLE: Value = PRIMITIVE_UNKNOWNS | MARKERS
 _numbers: dict[str, Primitive] = {}
 _by_value: dict[float, Primitive] = {}  # the same atoms: to make the text of a number is expensive
 _known: dict[tuple[str, str | None, bool], Known] = {}
@@ -223,7 +235,7 @@ def host(path: str) -> Host:
         or path.count(".") >= _HOST_PATH_CAP
         or len(path) >= _HOST_NAME_CAP
     ):
-        return ANY_HOST
+        return ANY_HOST_OBJECT
     atom = _hosts.get(path)
     if atom is None:
         if len(_hosts) >= _INTERN_CAP:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from evalward.guard.domain.atoms import (
-    ACTIVE,
-    ANY_HOST,
+    ACTIVE_MARKUP,
+    ANY_HOST_OBJECT,
     ANY_NUMBER,
     ANY_STRING,
-    CHARACTER,
-    COMPOSED,
-    DATA,
-    DECODED,
-    LETTER,
-    SPELLING,
+    COMPOSED_CHARACTER,
+    COMPOSED_STRING,
+    DECODED_STRING,
+    SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
-    TEXT,
-    V_NUMBER,
-    V_STRING,
+    TAINTED_CHARACTER,
+    TAINTED_DATA,
+    TAINTED_STRING,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     Atom,
     Host,
     Primitive,
@@ -33,14 +33,16 @@ MAX_OBJECTS = 48
 MAX_HOSTS = 12
 MAX_STRING_LENGTH = 16_384
 
-_DROPS_TEXTS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE})  # these absorb string constants
+_DROPS_TEXTS = SPELLS_ANY_NAME | frozenset(
+    {ANY_STRING, TAINTED_STRING, ACTIVE_MARKUP}
+)  # these absorb string constants
 
-_ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER})
+_ABSORBING: Value = SPELLS_ANY_NAME | frozenset({ANY_HOST_OBJECT, ANY_STRING, TAINTED_STRING, ANY_NUMBER})
 
 
 def string(text: str) -> Value:
     """Return the value of a string constant, unknown when it is too long to follow."""
-    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_STRING
+    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_ANY_STRING
 
 
 def join(left: Value, right: Value) -> Value:
@@ -65,24 +67,24 @@ def widened(value: Value, *, force: bool = False) -> Value:
     hosts: list[Atom] = []
     if force or len(value) > MAX_NUMBERS or ANY_NUMBER in value:
         numbers = [atom for atom in value if type(atom) is Primitive and atom.type == "number"]
-    if len(value) > MAX_HOSTS or ANY_HOST in value:
+    if len(value) > MAX_HOSTS or ANY_HOST_OBJECT in value:
         hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):
-            value |= of(ACTIVE)
+            value |= of(ACTIVE_MARKUP)
         if begins_evaluation(strings) or is_accumulated(strings):
-            value |= of(DECODED)
+            value |= of(DECODED_STRING)
         elif begins_name(strings):
-            value |= of(COMPOSED)
+            value |= of(COMPOSED_STRING)
         elif are_letters(strings):
-            value |= of(CHARACTER)
+            value |= of(COMPOSED_CHARACTER)
         if not value & STRING_UNKNOWNS:
-            value |= V_STRING
+            value |= V_ANY_STRING
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
-        value = value.difference(numbers) | V_NUMBER
-    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST in value):
-        value = value.difference(hosts) | of(ANY_HOST)
+        value = value.difference(numbers) | V_ANY_NUMBER
+    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST_OBJECT in value):
+        value = value.difference(hosts) | of(ANY_HOST_OBJECT)
     return value
 
 
@@ -90,10 +92,10 @@ def counted(old: Value, new: Value) -> Value:
     """Return ``new`` with any number in it when it adds numbers, and nothing else, to those that ``old`` has."""
     added = new - old
     if added and all(type(atom) is Primitive and atom.type == "number" for atom in added):
-        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_NUMBER
+        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_ANY_NUMBER
     return new
 
 
 def is_tainted(value: Value) -> bool:
     """Whether the value derives from ``arg``, JSON or the page."""
-    return TEXT in value or DATA in value or LETTER in value
+    return TAINTED_STRING in value or TAINTED_DATA in value or TAINTED_CHARACTER in value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import BOTTOM, of
 from evalward.guard.domain.heap import HeapObject, Outcome
+from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
 from evalward.guard.interpret.atoms import in_order
 
@@ -39,8 +40,8 @@ _PROTOCOLS = frozenset(
     }
 )
 _HANDLER = "on"
-_SYMBOLS = "@@"
-_PRIVATE = "@@#"
+_SYMBOLS = SYMBOL_PREFIX
+_PRIVATE = PRIVATE_PREFIX
 _MAX_CHAIN = 16
 
 

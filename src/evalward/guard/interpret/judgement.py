@@ -16,13 +16,13 @@ from evalward.guard.constructs import (
 )
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    BUILT,
-    CONSTRUCTOR0,
-    CONSTRUCTOR1,
-    HIDDEN,
-    U0,
-    U1,
-    W0,
+    CONSTRUCTOR_OF_DATA,
+    CONSTRUCTOR_OF_UNKNOWN,
+    FUNCTION_FROM_TEXT,
+    OPAQUE_HOST_MEMBER,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
     Known,
     Primitive,
     Value,
@@ -44,8 +44,8 @@ REFLECTIVE = frozenset(
     {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
-MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
-_CONSTRUCTORS: Value = frozenset({U0, CONSTRUCTOR0, CONSTRUCTOR1})
+MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
+_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
 _KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
@@ -107,17 +107,17 @@ class Judgement:
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
                 self._store.expect_constructors()
-            if atom is HIDDEN:
+            if atom is OPAQUE_HOST_MEMBER:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
                     self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
-            elif atom is BUILT:
+            elif atom is FUNCTION_FROM_TEXT:
                 if flow in _BUILT_LEAKS:
                     self._findings.report(
                         function_constructor.LABEL, Rank.USED, span, atom, f"the result {flow.value}"
                     )
-            elif (atom is U0 and flow in _STRONG_LEAKS) or (
-                flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
+            elif (atom is UNKNOWN_CONSTRUCTOR and flow in _STRONG_LEAKS) or (
+                flow is Flow.GLOBAL and (atom is UNKNOWN_NESTED_DATA or atom is CONSTRUCTOR_OF_UNKNOWN)
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
@@ -146,7 +146,14 @@ class Judgement:
 
     def unresolved(self, atom: Atom, span: Span) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
-        if self._strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
+        if self._strict and atom in {
+            UNKNOWN,
+            UNKNOWN_CONSTRUCTOR,
+            UNKNOWN_NESTED_DATA,
+            FUNCTION_FROM_TEXT,
+            CONSTRUCTOR_OF_UNKNOWN,
+            CONSTRUCTOR_OF_DATA,
+        }:
             self._findings.report(
                 dynamic_key.LABEL, Rank.BY_KEY, span, atom, "read by a key that cannot be resolved"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_DATA, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_TAINTED_DATA, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Surroundings:
     modules: Mapping[str, Value] = field(default_factory=dict)
     parameters: tuple[Value, ...] | None = None
     receiver: Value = V_UNDEFINED
-    rest: Value = V_DATA
+    rest: Value = V_TAINTED_DATA
     arguments_given: Value = BOTTOM
     env_names: frozenset[str] = frozenset()
     process_reads: frozenset[str] = frozenset()

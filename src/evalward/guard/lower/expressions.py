@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.domain.atoms import ANY_BIGINT, FALSE, NULL, TRUE, V_STRING, number, of
+from evalward.guard.domain.atoms import ANY_BIGINT, FALSE, NULL, TRUE, V_ANY_STRING, number, of
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import string
@@ -30,7 +30,7 @@ _NULL = of(NULL)
 def _lower_string(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
     value = literals.unescape(build.text(node)[1:-1])
-    return build.constant(V_STRING if value is None else string(value))
+    return build.constant(V_ANY_STRING if value is None else string(value))
 
 
 def _lower_number(lowering: Lowering, node: Node) -> Work:

@@ -8,17 +8,17 @@ from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
-    NEVER_CALLED,
+    CONSTRUCTOR_OF_DATA,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    NEVER_CALLABLE,
     NULL,
-    U1,
-    U2,
-    V_U1,
+    OPAQUE_HOST_MEMBER,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
     V_UNDEFINED,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
@@ -93,7 +93,7 @@ class Calls:
         if self.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
-            return V_U1
+            return V_UNKNOWN
         self.depth += 1
         result: Value = BOTTOM
         try:
@@ -116,13 +116,13 @@ class Calls:
 
     def _call_other(self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
         """Call what is neither the payload's own function nor one that the catalogue names."""
-        if atom is HIDDEN:
+        if atom is OPAQUE_HOST_MEMBER:
             self.call_hidden((*args, rest), span)
-        elif atom is HELD:
+        elif atom is HOST_HELD_TEXT:
             self._held.hold((*args, rest))
             self._tell(args, span)
             return self._held.given_back()
-        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE):
             self._judgement.leak(objects_of(this), Flow.ARGUMENT, span)
             self.judge_receiver(this)
             return self.call_unknown(atom, args, rest, span)
@@ -152,7 +152,7 @@ class Calls:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
-            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, HIDDEN, note)
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, OPAQUE_HOST_MEMBER, note)
 
     def call_unknown(
         self,
@@ -177,25 +177,25 @@ class Calls:
             texts = self._held.hold((*args, rest))
         if texts:
             self._tell(args, span)
-            texts |= of(HELD)
-        if atom is DATA:
-            return texts | of(DATA, U1)
+            texts |= of(HOST_HELD_TEXT)
+        if atom is TAINTED_DATA:
+            return texts | of(TAINTED_DATA, UNKNOWN)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
-        copied = atom is CONSTRUCTOR1 and not (texts if constructing else any(args) or rest)
+        copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
         # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
-        copied = copied or not (args or rest or atom is BUILT)
-        if isinstance(atom, Host) or atom in {U1, U2} or copied:
-            return texts | V_U1
-        self._findings.origin(BUILT, atom, "a call that may build a function from text", span)
-        return texts | of(BUILT, U1)
+        copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
+        if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
+            return texts | V_UNKNOWN
+        self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
+        return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 
     def _tell(self, args: Sequence[Value], span: Span) -> None:
         """Let callbacks of the payload be given what holds the texts that stand beside them."""
         for value in args:
             functions = frozenset(a for a in objects_of(value) if a.kind == "function")
             if functions:
-                held = of(HELD, U1)
-                self.call(functions, V_U1, (held, held), span)
+                held = of(HOST_HELD_TEXT, UNKNOWN)
+                self.call(functions, V_UNKNOWN, (held, held), span)
 
     def _call_object(
         self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
@@ -239,6 +239,6 @@ class Calls:
         self._store.inexact(given)
         self._store.put_element(given, join(everything, V_UNDEFINED))
         trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
-        made = join(self._properties.call_trap(target, trap, trapped_args, span), V_U1)
+        made = join(self._properties.call_trap(target, trap, trapped_args, span), V_UNKNOWN)
         made = join(made, self.call(target.elements, this, args, span, rest))
         return join(made, target.elements)  # a trap's result is among the elements

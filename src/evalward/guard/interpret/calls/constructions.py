@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    HELD,
-    HIDDEN,
-    NEVER_CALLED,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    NEVER_CALLABLE,
     NULL,
-    U0,
-    U1,
-    V_U1,
-    W0,
+    OPAQUE_HOST_MEMBER,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
@@ -25,6 +25,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order
 from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
 
 
-_MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
+_MAY_BE_BUILT = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
 
 
 class Constructions:
@@ -84,7 +85,7 @@ class Constructions:
         if self._calls.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
-            return V_U1
+            return V_UNKNOWN
         self._calls.depth += 1
         try:
             return self._construct_each(callee, args, span, rest)
@@ -99,16 +100,16 @@ class Constructions:
             elif type(atom) is Known:
                 made = Call(atom.path, BOTTOM, args, rest, span, constructing=True)
                 result = join(result, self._known_calls.call_known(atom, made))
-            elif atom is HELD:
+            elif atom is HOST_HELD_TEXT:
                 self._held.hold((*args, rest))
                 result |= self._held.given_back()
-            elif atom is HIDDEN:
+            elif atom is OPAQUE_HOST_MEMBER:
                 self._calls.call_hidden((*args, rest), span)
-            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
+            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE):
                 self._judgement.use(of(atom), Flow.CONSTRUCT, span)
                 result = join(result, self._calls.call_unknown(atom, args, rest, span, constructing=True))
                 if isinstance(atom, Host):
-                    result |= of(HELD)
+                    result |= of(HOST_HELD_TEXT)
         return result
 
     def _construct_object(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
@@ -145,7 +146,7 @@ class Constructions:
             current = pending.pop()
             dataflow.spend()
             current.readers[dataflow.reader] = None
-            for atom in current.properties.get("@@constructor", BOTTOM):
+            for atom in current.properties.get(CONSTRUCTOR, BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
                     dataflow.write(atom.unit.new_target, of(target))
             for parent in current.prototype:
@@ -163,7 +164,7 @@ class Constructions:
         dataflow.spend()
         target.readers[dataflow.reader] = None
         self.initialize_instance_elements(target, this)
-        own = target.properties.get("@@constructor", BOTTOM)
+        own = target.properties.get(CONSTRUCTOR, BOTTOM)
         if not own:
             replaced = self.construct_parent(target, this, args, rest, span)
             if replaced:
@@ -181,7 +182,10 @@ class Constructions:
                 result = join(
                     result,
                     frozenset(
-                        a for a in made if isinstance(a, (HeapObject, Known)) or a in {U0, U1, W0, BUILT}
+                        a
+                        for a in made
+                        if isinstance(a, (HeapObject, Known))
+                        or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT}
                     ),
                 )
         return result
@@ -206,7 +210,7 @@ class Constructions:
 
     def initialize_instance_elements(self, target: HeapObject, this: Value) -> None:
         """Run a class's field initialisers on an instance, or on what replaces it (ECMA-262 §7.3.33)."""
-        for atom in target.properties.get("@@fields", BOTTOM):
+        for atom in target.properties.get(FIELDS, BOTTOM):
             if isinstance(atom, HeapObject):
                 self._ordinary_calls.ordinary_call(atom, this, ())
 

@@ -11,9 +11,9 @@ from evalward.guard.domain.atoms import (
     BOTTOM,
     NULL,
     UNDEFINED,
-    V_NUMBER,
-    V_U1,
+    V_ANY_NUMBER,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
@@ -22,6 +22,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.heap import Activation, HeapObject
 from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
+from evalward.guard.domain.slots import MAY_BE_REMOVED, MAY_HAVE_OWN_CALL, RETURNED, WRAPPED_FUNCTION
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
 
-_REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", "@@calls", "@@removed")
+_REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
 _SILENT = frozenset({"3", "7"})  # jumps within the function
 _LONGEST = 2  # an operation and its operand
@@ -105,7 +106,7 @@ class CompiledHelpers:
         for function in functions:
             wrapper = self._store.allocate("native", function.start, "compiled")
             wrapper.bound = of(known(RUNS)), (BOTTOM, of(function))
-            self._store.put(wrapper, "@@function", of(function))
+            self._store.put(wrapper, WRAPPED_FUNCTION, of(function))
             made.add(wrapper)
         return frozenset(made)
 
@@ -173,7 +174,7 @@ class CompiledHelpers:
             ):
                 return None
             self._store.put_element(generator, dataflow.read(generator.unit.yielded))
-            self._store.put(generator, "@@returned", dataflow.read(generator.unit.result))
+            self._store.put(generator, RETURNED, dataflow.read(generator.unit.result))
             made.add(generator)
         return frozenset(made)
 
@@ -191,8 +192,8 @@ class CompiledHelpers:
                     join(dataflow.read(dataflow.thrown), V_UNDEFINED),
                 ),
             )
-            self._store.put_element(sent, V_U1 if dataflow.read(dataflow.thrown) else BOTTOM)
-        for name, value in (("label", V_NUMBER), ("sent", of(sent))):
+            self._store.put_element(sent, V_UNKNOWN if dataflow.read(dataflow.thrown) else BOTTOM)
+        for name, value in (("label", V_ANY_NUMBER), ("sent", of(sent))):
             self._store.put(state, name, value)
         for name in ("trys", "ops"):
             array = self._store.allocate("array", start, name)
@@ -260,7 +261,7 @@ class CompiledHelpers:
         for atom in value:
             if isinstance(atom, HeapObject):
                 atom.readers[dataflow.reader] = None
-                dataflow.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
+                dataflow.write(unit.sent, atom.properties.get(RETURNED, BOTTOM))
                 self._iteration.generator_resume(atom, join(dataflow.read(unit.sent), V_UNDEFINED))
             else:
-                dataflow.write(unit.sent, V_U1)
+                dataflow.write(unit.sent, V_UNKNOWN)

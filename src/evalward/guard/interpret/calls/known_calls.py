@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, V_U1, Known, Value, known, of
+from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import objects_of
 
@@ -60,7 +61,7 @@ _MAKES_ANOTHER = frozenset(
 _CONVERSIONS = (
     "valueOf",
     "toString",
-    "@@toPrimitive",
+    SYMBOL_TO_PRIMITIVE,
     "toLocaleString",
     "join",
     "@@ nodejs.util.inspect.custom",
@@ -188,7 +189,11 @@ class KnownCalls:
                 self._judgement.leak(value, Flow.ARGUMENT, call.span)
             self._judgement.leak(objects_of(call.this), Flow.ARGUMENT, call.span)
         if call.constructing:
-            made = self._host_objects.instance_of(entry.instance, call.span.start) if entry.instance else V_U1
+            made = (
+                self._host_objects.instance_of(entry.instance, call.span.start)
+                if entry.instance
+                else V_UNKNOWN
+            )
             self._held.keep_in(made, (*call.args, call.rest))
             if wraps:
                 for instance in made:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import arguments_callee
 from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.slots import RETURNED
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
@@ -127,7 +128,7 @@ class OrdinaryCalls:
                 made, self._properties.get(of(target), "prototype", Span.at(unit.start))
             )
             self._store.put_element(made, dataflow.read(unit.yielded))
-            self._store.put(made, "@@returned", dataflow.read(unit.result))
+            self._store.put(made, RETURNED, dataflow.read(unit.result))
             return made.value
         result = dataflow.read(unit.result)
         if unit.asynchronous:

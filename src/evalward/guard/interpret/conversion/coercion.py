@@ -8,18 +8,18 @@ from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
-    CHARACTER,
-    DATA,
-    DECODED,
-    HELD,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
+    HOST_HELD_TEXT,
     NULL,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     UNDEFINED,
-    V_NUMBER,
-    V_STRING,
-    W0,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     Atom,
     Host,
     Known,
@@ -32,6 +32,13 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    ANY_OWN_SYMBOL,
+    PRIMITIVE_VALUE,
+    REGISTERED_PREFIX,
+    SYMBOL_TO_PRIMITIVE,
+    SYMBOL_TO_STRING_TAG,
+)
 from evalward.guard.domain.texts import unresolved_text
 from evalward.guard.domain.values import join
 from evalward.guard.syntax import literals
@@ -87,11 +94,11 @@ class Coercion:
             return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
             return self.known_primitive(atom, span)
-        if atom is HELD:
-            return self._dataflow.read(self._held.given) | V_STRING
+        if atom is HOST_HELD_TEXT:
+            return self._dataflow.read(self._held.given) | V_ANY_STRING
         if isinstance(atom, Unknown):
             self._judgement.use(of(atom), Flow.COERCE, span)
-            return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
+            return of(TAINTED_STRING, ANY_NUMBER) if atom is TAINTED_DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
     def known_primitive(self, atom: Known, span: Span) -> Value:
@@ -100,8 +107,8 @@ class Coercion:
         result = self._builtin_text(atom, span)
         self._patches.readers[self._dataflow.reader] = None
         if f"{atom.path}.@@toStringTag" in self._patches.properties:
-            result = V_STRING
-        for name in ("@@toPrimitive", "toString", "valueOf"):
+            result = V_ANY_STRING
+        for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
             method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
             made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
@@ -114,13 +121,13 @@ class Coercion:
             return self._machine.get(of(known("Element")), "className", span)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
-        return V_STRING
+        return V_ANY_STRING
 
     def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
         dataflow = self._dataflow
         if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
-            return V_STRING  # in itself, or met before in this conversion
+            return V_ANY_STRING  # in itself, or met before in this conversion
         if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
@@ -135,7 +142,7 @@ class Coercion:
         try:
             made = self._converted(target, span, hint)
             # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
-            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
+            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_ANY_STRING
         finally:
             self.nesting -= 1
         if not self.nesting:  # inside another conversion, the result depends on which
@@ -144,16 +151,18 @@ class Coercion:
 
     def _converted(self, target: HeapObject, span: Span, hint: str) -> Value:
         order = (
-            ("@@toPrimitive", "toString") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
+            (SYMBOL_TO_PRIMITIVE, "toString")
+            if hint == "string"
+            else (SYMBOL_TO_PRIMITIVE, "valueOf", "toString")
         )
         result: Value = BOTTOM
         for name in order:
             method = self._method_lookup.get_method(target, name)
             if not method:
                 continue
-            if W0 in method:
+            if UNKNOWN_NESTED_DATA in method:
                 # Given no text but the hint, a function constructor builds nothing that does anything.
-                method -= {W0}
+                method -= {UNKNOWN_NESTED_DATA}
                 self._judgement.leak(of(target), Flow.ARGUMENT, span)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
             made = self._machine.call(method, of(target), (of(hint),), span)
@@ -182,15 +191,15 @@ class Coercion:
         return name in target.uncertain or (name not in target.properties and target.extensible)
 
     def _builtin_primitive(self, target: HeapObject, span: Span) -> Value:
-        if "@@primitive" in target.properties:
-            return target.properties["@@primitive"]
+        if PRIMITIVE_VALUE in target.properties:
+            return target.properties[PRIMITIVE_VALUE]
         if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
             held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
             if target.kind == "array":
                 held |= self.joined(target, ",", span)
                 held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
             if any(type(atom) is str for atom in target.properties.get("message", BOTTOM)):
-                held |= of(CHARACTER)  # an error's text has its message in it
+                held |= of(COMPOSED_CHARACTER)  # an error's text has its message in it
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
@@ -201,8 +210,8 @@ class Coercion:
                         self.joined(target, ",", span),
                     )
                 return self.joined(target, ",", span)
-            case "object" if self._method_lookup.get_method(target, "@@toStringTag"):
-                return V_STRING
+            case "object" if self._method_lookup.get_method(target, SYMBOL_TO_STRING_TAG):
+                return V_ANY_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
             case "promise" | "map" | "set" | "generator":
@@ -210,16 +219,16 @@ class Coercion:
             case "regexp":
                 return self._regexp_text(target)
             case "function" | "class":
-                return of(DECODED)  # its source, which may spell anything
+                return of(DECODED_STRING)  # its source, which may spell anything
             case _:
-                return V_STRING
+                return V_ANY_STRING
 
     def _regexp_text(self, target: HeapObject) -> Value:
         pieces = (
             of("/"),
-            target.properties.get("source", V_STRING),
+            target.properties.get("source", V_ANY_STRING),
             of("/"),
-            target.properties.get("flags", V_STRING),
+            target.properties.get("flags", V_ANY_STRING),
         )
         return self._concatenation.concatenated(pieces)
 
@@ -230,8 +239,8 @@ class Coercion:
             contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
-                return of(DECODED)  # nobody lists words with a letter between them
-            return unresolved_text((contents, contents)) if contents else V_STRING
+                return of(DECODED_STRING)  # nobody lists words with a letter between them
+            return unresolved_text((contents, contents)) if contents else V_ANY_STRING
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
@@ -269,9 +278,9 @@ class Coercion:
     @staticmethod
     def _symbol_text(atom: Primitive) -> Atom:
         """Return ``SymbolDescriptiveString``; any other conversion of a symbol throws."""
-        if atom.text == "@@ any":
+        if atom.text == ANY_OWN_SYMBOL:
             return ANY_STRING
-        own = atom.text.startswith("@@ ")
+        own = atom.text.startswith(REGISTERED_PREFIX)
         return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
 
     def to_number(self, value: Value, span: Span) -> Value:
@@ -292,7 +301,7 @@ class Coercion:
             else:
                 if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
                     self.to_primitive(atom, span)
-                result |= V_NUMBER
+                result |= V_ANY_NUMBER
         return result
 
     @staticmethod

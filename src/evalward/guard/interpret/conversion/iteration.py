@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import ANY_SYMBOL, BOTTOM, CHARACTER, V_U1, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import (
+    ANY_SYMBOL,
+    BOTTOM,
+    COMPOSED_CHARACTER,
+    V_UNDEFINED,
+    V_UNKNOWN,
+    Known,
+    Value,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -116,7 +126,7 @@ class Iteration:
         """Return what the iterators give that the payload put on an object of the host."""
         self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
-        for name in ("@@iterator", "@@asyncIterator"):
+        for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
             iterator = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
             if iterator:
                 result = join(result, self._stepped(iterator, atom, span))
@@ -129,10 +139,10 @@ class Iteration:
         step = self._machine.call(self._properties.get(made, "next", span), made, (), span)
         for each in made:
             if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
-                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_U1,), span)
+                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span)
         inner = self._properties.get(self.await_value(step, span), "value", span)
         if self._coercion.nesting >= _MAX_NESTING:
-            return join(inner, V_U1)
+            return join(inner, V_UNKNOWN)
         self._coercion.nesting += 1
         try:
             return join(inner, self.iterate(frozenset(a for a in made if a is not atom), None, span))
@@ -145,27 +155,27 @@ class Iteration:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
+            return frozenset(characters) if len(characters) <= 16 else of(COMPOSED_CHARACTER)  # noqa: PLR2004 - a small set
         if type(atom) is Known:
             return join(self._elements.get_element(atom, span.start), self._iterate_patched(atom, span))
         if not isinstance(atom, HeapObject):
             return self._elements.get_element(atom, span.start)
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
             given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), span)
             made = self._machine.call(given, of(atom), (), span)
             if self._coercion.nesting >= _MAX_NESTING:
-                return V_U1
+                return V_UNKNOWN
             self._coercion.nesting += 1
             try:
                 through = join(self.iterate(inner, None, span), self.iterate(made, None, span))
             finally:
                 self._coercion.nesting -= 1
-            return join(join(through, atom.contents()), V_U1)
+            return join(join(through, atom.contents()), V_UNKNOWN)
         for parent in atom.prototype if atom.kind == "object" else ():
             if type(parent) is Known and (
-                member := self._catalogue.get(parent.path).members.get("@@iterator")
+                member := self._catalogue.get(parent.path).members.get(SYMBOL_ITERATOR)
             ):
                 listed = self._host_objects.materialize(
                     self._catalogue.get(member.result[1:]).result, span.start
@@ -173,21 +183,21 @@ class Iteration:
                 return join(atom.contents(), self.iterate(listed, index, span))
             if type(parent) is Known and self._catalogue.get(parent.path).element:
                 return join(atom.contents(), self._elements.get_element(parent, span.start))
-        iterator = self._method_lookup.get_method(atom, "@@iterator") or self._method_lookup.get_method(
-            atom, "@@asyncIterator"
+        iterator = self._method_lookup.get_method(atom, SYMBOL_ITERATOR) or self._method_lookup.get_method(
+            atom, SYMBOL_ASYNC_ITERATOR
         )
         if iterator:
             stepped = self._stepped(iterator, atom, span)
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped
         if atom.kind == "map":
             pair = self._store.allocate("array", atom.start, "pair")
-            self._store.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self._store.put_item(pair, 0, atom.properties.get(ENTRY_KEYS, V_UNDEFINED))
             self._store.put_item(pair, 1, atom.elements or V_UNDEFINED)
             if atom.escaped:
-                self._store.put_element(pair, V_U1)
+                self._store.put_element(pair, V_UNKNOWN)
                 self._store.inexact(pair)
             return of(pair)
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED
         contents = atom.contents()
-        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
+        return join(contents, V_UNKNOWN) if atom.escaped else contents or V_UNDEFINED

@@ -13,9 +13,9 @@ from evalward.guard.domain.atoms import (
     STRING_UNKNOWNS,
     TRUE,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Known,
     Primitive,
@@ -157,13 +157,13 @@ class Operators:
                     return of(TRUE if (left_number == right_number) == operator.startswith("=") else FALSE)
             elif left_number is not None and right_number is not None and operator in _ORDER:
                 return of(TRUE if _ORDER[operator](left_number, right_number) else FALSE)
-        return V_BOOLEAN
+        return V_ANY_BOOLEAN
 
     def _add(self, left: Value, right: Value, span: Span) -> Value:
         left = self._primitives(left, span)
         right = self._primitives(right, span)
         if len(left) * len(right) > _MAX_PAIRS:
-            return join(unresolved_text((left, right)), V_NUMBER)
+            return join(unresolved_text((left, right)), V_ANY_NUMBER)
         if len(left) == len(right) == 1:
             (one,), (other,) = left, right
             return self._add_atoms(one, other)
@@ -202,26 +202,26 @@ class Operators:
             return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
             return self._concatenation.concatenated((of(one), of(other)))
-        return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
+        return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_ANY_NUMBER
 
     def _arithmetic(self, operator: str, left: Value, right: Value, span: Span) -> Value:
         ones, others = self._coercion.to_number(left, span), self._coercion.to_number(right, span)
         function = _ARITHMETIC.get(operator)
         if ANY_BIGINT in left and ANY_BIGINT in right:
-            return join(V_NUMBER, of(ANY_BIGINT))
+            return join(V_ANY_NUMBER, of(ANY_BIGINT))
         if function is None or len(ones) * len(others) > _MAX_PAIRS:
-            return V_NUMBER
+            return V_ANY_NUMBER
         found: set[Atom] = set()
         for one in ones:
             for other in others:
                 if type(one) is not Primitive or type(other) is not Primitive:
-                    return V_NUMBER
+                    return V_ANY_NUMBER
                 try:
                     found.add(number(function(one.number, other.number)))
                 except ZeroDivisionError:
                     found |= _by_zero(operator, one.number)
                 except (ArithmeticError, ValueError):
-                    return V_NUMBER
+                    return V_ANY_NUMBER
         return join(BOTTOM, frozenset(found))
 
     def apply_unary_operator(self, operator: str, value: Value, span: Span) -> Value:
@@ -232,19 +232,19 @@ class Operators:
             case "void":
                 return V_UNDEFINED
             case "delete":
-                return V_BOOLEAN
+                return V_ANY_BOOLEAN
             case "!":
                 known = {truthiness(atom) for atom in value}
                 if len(known) == 1 and None not in known:
                     return of(FALSE if known.pop() else TRUE)
-                return V_BOOLEAN if value else BOTTOM
+                return V_ANY_BOOLEAN if value else BOTTOM
             case "+":
                 return self._coercion.to_number(value, span)
             case _:
                 result: Value = BOTTOM
                 for atom in self._coercion.to_number(value, span):
                     if type(atom) is not Primitive:
-                        return join(V_NUMBER, value & of(ANY_BIGINT))
+                        return join(V_ANY_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
                     result = join(result, number(folded).value)
                 return result
@@ -261,10 +261,10 @@ class Operators:
             elif isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
                 if atom.escaped:
-                    return V_STRING
+                    return V_ANY_STRING
                 names.add("function" if atom.callable else "object")
             else:
-                return V_STRING
+                return V_ANY_STRING
         return frozenset(names)
 
     def update(self, value: Value, step: int, span: Span, *, variable: bool) -> Value:
@@ -273,5 +273,5 @@ class Operators:
             return BOTTOM
         if variable:
             self._coercion.to_number(value, span)
-            return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
+            return of(ANY_BIGINT) if ANY_BIGINT in value else V_ANY_NUMBER
         return self._arithmetic("-", value, number(-step).value, span)

@@ -9,14 +9,14 @@ from evalward.guard.domain.atoms import (
     ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_SYMBOL,
-    DATA,
-    DECODED,
-    ELSEWHERE,
-    HELD,
-    LETTER,
-    PREFIXED,
-    SPELLING,
-    TEXT,
+    DECODED_STRING,
+    HARMLESS_STRING,
+    HOST_HELD_TEXT,
+    PREFIXED_STRING,
+    SPELLS_ANY_NAME,
+    TAINTED_CHARACTER,
+    TAINTED_DATA,
+    TAINTED_STRING,
     Known,
     Primitive,
     Value,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.surroundings import Surroundings
 
-_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
+_ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 
 
 class PropertyKeys:
@@ -81,16 +81,16 @@ class PropertyKeys:
                     tainted or inner.tainted,
                     decoded or inner.decoded,
                 )
-            elif atom is HELD:
+            elif atom is HOST_HELD_TEXT:
                 unknown = True
                 names.extend(text for text in self._dataflow.read(self._held.given) if type(text) is str)
-            elif atom is LETTER or (atom in _ELSEWHERE and not self._strict):
+            elif atom is TAINTED_CHARACTER or (atom in _ELSEWHERE and not self._strict):
                 numeric = elsewhere = True
             else:
                 unknown = True
-                tainted = tainted or atom is TEXT or atom is DATA
-                decoded = decoded or atom in SPELLING
-                hidden = hidden or atom is DECODED
+                tainted = tainted or atom is TAINTED_STRING or atom is TAINTED_DATA
+                decoded = decoded or atom in SPELLS_ANY_NAME
+                hidden = hidden or atom is DECODED_STRING
                 if type(atom) is Known:
                     names.extend(a for a in self._coercion.known_primitive(atom, span) if type(a) is str)
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

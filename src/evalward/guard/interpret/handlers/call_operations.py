@@ -8,16 +8,16 @@ from evalward.guard.constructs import dynamic_key
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    DATA,
-    SPELLING,
-    U0,
-    U1,
-    V_DATA,
-    V_NUMBER,
-    V_U1,
+    FUNCTION_FROM_TEXT,
+    SPELLS_ANY_NAME,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     V_UNDEFINED,
-    W0,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
-_LEADING = frozenset({U0, U1, W0, BUILT})
+_LEADING = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
 _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
 _REDUCING = frozenset({"reduce", "reduceRight"})
@@ -150,11 +150,11 @@ class CallOperations:
             one = of(atom)
             this = one if super_unit is None else self._dataflow.read(self._dataflow.units[super_unit].this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
-                atom is DATA or (not self._strict and (atom is U1 or type(atom) is Host))
+                atom is TAINTED_DATA or (not self._strict and (atom is UNKNOWN or type(atom) is Host))
             ):
                 result = join(result, self._iterate_unknown(atom, key, args, rest, span))
                 continue
-            if atom is DATA and (key in _STORING or type(key) is int):
+            if atom is TAINTED_DATA and (key in _STORING or type(key) is int):
                 for value in (*args, rest):
                     self._store.expect_functions(value)
             function = (
@@ -165,14 +165,14 @@ class CallOperations:
             if twice and asks_constructor:
                 function = self._catalogued.relabelled(function)
             result = join(result, self._calls.call(function, this, args, span, rest))
-            if key in _SETTLING and (atom is U1 or atom is DATA or type(atom) is Host):
+            if key in _SETTLING and (atom is UNKNOWN or atom is TAINTED_DATA or type(atom) is Host):
                 result = join(result, self._then_unknown(args, span))
-        if type(key) is int and not SPELLING.isdisjoint(self._values[key]):
+        if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):
             result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), span))
         if asks_constructor:
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
-            self._findings.origin(BUILT, None, "`constructor` is called", span)
-            result = join(result, of(BUILT))
+            self._findings.origin(FUNCTION_FROM_TEXT, None, "`constructor` is called", span)
+            result = join(result, of(FUNCTION_FROM_TEXT))
         return result
 
     def _then_unknown(self, args: list[Value], span: Span) -> Value:
@@ -182,26 +182,28 @@ class CallOperations:
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
             given = join(
                 given,
-                self._iteration.await_value(self._calls.call(functions, V_UNDEFINED, (V_U1,), span), span),
+                self._iteration.await_value(
+                    self._calls.call(functions, V_UNDEFINED, (V_UNKNOWN,), span), span
+                ),
             )
         if not given:
             return BOTTOM
         made = self._store.allocate("promise", span.start, "of the host")
-        self._store.put_element(made, join(given, V_U1))
+        self._store.put_element(made, join(given, V_UNKNOWN))
         return made.value
 
     def _iterate_unknown(self, atom: Atom, key: str, args: list[Value], rest: Value, span: Span) -> Value:
         """Call back as the array method of the name would: with an element, its index and the array."""
-        element = self._elements.get_element(atom, span.start) or V_U1
+        element = self._elements.get_element(atom, span.start) or V_UNKNOWN
         given: Value = BOTTOM
-        result = V_DATA if atom is DATA else V_U1
+        result = V_TAINTED_DATA if atom is TAINTED_DATA else V_UNKNOWN
         for value in (*args, rest):
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            each: tuple[Value, ...] = (element, V_NUMBER, of(atom))
+            each: tuple[Value, ...] = (element, V_ANY_NUMBER, of(atom))
             if key in _REDUCING:
                 given = join(given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, span))
             else:
-                given = join(given, self._calls.call(functions, V_U1, each, span))
+                given = join(given, self._calls.call(functions, V_UNKNOWN, each, span))
             self._judgement.leak(value - functions, Flow.ARGUMENT, span)
         if key in _REDUCING:
             return join(join(result, given), args[1] if len(args) > 1 else rest)
@@ -220,8 +222,8 @@ class CallOperations:
         leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
         for _ in range(_MAX_ROUNDS):
             # Methods of data, called one after another, lead to no function; read, they do.
-            before = given if leads_on else given - {BUILT}
-            made = self._calls.call(functions, V_U1, (join(join(each[0], initial), before), *each), span)
+            before = given if leads_on else given - {FUNCTION_FROM_TEXT}
+            made = self._calls.call(functions, V_UNKNOWN, (join(join(each[0], initial), before), *each), span)
             if made <= given:
                 break
             given = join(given, made)
@@ -302,12 +304,17 @@ class CallOperations:
             else None
         )
         if owner is None:
-            return V_U1
+            return V_UNKNOWN
         replaced = self._constructions.construct_parent(owner, dataflow.read(unit.this), args, rest, span)
         if replaced:
             self._constructions.initialize_instance_elements(owner, replaced)
             dataflow.write(
                 unit.this,
-                frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
+                frozenset(
+                    a
+                    for a in replaced
+                    if isinstance(a, (HeapObject, Known))
+                    or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, FUNCTION_FROM_TEXT}
+                ),
             )
         return dataflow.read(unit.this)

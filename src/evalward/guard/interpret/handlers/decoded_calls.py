@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
+    FUNCTION_FROM_TEXT,
     STRING_UNKNOWNS,
-    U0,
-    U1,
     UNDEFINED,
-    V_U1,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    V_UNKNOWN,
     Known,
     Value,
     of,
@@ -83,9 +83,13 @@ class DecodedCalls:
                 callbacks = join(
                     callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
                 )
-                self._judgement.use(frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, span)
+                self._judgement.use(
+                    frozenset(a for a in held if a is FUNCTION_FROM_TEXT or a is UNKNOWN_CONSTRUCTOR),
+                    Flow.CALLBACK,
+                    span,
+                )
         passed = join(join(owner, inside), given - callbacks)
-        made = self._calls.call(callbacks, of(U1, UNDEFINED), (passed, passed), span, V_U1)
+        made = self._calls.call(callbacks, of(UNKNOWN, UNDEFINED), (passed, passed), span, V_UNKNOWN)
         texts = frozenset(atom for atom in owner if type(atom) is str or atom in STRING_UNKNOWNS)
         if texts:
             made = join(made, part_of(texts))

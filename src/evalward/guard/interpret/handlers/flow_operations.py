@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import with_statement
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, BUILT, U0, U2, V_U1, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    FUNCTION_FROM_TEXT,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_PLAIN,
+    V_UNDEFINED,
+    V_UNKNOWN,
+    Known,
+    Value,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import MAY_BE_REMOVED, RETURNED, SYMBOL_HAS_INSTANCE, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -94,7 +105,7 @@ class FlowOperations:
             method = BOTTOM
             for atom in right:
                 if isinstance(atom, HeapObject):
-                    method = join(method, self._method_lookup.get_method(atom, "@@hasInstance"))
+                    method = join(method, self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE))
                 elif type(atom) is Known:
                     self._patches.readers[self._dataflow.reader] = None
                     method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
@@ -135,7 +146,7 @@ class FlowOperations:
     def _is_there(self, value: Value) -> bool:
         """Whether a feature that is tested for is one that every engine has, and the payload did not remove."""
         self._patches.readers[self._dataflow.reader] = None
-        if len(value) != 1 or "@@removed" in self._patches.properties:
+        if len(value) != 1 or MAY_BE_REMOVED in self._patches.properties:
             return False
         (atom,) = value
         return type(atom) is Known and atom.label is None and atom.path in _EVERYWHERE
@@ -185,7 +196,7 @@ class FlowOperations:
             returned = self._returned(value)
             for atom in value:
                 if not isinstance(atom, HeapObject) or atom.kind not in {"generator", "array"}:
-                    returned = join(returned, V_U1)
+                    returned = join(returned, V_UNKNOWN)
                 elif atom.unit is not None:
                     dataflow.write(atom.unit.sent, dataflow.read(dataflow.unit.sent))
             self._delegate(value, instruction[5])
@@ -201,7 +212,7 @@ class FlowOperations:
         for atom in value:
             if isinstance(atom, HeapObject):
                 made = self._calls.call(
-                    self._method_lookup.get_method(atom, "@@iterator"), of(atom), (), span
+                    self._method_lookup.get_method(atom, SYMBOL_ITERATOR), of(atom), (), span
                 )
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
@@ -215,7 +226,7 @@ class FlowOperations:
         for atom in value:
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
-                result = join(result, atom.properties.get("@@returned", BOTTOM))
+                result = join(result, atom.properties.get(RETURNED, BOTTOM))
         return result
 
     def op_return(self, instruction: Instruction) -> Value:
@@ -234,13 +245,17 @@ class FlowOperations:
         return value
 
     def op_caught(self, _instruction: Instruction) -> Value:
-        return join(self._dataflow.read(self._dataflow.thrown), of(U2))
+        return join(self._dataflow.read(self._dataflow.thrown), of(UNKNOWN_PLAIN))
 
     def op_complete(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
         span = instruction[5]
         if self._parameters is not None:
-            self._judgement.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, span)
+            self._judgement.use(
+                frozenset(a for a in value if a in {UNKNOWN_CONSTRUCTOR, FUNCTION_FROM_TEXT}),
+                Flow.CALLBACK,
+                span,
+            )
             value = self._calls.call(value, self._receiver, self._parameters, span, self._rest)
         self._judgement.leak(self._iteration.await_value(value, span), Flow.RETURN, span)
         return value
@@ -258,4 +273,4 @@ class FlowOperations:
     def op_havoc(self, instruction: Instruction) -> Value:
         for register in instruction[2]:
             self._judgement.leak(self._values[register], Flow.ARGUMENT, instruction[5])
-        return V_U1
+        return V_UNKNOWN

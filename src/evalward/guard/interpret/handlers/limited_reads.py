@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import dynamic_key
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
-    U1,
-    U2,
-    V_U1,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
+    V_UNKNOWN,
     Known,
     Value,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    MAY_BE_REMOVED,
+    MAY_HAVE_ANY_RECEIVER,
+    MAY_HAVE_FOREIGN_CONSTRUCTOR,
+    MAY_SELECT_CONSTRUCTOR,
+    SYMBOL_HAS_INSTANCE,
+)
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -27,8 +34,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
-_DATA = PRIMITIVE_UNKNOWNS | {DATA, U2}  # has no methods of the payload's classes
-_DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
+_DATA = PRIMITIVE_UNKNOWNS | {TAINTED_DATA, UNKNOWN_PLAIN}  # has no methods of the payload's classes
+_DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED})
 
 
 class LimitedReads:
@@ -69,7 +76,7 @@ class LimitedReads:
             or type(atom) is Known
         )
         made = self._properties.get(known, "constructor", span)
-        return made if known == owner else made | V_U1
+        return made if known == owner else made | V_UNKNOWN
 
     def is_capability(self, atom: Atom) -> bool:
         """Whether a catalogued object's members are denied to a key that cannot be resolved."""
@@ -77,21 +84,21 @@ class LimitedReads:
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
-        if self._strict or "@@receivers" in self._patches.properties:
+        if self._strict or MAY_HAVE_ANY_RECEIVER in self._patches.properties:
             return
         self._methods.readers[self._dataflow.reader] = None
         names = self._methods.properties
         if not names or all(isinstance(atom, HeapObject) or atom in _DATA for atom in owner):
             return
         if any(type(atom) is str and atom in names for atom in key) or not key.isdisjoint(
-            STRING_UNKNOWNS | {U1, DATA}
+            STRING_UNKNOWNS | {UNKNOWN, TAINTED_DATA}
         ):
             self._store.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""
         if isinstance(atom, HeapObject):
-            if self._method_lookup.get_method(atom, "@@hasInstance"):
+            if self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE):
                 return False
             given = atom.properties.get("prototype", BOTTOM)
             return atom.kind == "class" or all(

@@ -8,16 +8,16 @@ from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
-    DECODED,
+    DECODED_STRING,
     NULL,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     UNDEFINED,
-    V_DATA,
-    V_NUMBER,
-    V_STRING,
-    V_U1,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
@@ -27,6 +27,15 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    ADDED_NAMES,
+    CONSTRUCTOR,
+    FIELDS,
+    FUNCTION_NAME,
+    REGISTERED_PREFIX,
+    SYMBOL_PREFIX,
+    SYMBOL_SPECIES,
+)
 from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.domain.values import join
 from evalward.guard.syntax.literals import is_index
@@ -63,7 +72,7 @@ _SYMBOL_NAMES = """
 _SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
 
 
-_TELLING = frozenset({"__proto__", "@@species"})  # what an object literal does not only hold
+_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # what an object literal does not only hold
 
 
 def _holds_method(value: Value) -> bool:
@@ -163,7 +172,7 @@ class Makers:
             ):
                 target.uncertain.update(names)  # it has one of them
                 self._dataflow.changed(target)
-        if "@@species" in names:
+        if SYMBOL_SPECIES in names:
             self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
         for name in names:
             if kind == "init":
@@ -186,7 +195,7 @@ class Makers:
                 for name, value in list(atom.properties.items()):
                     if listed and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
-                    elif name[:2] != "@@" or name[:3] == "@@ " or name in _SYMBOLS:
+                    elif name[:2] != SYMBOL_PREFIX or name[:3] == REGISTERED_PREFIX or name in _SYMBOLS:
                         if name not in target.properties:
                             target.uncertain.add(name)
                         self._store.put(target, name, value)
@@ -202,14 +211,16 @@ class Makers:
                         self._store.put_element(target, self._elements.get_element(atom, span.start))
                 if atom.elements or atom.escaped:
                     self._store.extend(target)
-                    self._store.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
+                    self._store.put_element(
+                        target, join(atom.elements, V_UNKNOWN if atom.escaped else BOTTOM)
+                    )
             elif type(atom) is Known and atom.label is not None:
                 self._judgement.use(of(atom), Flow.ARGUMENT, span)
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self.put_or_add(target, str(index), of(character))
             elif type(atom) is not Primitive:
-                copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_DATA
+                copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_TAINTED_DATA
                 self._store.extend(target)
                 self._store.put_element(target, copied)
 
@@ -241,7 +252,7 @@ class Makers:
         target = self._store.allocate("class", span.start)
         prototype = self._store.allocate("object", span.start, "prototype")
         self._store.put(target, "prototype", of(prototype))
-        self._store.put(target, "@@name", of(name) if name else V_STRING)
+        self._store.put(target, FUNCTION_NAME, of(name) if name else V_ANY_STRING)
         self._store.put(prototype, "constructor", of(target))
         if parent is not None:
             above = self._values[parent]
@@ -252,7 +263,7 @@ class Makers:
                 if type(atom) is Known and self._catalogue.get(atom.path).instance:
                     self._store.put_prototype(prototype, of(known(self._catalogue.get(atom.path).instance)))
         if constructor is not None:
-            self._store.put(target, "@@constructor", self._values[constructor])
+            self._store.put(target, CONSTRUCTOR, self._values[constructor])
             for atom in self._values[constructor]:
                 if isinstance(atom, HeapObject):
                     self._store.settle_in(atom, prototype)
@@ -267,7 +278,7 @@ class Makers:
                 unit.function.unit = unit
                 unit.function.home = owner
         if instance.code:
-            self._store.put(target, "@@fields", of(instance.function))
+            self._store.put(target, FIELDS, of(instance.function))
         for unit in (instance, static):
             if unit.executed:
                 self._dataflow.enqueue(unit)  # computed keys are registers of this unit
@@ -283,17 +294,17 @@ class Makers:
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
                 self._judgement.use(of(atom), Flow.ARGUMENT, NOWHERE)
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
-                return of(DECODED)  # the names of its methods: whoever lists them means to call one
-            return of(TEXT) if atom is DATA else V_STRING
+                return of(DECODED_STRING)  # the names of its methods: whoever lists them means to call one
+            return of(TAINTED_STRING) if atom is TAINTED_DATA else V_ANY_STRING
         atom.readers[self._dataflow.reader] = None
         if atom.prototype:
             self._denied_reads.ask_names(
-                of(atom), V_STRING, Span.at(atom.start)
+                of(atom), V_ANY_STRING, Span.at(atom.start)
             )  # `for … in` gives inherited ones too
         self._dataflow.spend(len(atom.properties) >> 3)
         names = frozenset(
-            name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
+            name for name in (*atom.properties, *atom.getters) if not name.startswith((SYMBOL_PREFIX, "#"))
         )
-        others = V_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
-        others = join(others, atom.properties.get("@@names", BOTTOM))
-        return join(names, join(others, V_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))
+        others = V_ANY_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
+        others = join(others, atom.properties.get(ADDED_NAMES, BOTTOM))
+        return join(names, join(others, V_ANY_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))

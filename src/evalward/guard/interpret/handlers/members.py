@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, V_U1, V_UNDEFINED, Known, Value, of
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
 
@@ -158,4 +158,4 @@ class Members:
                     atom,
                     f"`{atom.path}` is changed",
                 )
-        return self._operators.apply_unary_operator("delete", V_U1, instruction[5])
+        return self._operators.apply_unary_operator("delete", V_UNKNOWN, instruction[5])

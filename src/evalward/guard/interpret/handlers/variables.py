@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import (
     BOTTOM,
-    SELECTED_PROTOTYPE,
+    TAINTED_SELECTION_PROTOTYPE,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
     V_GLOBAL,
-    V_NUMBER,
-    V_U1,
     V_UNDEFINED,
-    W0,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
@@ -230,7 +230,7 @@ class Variables:
             if reference.register in self._lowered.counters and any(
                 type(atom) is Primitive and atom.type == "number" for atom in value
             ):
-                value = join(value, V_NUMBER)
+                value = join(value, V_ANY_NUMBER)
             self._dataflow.write(reference.register, value)
         if reference.is_global:
             span = instruction[5]
@@ -245,13 +245,13 @@ class Variables:
 
         What may be a function constructor among data is handed on as by `const`: `var cell = table[row][column]`.
         """
-        among_data = SELECTED_PROTOTYPE not in value and not self._strict
+        among_data = TAINTED_SELECTION_PROTOTYPE not in value and not self._strict
         self._judgement.use(
             frozenset(
                 a
                 for a in value
                 if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
-                and not (a is W0 and among_data)
+                and not (a is UNKNOWN_NESTED_DATA and among_data)
             ),
             Flow.GLOBAL,
             span,
@@ -273,10 +273,10 @@ class Variables:
     def op_super(self, instruction: Instruction) -> Value:
         unit = self._dataflow.units[instruction[2]]
         if unit.function is None:
-            return V_U1
+            return V_UNKNOWN
         unit.function.readers[self._dataflow.reader] = None
         home = unit.function.home
-        return self._prototypes.get_prototype_of(home) if home is not None else V_U1
+        return self._prototypes.get_prototype_of(home) if home is not None else V_UNKNOWN
 
     def op_new_target(self, instruction: Instruction) -> Value:
         unit = self._dataflow.units[instruction[2]]

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from evalward.guard.catalogue.denied_data import INSIDE
 from evalward.guard.constructs import constructor_chain, function_constructor, nested_evaluation
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import ANY_STRING, BOTTOM, DATA, Known, Value, host, known, of, symbol
+from evalward.guard.domain.atoms import (
+    ANY_STRING,
+    BOTTOM,
+    TAINTED_DATA,
+    Known,
+    Value,
+    host,
+    known,
+    of,
+    symbol,
+)
+from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
@@ -44,7 +55,7 @@ _COMPILER_HELPERS = frozenset(
 
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
-_NAMED: Value = of(DATA, known("Element"))
+_NAMED: Value = of(TAINTED_DATA, known("Element"))
 
 
 class Catalogued:
@@ -102,8 +113,8 @@ class Catalogued:
                 return made
             path = entry.prototype
         return (
-            of(known("Array.prototype.values" if name == "@@iterator" else name))
-            if name.startswith("@@") and not name.startswith("@@#")
+            of(known("Array.prototype.values" if name == SYMBOL_ITERATOR else name))
+            if name.startswith(SYMBOL_PREFIX) and not name.startswith(PRIVATE_PREFIX)
             else BOTTOM
         )
 

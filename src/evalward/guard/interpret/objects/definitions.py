@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import call_sites, prototype_tampering
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import BOTTOM, MARKS, UNDEFINED, Known, Primitive, Value, of
+from evalward.guard.domain.atoms import BOTTOM, MARKERS, UNDEFINED, Known, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
@@ -85,7 +86,7 @@ class Definitions:
                     given = join(value, self._machine.call(callables, of(atom), (), span))
                     for name in resolved.names if given - {UNDEFINED} else ():
                         self._writes.set_on(atom, name, given, span)
-                    if atom in MARKS and resolved.unknown:
+                    if atom in MARKERS and resolved.unknown:
                         self._writes.set_dynamic(atom, given, span, numeric=False)
                 self._judgement.leak(value | callables | setters, Flow.PROPERTY, span)
                 if type(atom) is Known and atom.path != "globalThis":
@@ -96,7 +97,7 @@ class Definitions:
                         self._store.put(self._patches, f"{atom.path}.{name}", given)
                 continue
             if atom.kind == "proxy":
-                inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+                inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
                 self.define_own_property(inner, key, descriptor, span)
                 self._properties.call_trap(atom, "defineProperty", (key, descriptor), span)
             if resolved.unknown or resolved.numeric:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM, Known, Value
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_TARGET
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
@@ -49,7 +50,7 @@ class DeniedReads:
             atom = pending.pop()
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
-                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
+                above = (atom.prototype | atom.properties.get(PROXY_TARGET, BOTTOM)) - seen
                 seen |= above
                 pending.extend(above)
             elif type(atom) is Known and self._catalogue.denied_data.has_secret_names(atom.path):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, DATA, U1, W0, Known, Value, of
+from evalward.guard.domain.atoms import BOTTOM, TAINTED_DATA, UNKNOWN, UNKNOWN_NESTED_DATA, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import MAY_BE_PROXIES, MAY_HAVE_DELETED_CONSTRUCTOR
 from evalward.guard.domain.values import join
 from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
-_UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
+_UNNAMED = frozenset(
+    {UNKNOWN, UNKNOWN_NESTED_DATA, TAINTED_DATA}
+)  # what a listed key reads as any name does but `constructor`
 
 
 class ListedKeys:
@@ -58,7 +61,7 @@ class ListedKeys:
         """
         self._patches.readers[self._dataflow.reader] = None
         doubts = self._patches.properties
-        if "@@proxies" in doubts or "@@deleted" in doubts:
+        if MAY_BE_PROXIES in doubts or MAY_HAVE_DELETED_CONSTRUCTOR in doubts:
             return False
         rests_on = self._lowered.listed[key]
         if rests_on == BY_OBJECT_KEYS:
@@ -83,9 +86,9 @@ class ListedKeys:
             if isinstance(atom, HeapObject):
                 result = join(result, self._unknown_keys.get_elsewhere(atom, span, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= self._unknown_owners.data_inside() if atom is DATA else of(U1)
+                result |= self._unknown_owners.data_inside() if atom is TAINTED_DATA else of(UNKNOWN)
             elif type(atom) is Known and self._is_function(atom):
-                result |= of(U1)  # `length` and `name`, and what the payload put there
+                result |= of(UNKNOWN)  # `length` and `name`, and what the payload put there
             else:
                 others.add(atom)
         if others:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import dom_script_injection, dynamic_key, electron, navigation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE,
+    ACTIVE_MARKUP,
     ANY_STRING,
     BOTTOM,
-    COMPOSED,
-    DATA,
-    DECODED,
-    SPELLING,
+    COMPOSED_STRING,
+    DECODED_STRING,
+    SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     TRUE,
-    V_DATA,
-    V_NUMBER,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     Primitive,
     Value,
     known,
@@ -102,10 +102,10 @@ class PageSinks:
             case "html" | "script":
                 if (
                     any(is_active(text) or (kind == "script" and text) for text in constants)
-                    or ACTIVE in value
+                    or ACTIVE_MARKUP in value
                 ):
                     self._findings.report(INJECTION, Rank.USED, span, None, "the markup holds script")
-                elif DECODED in value or (certain and COMPOSED in value):
+                elif DECODED_STRING in value or (certain and COMPOSED_STRING in value):
                     self._findings.report(
                         INJECTION, Rank.BY_KEY, span, None, "the payload decodes the markup itself"
                     )
@@ -131,20 +131,20 @@ class PageSinks:
                         "a page is given what only the host may have",
                     )
             case "scheme":
-                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLING):
+                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
                     self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
             case "value":
                 self.sink("url", value, span, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
                     self._findings.report(navigation.LABEL, Rank.NAVIGATES, span, None, "the page is left")
-                if any(is_script_url(text) for text in constants) or ACTIVE in value:
+                if any(is_script_url(text) for text in constants) or ACTIVE_MARKUP in value:
                     self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a script")
                 elif any(holds_active_document(text) for text in constants):
                     self._findings.report(
                         INJECTION, Rank.USED, span, None, "the URL is a document with script"
                     )
-                elif certain and value & SPELLING:
+                elif certain and value & SPELLS_ANY_NAME:
                     self._findings.report(
                         INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself"
                     )
@@ -187,7 +187,9 @@ class PageSinks:
         event = self._host_objects.materialize("new:Event.prototype", start)
         thrown = self.tell_thrown(event)
         # `onerror` of the window is told apart: what happened, where, and what was thrown.
-        self._machine.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), Span.at(start))
+        self._machine.call(
+            functions, this, (event, V_TAINTED_DATA, V_ANY_NUMBER, V_ANY_NUMBER, thrown), Span.at(start)
+        )
 
     def tell_thrown(self, event: Value) -> Value:
         """Let an event tell what the payload threw, as one of an error or a rejection does."""
@@ -197,7 +199,7 @@ class PageSinks:
                 if isinstance(atom, HeapObject):
                     self._store.put(atom, "error", thrown)
                     self._store.put(atom, "reason", thrown)
-        return thrown | V_DATA
+        return thrown | V_TAINTED_DATA
 
     def set_attribute(self, name: Value, value: Value, span: Span) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
@@ -217,7 +219,12 @@ class PageSinks:
                     )
                 elif lowered == "srcdoc":
                     self.sink("script", value, span)
-            elif atom is TEXT or atom is DATA or atom in SPELLING or (self._strict and atom is ANY_STRING):
+            elif (
+                atom is TAINTED_STRING
+                or atom is TAINTED_DATA
+                or atom in SPELLS_ANY_NAME
+                or (self._strict and atom is ANY_STRING)
+            ):
                 self._findings.report(
                     dynamic_key.LABEL,
                     Rank.BY_KEY,

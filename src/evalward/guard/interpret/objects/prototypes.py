@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, NULL, STRING_UNKNOWNS, U1, Known, Primitive, Value, known, of
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    NULL,
+    STRING_UNKNOWNS,
+    UNKNOWN,
+    Known,
+    Primitive,
+    Value,
+    known,
+    of,
+)
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
 
@@ -60,4 +70,4 @@ class Prototypes:
             return of(known("String.prototype"))
         if type(atom) is Primitive:
             return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
-        return of(U1)
+        return of(UNKNOWN)

@@ -10,21 +10,21 @@ from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
-    BUILT,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
-    MARKS,
+    CONSTRUCTOR_OF_DATA,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    MARKERS,
     NULL,
-    SELECTED,
-    SELECTED_PROTOTYPE,
+    OPAQUE_HOST_MEMBER,
     STRING_UNKNOWNS,
-    U0,
-    U1,
-    U2,
+    TAINTED_DATA,
+    TAINTED_SELECTION,
+    TAINTED_SELECTION_PROTOTYPE,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    UNKNOWN_PLAIN,
     V_UNDEFINED,
-    W0,
     Host,
     Known,
     Primitive,
@@ -32,6 +32,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
@@ -107,16 +108,16 @@ class UnknownKeys:
                 self._findings.selecting.add(span)
             if resolved.decoded:
                 # The payload hides the key: any write through it is meant.
-                result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
+                result = BOTTOM if checked else of(TAINTED_SELECTION_PROTOTYPE)
                 if resolved.hidden and any(self.may_judge(atom) for atom in owner):
-                    result |= of(HIDDEN)
+                    result |= of(OPAQUE_HOST_MEMBER)
             elif resolved.tainted and not checked:
-                result = of(SELECTED)
+                result = of(TAINTED_SELECTION)
             if any(
                 type(atom) is Known and f"{atom.path}.prototype" in self._catalogue.entries for atom in owner
             ):
                 # A built-in constructor: its prototype is all there is to write to.
-                result |= of(SELECTED_PROTOTYPE)
+                result |= of(TAINTED_SELECTION_PROTOTYPE)
         for name in resolved.names:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
@@ -130,8 +131,8 @@ class UnknownKeys:
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.
-            self._findings.origin(U0, None, "read from a function by a computed key", span)
-            result = join(result, of(U0))
+            self._findings.origin(UNKNOWN_CONSTRUCTOR, None, "read from a function by a computed key", span)
+            result = join(result, of(UNKNOWN_CONSTRUCTOR))
         if resolved.numeric:
             for atom in owner:
                 if resolved.elsewhere:
@@ -149,13 +150,13 @@ class UnknownKeys:
     def get_elsewhere(self, atom: Atom, span: Span, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
-            return of(U1) if atom is U1 else self.get_unknown(atom, span)
+            return of(UNKNOWN) if atom is UNKNOWN else self.get_unknown(atom, span)
         result: Value = V_UNDEFINED
         pending, seen = [atom], {atom}
         while pending:
             current = pending.pop()
             current.readers[self._dataflow.reader] = None
-            result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
+            result = join(result, join(current.everything(), of(UNKNOWN) if current.escaped else BOTTOM))
             for getter in current.getters.values():
                 result = join(result, self._machine.call(getter, of(atom), (), span))
             for parent in current.prototype:
@@ -191,7 +192,7 @@ class UnknownKeys:
         if type(atom) is Known:
             entry = self._catalogue.get(atom.path)
             return bool(entry.sinks) or entry.unresolved == "playwright"
-        return isinstance(atom, Host) or atom is U1 or atom is W0
+        return isinstance(atom, Host) or atom is UNKNOWN or atom is UNKNOWN_NESTED_DATA
 
     @staticmethod
     def _is_bare(owner: Value) -> bool:
@@ -200,9 +201,9 @@ class UnknownKeys:
 
     def get_unknown(self, atom: Atom, span: Span) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
-        if atom in MARKS:
+        if atom in MARKERS:
             return BOTTOM
-        if atom is HELD:
+        if atom is HOST_HELD_TEXT:
             return self._held.given_back()
         self._judgement.unresolved(atom, span)
         if isinstance(atom, HeapObject):
@@ -211,18 +212,24 @@ class UnknownKeys:
             return self._get_unknown_from_known(atom, span)
         if type(atom) is Primitive and atom.type in {"undefined", "object"}:
             return BOTTOM
-        if atom is DATA:
-            return of(DATA, U1)
+        if atom is TAINTED_DATA:
+            return of(TAINTED_DATA, UNKNOWN)
         if type(atom) is str or atom in STRING_UNKNOWNS:
-            return of(U1, ANY_STRING)
+            return of(UNKNOWN, ANY_STRING)
         if (
             isinstance(atom, Host)
-            or atom is U2
+            or atom is UNKNOWN_PLAIN
             or type(atom) is Primitive
             or atom in UNKNOWN_PRIMITIVE_PROTOTYPES
         ):
-            return of(U1)
-        made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
+            return of(UNKNOWN)
+        made = (
+            UNKNOWN_CONSTRUCTOR
+            if atom is UNKNOWN_CONSTRUCTOR or atom is CONSTRUCTOR_OF_DATA
+            else FUNCTION_FROM_TEXT
+            if atom is FUNCTION_FROM_TEXT
+            else UNKNOWN_NESTED_DATA
+        )
         self._findings.origin(made, atom, "read by a key that cannot be resolved", span)
         return of(made)
 
@@ -233,17 +240,19 @@ class UnknownKeys:
             current = pending.pop()
             self._dataflow.spend(1 + (len(result) >> 3))
             current.readers[self._dataflow.reader] = None
-            for inner in current.properties.get("@@target", BOTTOM):  # a proxy
+            for inner in current.properties.get(PROXY_TARGET, BOTTOM):  # a proxy
                 if inner not in seen:
                     result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
                 result = join(result, self._machine.call(getter, of(target), (), span))
             if current.callable or current.kind == "prototype":
-                self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", span)
-                result = join(result, of(U0))
+                self._findings.origin(
+                    UNKNOWN_CONSTRUCTOR, None, "read from a function by a key that cannot be resolved", span
+                )
+                result = join(result, of(UNKNOWN_CONSTRUCTOR))
             elif not current.prototype or current.escaped:
-                result = join(result, of(U1))
+                result = join(result, of(UNKNOWN))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     result = join(result, self.get_unknown(parent, span))
@@ -266,7 +275,7 @@ class UnknownKeys:
             case "harmless":
                 return self._host_objects.materialize(
                     entry.others if entry.others != "undefined" else "text", span.start
-                ) | of(U1)
+                ) | of(UNKNOWN)
             case dynamic_key.LABEL:
                 self._findings.report(
                     dynamic_key.LABEL,
@@ -275,7 +284,7 @@ class UnknownKeys:
                     atom,
                     f"`{atom.path}` is read by a key that cannot be resolved",
                 )
-                return of(U0)
+                return of(UNKNOWN_CONSTRUCTOR)
             case "function":
                 pass
             case _ if not entry.callable and atom.path != "Function.prototype":
@@ -287,6 +296,8 @@ class UnknownKeys:
                         atom,
                         f"`{atom.path}` is read by a key that cannot be resolved",
                     )
-                return of(U1)
-        self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", span)
-        return of(U0)
+                return of(UNKNOWN)
+        self._findings.origin(
+            UNKNOWN_CONSTRUCTOR, None, "read from a function by a key that cannot be resolved", span
+        )
+        return of(UNKNOWN_CONSTRUCTOR)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import call_sites, dynamic_key, proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    ACTIVE,
+    ACTIVE_MARKUP,
     ANY_STRING,
-    DATA,
-    DECODED,
-    HELD,
-    HIDDEN,
-    PREFIXED,
-    SELECTED,
-    SELECTED_PROTOTYPE,
-    V_STRING,
+    DECODED_STRING,
+    HOST_HELD_TEXT,
+    OPAQUE_HOST_MEMBER,
+    PREFIXED_STRING,
+    TAINTED_DATA,
+    TAINTED_SELECTION,
+    TAINTED_SELECTION_PROTOTYPE,
+    V_ANY_STRING,
     V_UNDEFINED,
     Host,
     Known,
@@ -26,6 +26,13 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.slots import (
+    ADDED_NAMES,
+    MAY_SELECT_CONSTRUCTOR,
+    PROXY_HANDLER,
+    PROXY_TARGET,
+    SYMBOL_SPECIES,
+)
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.markup import is_active, is_script_scheme
@@ -49,7 +56,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _CALLS = frozenset({"call", "apply", "bind"})
-_HIDDEN_TEXTS = frozenset({ACTIVE, DECODED, PREFIXED})
+_HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
 # What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
 _SHARED_NAMES = frozenset(
     {
@@ -142,7 +149,7 @@ class Writes:
                 )
 
     def set_on(self, atom: Atom, name: str, value: Value, span: Span) -> None:
-        if name == "@@species":
+        if name == SYMBOL_SPECIES:
             self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
@@ -150,12 +157,12 @@ class Writes:
             self._set_on_object(atom, name, value, span)
         elif type(atom) is Known:
             self._known_writes.set_on_known(atom, name, value, span)
-        elif atom is SELECTED:
+        elif atom is TAINTED_SELECTION:
             if self._strict or name in _SHARED_NAMES:
                 self._findings.polluted.append(span)
-        elif atom is SELECTED_PROTOTYPE:
+        elif atom is TAINTED_SELECTION_PROTOTYPE:
             self._findings.polluted.append(span)
-        elif atom is HIDDEN or atom is HELD:
+        elif atom is OPAQUE_HOST_MEMBER or atom is HOST_HELD_TEXT:
             self._held.hold((value,))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
@@ -171,7 +178,7 @@ class Writes:
                 self._store.expect_calls()
             elif name == "constructor":
                 self._judgement.judge_constructor(value)
-            if atom is DATA:
+            if atom is TAINTED_DATA:
                 self._store.expect_functions(value)
             texts = self._held.hold((value,))
             if texts:
@@ -210,8 +217,8 @@ class Writes:
 
     def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
         """Write through a proxy: to what it stands for, and to its ``set`` trap."""
-        inner = proxy.properties.get("@@target", frozenset())
-        handler = proxy.properties.get("@@handler", frozenset())
+        inner = proxy.properties.get(PROXY_TARGET, frozenset())
+        handler = proxy.properties.get(PROXY_HANDLER, frozenset())
         self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, span)
         self._machine.call(
             self._properties.get(handler, "set", span),
@@ -250,22 +257,22 @@ class Writes:
             if atom.kind == "array":
                 self._store.inexact(atom)
                 if not numeric:
-                    self._store.put(atom, "@@names", V_STRING)
+                    self._store.put(atom, ADDED_NAMES, V_ANY_STRING)
             if atom.kind != "array" or (not numeric and self._holds_function(value)):
                 self._store.extend(atom)
             self._store.put_element(atom, value)
             return
-        if atom is HIDDEN or atom is HELD:
+        if atom is OPAQUE_HOST_MEMBER or atom is HOST_HELD_TEXT:
             return
-        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
+        if atom is TAINTED_SELECTION or atom is TAINTED_SELECTION_PROTOTYPE:
             self._findings.polluted.append(span)
             return
         if not numeric:
             self._judgement.unresolved(atom, span)
             self._store.expect_calls()
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
-                self._store.put(self._patches, "@@selected", V_UNDEFINED)  # `constructor`, perhaps
-        if atom is DATA:
+                self._store.put(self._patches, MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
+        if atom is TAINTED_DATA:
             self._store.expect_functions(value)
         if type(atom) is Known:
             self._known_writes.set_dynamic_on_known(atom, span, numeric=numeric)
