@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from evalward.guard.constructs import global_object
 from evalward.guard.syntax.digits import number_text
 
 
