@@ -9,9 +9,7 @@ from tree_sitter import Parser
 
 from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
@@ -21,6 +19,8 @@ from evalward.guard.domain.values import (
     Primitive,
     Value,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.interpreter import Interpreter
 from evalward.guard.interpret.surroundings import Surroundings
 from evalward.guard.lower.lower import lower
@@ -31,7 +31,7 @@ from evalward.sandbox import EvaluationLimits, Sandbox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
 
 THROWS = "throws"
 TYPED = {ANY_NUMBER: "number", ANY_BOOLEAN: "boolean", ANY_BIGINT: "bigint", ANY_SYMBOL: "symbol"}

@@ -35,7 +35,7 @@ def test_running_everything_again_finds_nothing_new(
         nonlocal programs
         programs += 1
         run(interpreter)
-        found = {(use.construct, use.start, use.end) for use in interpreter.machine.findings.uses.values()}
+        found = {(use.construct, use.span) for use in interpreter.machine.findings.uses.values()}
         interpreter.machine.dataflow.budget *= 10
         for unit in interpreter.machine.dataflow.units:
             unit.outcomes.clear()
@@ -43,9 +43,9 @@ def test_running_everything_again_finds_nothing_new(
                 interpreter.machine.dataflow.enqueue(unit)
         interpreter.machine.execution.drain()
         missed.extend(
-            {
-                (use.construct, use.start, use.end) for use in interpreter.machine.findings.uses.values()
-            }.difference(found)
+            {(use.construct, use.span) for use in interpreter.machine.findings.uses.values()}.difference(
+                found
+            )
         )
 
     monkeypatch.setattr(Interpreter, "run", run_twice)

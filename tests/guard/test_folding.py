@@ -10,7 +10,7 @@ import pytest
 import yaml
 from folded import THROWS, admits, fold, run
 
-from evalward.guard.domain.values import Primitive
+from evalward.guard.domain.atoms import Primitive
 from evalward.sandbox import Sandbox
 
 DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "data" / "folding.yaml").read_text())

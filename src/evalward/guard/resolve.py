@@ -11,8 +11,9 @@ from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDI
 from evalward.guard.builtins.registry import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.constructs import analysis_limit
+from evalward.guard.domain.atoms import BOTTOM, V_GLOBAL, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
 from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import BOTTOM, V_DATA, V_GLOBAL, V_UNDEFINED, Value, join, known, of
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.interpreter import Interpreter
 from evalward.guard.interpret.surroundings import Surroundings
 from evalward.guard.lower.lower import lower
@@ -28,13 +29,14 @@ if TYPE_CHECKING:
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.instructions import Lowered
+    from evalward.guard.domain.span import Span
     from evalward.guard.domain.uses import Use
     from evalward.guard.rules import Rules
     from evalward.guard.sinks import Sink
     from evalward.guard.syntax.program import ParsedProgram, Survey
 
 _BINDING_KINDS: dict[str, Value] = {
-    BindingKind.JSON: V_DATA,
+    BindingKind.JSON: V_TAINTED_DATA,
     BindingKind.ELECTRON: of(known("electron")),
     BindingKind.ELECTRON_APP_MODULE: of(known("electron.app")),
     BindingKind.ELECTRON_APP: of(known("electron"), known("playwright.electronApp")),
@@ -54,9 +56,6 @@ _SWITCHED_GROUPS = frozenset({"network", "storage", "navigation", "clipboard"})
 _STEPS_AT_START = 64_000
 _STEPS_PER_BYTE = 1
 _MAX_TOLD = MAX_FINDINGS  # findings of one construct
-
-
-_READ = 1  # the rank of what is reached; of higher ones a value leaves
 
 
 def step_limit(limits: Limits, length: int) -> int:
@@ -98,9 +97,9 @@ def bindings_of(sink: Sink, rules: Rules) -> dict[str, Value]:
 def kind_value(kind: str) -> Value:
     """Return what a value of a kind of binding may be; ``|`` stands between kinds that it may have."""
     kinds = kind.split("|")
-    value = _SINK_KINDS.get(kinds[0]) or _BINDING_KINDS.get(kinds[0], V_DATA)
+    value = _SINK_KINDS.get(kinds[0]) or _BINDING_KINDS.get(kinds[0], V_TAINTED_DATA)
     for each in kinds[1:]:
-        value = join(value, _SINK_KINDS.get(each) or _BINDING_KINDS.get(each, V_DATA))
+        value = join(value, _SINK_KINDS.get(each) or _BINDING_KINDS.get(each, V_TAINTED_DATA))
     return value
 
 
@@ -181,7 +180,7 @@ def _findings(
     target: Target,
     catalogue: Catalogue,
     sink: Sink | None,
-    cleared: frozenset[tuple[int, int]] = frozenset(),
+    cleared: frozenset[Span] = frozenset(),
 ) -> Resolved:
     shapes = program.shapes
     parameters: tuple[Value, ...] | None = None
@@ -190,7 +189,7 @@ def _findings(
     elif program.called and sink is not None:
         parameters = tuple(map(kind_value, sink.parameters))
     this = V_UNDEFINED if Shape.MODULE in shapes else V_GLOBAL
-    receiver, rest, arguments_given = V_UNDEFINED, V_DATA, BOTTOM
+    receiver, rest, arguments_given = V_UNDEFINED, V_TAINTED_DATA, BOTTOM
     if sink is not None:
         own = kind_value(sink.this)
         if program.called:
@@ -224,7 +223,7 @@ def _findings(
         interpreter.run()
     except AnalysisLimitError:
         # What was found stands: values only grow. What else there is is not known.
-        uses = [use for use in uses if use.rank <= _READ]
+        uses = [use for use in uses if use.rank.is_reached]
         unfinished = [Finding(analysis_limit.LABEL)]
     if found.checked and not found.selecting <= found.checked:
         # Some keys that select what is written to are checked: what is written to by the others?
@@ -232,7 +231,7 @@ def _findings(
         interpreter.machine.release()
         return _findings(program, lowered, rules, target, catalogue, sink, checked)
     # What is read, called and handed on in one place is one finding, told by what says most.
-    uses = {(use.construct, use.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
+    uses = {(use.construct, use.span.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)
     interpreter.machine.release()
     payload = program.source[program.offset : program.offset + program.length]
@@ -247,7 +246,7 @@ def _findings(
 
 
 def _order(use: Use) -> tuple[int, int, str, int]:
-    return use.rank, use.start, use.construct, use.end
+    return use.rank, use.span.start, use.construct, use.span.end
 
 
 def _parameter(program: ParsedProgram, target: Target) -> Value:
@@ -257,13 +256,13 @@ def _parameter(program: ParsedProgram, target: Target) -> Value:
     first = next((node for node in program.roots if node.kind_id not in COMMENTS), None)
     if target is Target.NODE and first is not None and _TAKES_A_PAGE.match(program.source, first.start_byte):
         return _PAGE
-    return V_DATA
+    return V_TAINTED_DATA
 
 
 def _finding(use: Use, payload: bytes, offset: int) -> Finding:
-    def place(start: int, end: int) -> tuple[int, int]:
-        low = min(max(start - offset, 0), len(payload))
-        return low, min(max(end - offset, low), len(payload))
+    def place(span: Span) -> tuple[int, int]:
+        low = min(max(span.start - offset, 0), len(payload))
+        return low, min(max(span.end - offset, low), len(payload))
 
-    trace = tuple(TraceStep(step.note, locate(payload, *place(step.start, step.end))) for step in use.trace)
-    return Finding(use.construct, locate(payload, *place(use.start, use.end)), trace)
+    trace = tuple(TraceStep(step.note, locate(payload, *place(step.span))) for step in use.trace)
+    return Finding(use.construct, locate(payload, *place(use.span)), trace)

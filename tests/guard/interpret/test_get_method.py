@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import Lowered, Unit
-from evalward.guard.domain.values import BOTTOM, Value, of
 from evalward.guard.interpret.dataflow import Dataflow
 from evalward.guard.interpret.objects.method_lookup import MethodLookup
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_NUMBER,
-    V_UNDEFINED,
-    Value,
-    join,
-)
+from evalward.guard.domain.slots import PROXY_TARGET
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -23,9 +20,9 @@ if TYPE_CHECKING:
 def _sorted(machine: Machine, call: Call) -> Value:
     joined = elements(machine, call.this, call)
     if call.args:
-        machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-        order = machine.call(call.arg(0), V_UNDEFINED, (joined, joined), call.start, call.end)
-        machine.use_conversions(order, call.start, call.end)
+        machine.use(call.arg(0), Flow.CALLBACK, call.span)
+        order = machine.call(call.arg(0), V_UNDEFINED, (joined, joined), call.span)
+        machine.use_conversions(order, call.span)
     if call.path.endswith("toSorted"):
         return make(machine, call, None, joined)
     mutate(machine, call.this, BOTTOM)
@@ -40,7 +37,7 @@ def mutate(machine: Machine, value: Value, added: Value) -> None:
             if atom.kind == "proxy":
                 mutate(
                     machine,
-                    frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom),
+                    frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom),
                     added,
                 )
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
@@ -51,15 +48,15 @@ def mutate(machine: Machine, value: Value, added: Value) -> None:
             if added:
                 machine.put_element(atom, added)
         elif added:
-            machine.leak(added, Flow.PROPERTY, 0, 0)
+            machine.leak(added, Flow.PROPERTY, Span(0, 0))
 
 
 def _push(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject) and atom.escaped:
-            machine.leak(call.all(), Flow.RETURN, call.start, call.end)
+            machine.leak(call.all(), Flow.RETURN, call.span)
     mutate(machine, call.this, call.all())
-    return V_NUMBER
+    return V_ANY_NUMBER
 
 
 def _take(machine: Machine, call: Call) -> Value:
@@ -86,7 +83,7 @@ def _reverse(machine: Machine, call: Call) -> Value:
     made = make(machine, call, reversed_items, elements(machine, call.this, call))
     if call.path.endswith("toReversed"):
         return made
-    if all(isinstance(atom, HeapObject) and atom.start == call.start for atom in call.this):
+    if all(isinstance(atom, HeapObject) and atom.start == call.span.start for atom in call.this):
         return made  # the receiver is made by this very expression, so nothing else holds it
     mutate(machine, call.this, BOTTOM)
     return join(made, call.this)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import integers
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.conversion.operators import truthiness
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def make(
     machine: Machine, call: Call, items: Sequence[Value] | None, elements: Value, tag: str = ""
 ) -> Value:
     """Return an array of the call's site, exact when its items are known."""
-    array = machine.allocate("array", call.start, f"{call.path}{tag}")
+    array = machine.allocate("array", call.span.start, f"{call.path}{tag}")
     if items is None or (array.items and len(array.items) != len(items)) or len(items) > MAX_ITEMS:
         machine.inexact(array)
         for item in items or ():
@@ -50,7 +50,7 @@ def make(
 
 def elements(machine: Machine, value: Value, call: Call) -> Value:
     """Return the join of an array-like's elements."""
-    result = machine.iterate(value, None, call.start, call.end)
+    result = machine.iterate(value, None, call.span)
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"object", "proxy"}:
             result = join(result, atom.everything())
@@ -61,16 +61,14 @@ def each(
     machine: Machine, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
 ) -> list[Value]:
     """Call a callback for every item (or once for the join of all) and return its results."""
-    machine.use(function, Flow.CALLBACK, call.start, call.end)
+    machine.use(function, Flow.CALLBACK, call.span)
     this = call.arg(1)
     if items is not None and len(items) <= _MAX_UNROLLED:
         return [
-            machine.call(function, this, (item, number(index).value, call.this), call.start, call.end)
+            machine.call(function, this, (item, number(index).value, call.this), call.span)
             for index, item in enumerate(items)
         ]
-    return (
-        [machine.call(function, this, (joined, V_NUMBER, call.this), call.start, call.end)] if joined else []
-    )
+    return [machine.call(function, this, (joined, V_ANY_NUMBER, call.this), call.span)] if joined else []
 
 
 def _callback(result: Value | None) -> Transfer:
@@ -79,7 +77,7 @@ def _callback(result: Value | None) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         items, joined = machine.items_of(call.this), elements(machine, call.this, call)
         for outcome in each(machine, call, call.arg(0), items=items, joined=joined):
-            machine.use(outcome, Flow.RETURN, call.start, call.end)
+            machine.use(outcome, Flow.RETURN, call.span)
         return join(joined, V_UNDEFINED) if result is None else result
 
     return transfer
@@ -133,7 +131,7 @@ def _filter(machine: Machine, call: Call) -> Value:
     items, joined = machine.items_of(call.this), elements(machine, call.this, call)
     outcomes = each(machine, call, call.arg(0), items=items, joined=joined)
     for outcome in outcomes:
-        machine.use(outcome, Flow.RETURN, call.start, call.end)
+        machine.use(outcome, Flow.RETURN, call.span)
     if items is not None and len(outcomes) == len(items):
         kept = [_certainty(outcome) for outcome in outcomes]
         if None not in kept:
@@ -184,7 +182,7 @@ def _at(machine: Machine, call: Call) -> Value:
 
 def _reduce(machine: Machine, call: Call) -> Value:
     function, items = call.arg(0), machine.items_of(call.this)
-    machine.use(function, Flow.CALLBACK, call.start, call.end)
+    machine.use(function, Flow.CALLBACK, call.span)
     joined = elements(machine, call.this, call)
     has_initial = len(call.args) > 1
     if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
@@ -194,11 +192,11 @@ def _reduce(machine: Machine, call: Call) -> Value:
         for position, item in enumerate(ordered, first):
             index = len(items) - 1 - position if call.path.endswith("Right") else position
             args = (total, item, number(index).value, call.this)
-            total = machine.call(function, V_UNDEFINED, args, call.start, call.end)
+            total = machine.call(function, V_UNDEFINED, args, call.span)
         return total
     total = join(call.arg(1) if has_initial else joined, call.rest)
     for _ in range(4):
-        made = machine.call(function, V_UNDEFINED, (total, joined, V_NUMBER, call.this), call.start, call.end)
+        made = machine.call(function, V_UNDEFINED, (total, joined, V_ANY_NUMBER, call.this), call.span)
         wider = join(total, made)
         if wider == total:
             break
@@ -208,19 +206,17 @@ def _reduce(machine: Machine, call: Call) -> Value:
 
 def _join(machine: Machine, call: Call) -> Value:
     given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
-    separators = machine.to_string(given - V_UNDEFINED, call.start, call.end)
+    separators = machine.to_string(given - V_UNDEFINED, call.span)
     if UNDEFINED in given:
         separators = join(separators, of(","))
     result: Value = BOTTOM
     for atom in call.this:
         if not isinstance(atom, HeapObject):
-            result = join(result, V_STRING)
+            result = join(result, V_ANY_STRING)
             continue
         machine.observe(atom)
         for separator in separators:
-            made = (
-                machine.joined(atom, separator, call.start, call.end) if type(separator) is str else V_STRING
-            )
+            made = machine.joined(atom, separator, call.span) if type(separator) is str else V_ANY_STRING
             result = join(result, made)
     return result
 
@@ -229,9 +225,9 @@ def _to_locale_string(machine: Machine, call: Call) -> Value:
     for atom in elements(machine, call.this, call):
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, "toLocaleString")
-            machine.use(method, Flow.CALLBACK, call.start, call.end)
-            machine.call(method, of(atom), (), call.start, call.end)
-    return V_STRING
+            machine.use(method, Flow.CALLBACK, call.span)
+            machine.call(method, of(atom), (), call.span)
+    return V_ANY_STRING
 
 
 def _from(machine: Machine, call: Call) -> Value:
@@ -245,17 +241,15 @@ def _from(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject) and atom.kind not in {"array", "arguments"}:
             joined = join(joined, atom.everything())
     if len(call.args) > 1:
-        machine.use(function, Flow.CALLBACK, call.start, call.end)
+        machine.use(function, Flow.CALLBACK, call.span)
         if items is not None and len(items) <= _MAX_UNROLLED:
             items = [
-                machine.call(function, call.arg(2), (item, number(i).value), call.start, call.end)
+                machine.call(function, call.arg(2), (item, number(i).value), call.span)
                 for i, item in enumerate(items)
             ]
         else:
             items = None
-            joined = machine.call(
-                function, call.arg(2), (join(joined, V_UNDEFINED), V_NUMBER), call.start, call.end
-            )
+            joined = machine.call(function, call.arg(2), (join(joined, V_UNDEFINED), V_ANY_NUMBER), call.span)
     return make(machine, call, items, joined)
 
 
@@ -269,13 +263,12 @@ def _of(machine: Machine, call: Call) -> Value:
     made = machine.construct(
         frozenset(a for a in call.this if not isinstance(a, Known)),
         call.args,
-        call.start,
-        call.end,
+        call.span,
         call.rest,
     )
     for atom in made:
         if isinstance(atom, HeapObject):
-            machine.set_computed(of(atom), V_NUMBER, call.all(), call.start, call.end)
+            machine.set_computed(of(atom), V_ANY_NUMBER, call.all(), call.span)
     return join(made, make(machine, call, None if call.rest else list(call.args), call.all()))
 
 
@@ -284,15 +277,15 @@ def _with(machine: Machine, call: Call) -> Value:
 
 
 def _entries(machine: Machine, call: Call) -> Value:
-    pair = machine.allocate("array", call.start, "pair")
-    machine.put_item(pair, 0, V_NUMBER)
+    pair = machine.allocate("array", call.span.start, "pair")
+    machine.put_item(pair, 0, V_ANY_NUMBER)
     machine.put_item(pair, 1, elements(machine, call.this, call) or V_UNDEFINED)
     return listed(machine, call, of(pair))
 
 
 def listed(machine: Machine, call: Call, value: Value) -> Value:
     """Return an iterator over a value."""
-    made = machine.allocate("iterator", call.start, call.path)
+    made = machine.allocate("iterator", call.span.start, call.path)
     machine.put_element(made, value)
     return made.value
 
@@ -309,10 +302,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}forEach": _callback(V_UNDEFINED),
     f"{_P}find": _callback(None),
     f"{_P}findLast": _callback(None),
-    f"{_P}findIndex": _callback(V_NUMBER),
-    f"{_P}findLastIndex": _callback(V_NUMBER),
-    f"{_P}every": _callback(V_BOOLEAN),
-    f"{_P}some": _callback(V_BOOLEAN),
+    f"{_P}findIndex": _callback(V_ANY_NUMBER),
+    f"{_P}findLastIndex": _callback(V_ANY_NUMBER),
+    f"{_P}every": _callback(V_ANY_BOOLEAN),
+    f"{_P}some": _callback(V_ANY_BOOLEAN),
     f"{_P}reduce": _reduce,
     f"{_P}reduceRight": _reduce,
     f"{_P}slice": _slice,
@@ -322,10 +315,10 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}toString": _join,
     f"{_P}with": _with,
     f"{_P}entries": _entries,
-    f"{_P}keys": lambda machine, call: listed(machine, call, V_NUMBER),
+    f"{_P}keys": lambda machine, call: listed(machine, call, V_ANY_NUMBER),
     f"{_P}values": lambda machine, call: listed(machine, call, elements(machine, call.this, call)),
-    f"{_P}indexOf": lambda _run, _call: V_NUMBER,
-    f"{_P}lastIndexOf": lambda _run, _call: V_NUMBER,
-    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}indexOf": lambda _run, _call: V_ANY_NUMBER,
+    f"{_P}lastIndexOf": lambda _run, _call: V_ANY_NUMBER,
+    f"{_P}includes": lambda _run, _call: V_ANY_BOOLEAN,
     f"{_P}toLocaleString": _to_locale_string,
 }

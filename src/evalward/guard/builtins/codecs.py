@@ -10,32 +10,33 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import arrays
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import decoding_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     BOTTOM,
-    DECODED,
+    DECODED_STRING,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
-    TEXT,
-    V_NUMBER,
-    V_STRING,
+    TAINTED_STRING,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import BUFFER_VIEWS, DECODED_TEXT
+from evalward.guard.domain.texts import decoding_of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_OWN = of(DECODED)
+_OWN = of(DECODED_STRING)
 _MAX_VIEWS = 2
 _BUFFER = known("ArrayBuffer.prototype")
 
@@ -50,21 +51,21 @@ def _text_of(machine: Machine, value: Value, depth: int = _MAX_VIEWS) -> Value:
     for atom in value:
         if type(atom) is str or atom in STRING_UNKNOWNS:
             found = decoding_of(of(atom))
-            result = join(result, found if found != V_STRING else BOTTOM)
+            result = join(result, found if found != V_ANY_STRING else BOTTOM)
         elif isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, atom.properties.get("@@text", BOTTOM))
+            result = join(result, atom.properties.get(DECODED_TEXT, BOTTOM))
             if any(map(_is_number, atom.contents())):
                 result = join(result, _OWN)
             if depth:
-                result = join(result, _text_of(machine, atom.properties.get("@@views", BOTTOM), depth - 1))
+                result = join(result, _text_of(machine, atom.properties.get(BUFFER_VIEWS, BOTTOM), depth - 1))
     return result
 
 
 def _keep(machine: Machine, targets: Value, text: Value) -> None:
     for atom in targets:
         if isinstance(atom, HeapObject) and text:
-            machine.put(atom, "@@text", text)
+            machine.put(atom, DECODED_TEXT, text)
 
 
 def _made(path: str) -> Transfer:
@@ -73,12 +74,12 @@ def _made(path: str) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         text = join(_text_of(machine, call.arg(0)), _text_of(machine, call.this))
         for value in (*call.args, call.rest):
-            machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-        made = machine.instance(path, call.start)
+            machine.leak(value, Flow.ARGUMENT, call.span)
+        made = machine.instance(path, call.span.start)
         _keep(machine, made, text)
         for atom in call.arg(0) if call.constructing else BOTTOM:
             if isinstance(atom, HeapObject) and _BUFFER in atom.prototype:
-                machine.put(atom, "@@views", made)
+                machine.put(atom, BUFFER_VIEWS, made)
         return made if call.constructing else machine.answered(call.path, made, (*call.args, call.rest))
 
     return transfer
@@ -93,29 +94,31 @@ def _written(machine: Machine, call: Call) -> Value:
 
 
 def _reduced(machine: Machine, call: Call) -> Value:
-    numbers = machine.allocate("array", call.start, "bytes")
+    numbers = machine.allocate("array", call.span.start, "bytes")
     machine.inexact(numbers)
-    machine.put_element(numbers, V_NUMBER)
+    machine.put_element(numbers, V_ANY_NUMBER)
     return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](machine, replace(call, this=of(numbers)))
 
 
 def _query(machine: Machine, call: Call) -> Value:
     """Make a ``URLSearchParams``: it decodes what the payload has escaped."""
     escaped = frozenset(atom for atom in call.arg(0) if type(atom) is str and "%" in atom)
-    made = machine.instance("URLSearchParams.prototype", call.start)
+    made = machine.instance("URLSearchParams.prototype", call.span.start)
     _keep(machine, made, _text_of(machine, escaped))
     return made
 
 
 def _parameter(machine: Machine, call: Call) -> Value:
-    return machine.answered(call.path, of(TEXT), (*call.args, call.rest)) | _text_of(machine, call.this)
+    return machine.answered(call.path, of(TAINTED_STRING), (*call.args, call.rest)) | _text_of(
+        machine, call.this
+    )
 
 
 def _decoded(machine: Machine, call: Call) -> Value:
     text = _text_of(machine, call.arg(0) if call.path.startswith("TextCodec") else call.this)
     for value in (*call.args, call.rest):
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-    made = machine.answered(call.path, V_STRING, (*call.args, call.rest))
+        machine.leak(value, Flow.ARGUMENT, call.span)
+    made = machine.answered(call.path, V_ANY_STRING, (*call.args, call.rest))
     return join(made, text) if made <= PRIMITIVE_UNKNOWNS else made | text
 
 

@@ -5,73 +5,74 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.values import (
-    SPELLING,
-    TEXT,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
-    V_U1,
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    SPELLS_ANY_NAME,
+    TAINTED_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_OUTSIDE = SPELLING | {TEXT}
+_OUTSIDE = SPELLS_ANY_NAME | {TAINTED_STRING}
 _ELEMENT = of(known("Element"))
 _SCRIPTS = frozenset({"script", "svg:script"})
 
 
 def _write(machine: Machine, call: Call) -> Value:
-    machine.report(INJECTION, 0, call.start, call.end, None, "text is written into the document")
+    machine.report(INJECTION, Rank.USED, call.span, None, "text is written into the document")
     return V_UNDEFINED
 
 
 def _perhaps_write(machine: Machine, call: Call) -> Value:
     """Judge ``x.write(text)`` where x may be a document, and is mostly a stream."""
     for value in (*call.args, call.rest):
-        machine.sink("html", value, call.start, call.end, certain=False)
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-    return V_U1
+        machine.sink("html", value, call.span, certain=False)
+        machine.leak(value, Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
 
 
 def _perhaps_create_element(machine: Machine, call: Call) -> Value:
     """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
-    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
         if type(atom) is str and atom.lower() in _SCRIPTS:
-            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     for value in (*call.args, call.rest):
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-    return V_U1
+        machine.leak(value, Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
 
 
 def _perhaps_exec_command(machine: Machine, call: Call) -> Value:
     """Judge ``x.execCommand(…)`` where x may be a document, or an editor."""
-    machine.sink("html", call.arg(2), call.start, call.end, certain=False)
+    machine.sink("html", call.arg(2), call.span, certain=False)
     for value in (*call.args, call.rest):
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-    return V_U1
+        machine.leak(value, Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
 
 
 def _perhaps_markup(machine: Machine, call: Call) -> Value:
     """Judge ``x.createContextualFragment(text)`` and the like, where x may be of the page."""
     for value in (*call.args, call.rest):
-        machine.sink("html", value, call.start, call.end, certain=False)
-    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
-    return V_U1
+        machine.sink("html", value, call.span, certain=False)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNKNOWN
 
 
 def _for_each_token(machine: Machine, call: Call) -> Value:
     """``DOMTokenList.forEach``: the callback is given text of the page."""
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), call.arg(1), (of(TEXT), V_NUMBER, call.this), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), call.arg(1), (of(TAINTED_STRING), V_ANY_NUMBER, call.this), call.span)
     return V_UNDEFINED
 
 
@@ -83,45 +84,49 @@ def _trusted_types_policy(machine: Machine, call: Call) -> Value:
 
 def _for_each_pair(machine: Machine, call: Call) -> Value:
     """``URLSearchParams.forEach``: the callback is given two texts."""
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), call.arg(1), (of(TEXT), of(TEXT), call.this), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), call.arg(1), (of(TAINTED_STRING), of(TAINTED_STRING), call.this), call.span)
     return V_UNDEFINED
 
 
 def _insert_html(machine: Machine, call: Call) -> Value:
-    machine.sink("html", call.arg(1), call.start, call.end)
+    machine.sink("html", call.arg(1), call.span)
     return V_UNDEFINED
 
 
 def _set_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
-    machine.set_attribute(call.arg(offset), call.arg(offset + 1), call.start, call.end)
-    machine.use(call.all(), Flow.COERCE, call.start, call.end)
+    machine.set_attribute(call.arg(offset), call.arg(offset + 1), call.span)
+    machine.use(call.all(), Flow.COERCE, call.span)
     return V_UNDEFINED
 
 
 def _create_element(machine: Machine, call: Call) -> Value:
-    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end):
+    for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
         if type(atom) is str:
             if atom.lower() in {"script", "object", "embed"} or atom.lower().endswith(":script"):
-                machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+                machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
         elif atom in _OUTSIDE or machine.strict:
             machine.report(
-                INJECTION, 1, call.start, call.end, None, "an element is made whose name cannot be resolved"
+                INJECTION,
+                Rank.BY_KEY,
+                call.span,
+                None,
+                "an element is made whose name cannot be resolved",
             )
     return _ELEMENT
 
 
 def _create_document(machine: Machine, call: Call) -> Value:
     """``createDocument``: the root element has the given name, and may be moved to the page."""
-    for atom in machine.to_string(call.arg(1), call.start, call.end):
+    for atom in machine.to_string(call.arg(1), call.span):
         if type(atom) is str and atom.lower().rpartition(":")[2] == "script":
-            machine.report(INJECTION, 0, call.start, call.end, None, "a script element is made")
+            machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")
     return of(known("document"))
 
 
 def _create_attribute(machine: Machine, call: Call) -> Value:
-    machine.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_STRING, call.start, call.end)
+    machine.set_attribute(call.arg(1 if call.path.endswith("NS") else 0), V_ANY_STRING, call.span)
     return _ELEMENT
 
 
@@ -133,7 +138,7 @@ _SCRIPT_ATTRIBUTES = frozenset({"src", "href", "xlink:href"})
 def _select(machine: Machine, call: Call) -> Value:
     """Find elements: what a selector of scripts finds may be one."""
     path = call.path.rpartition(".")[2]
-    made = machine.materialize(machine.catalogue.get(call.path).result, call.start)
+    made = machine.materialize(machine.catalogue.get(call.path).result, call.span.start)
     if not any(
         type(text) is str and _OF_SCRIPTS.search(text) for text in call.arg(1 if path.endswith("NS") else 0)
     ):
@@ -141,50 +146,50 @@ def _select(machine: Machine, call: Call) -> Value:
     if made == _ELEMENT:
         return made | _SCRIPT
     return machine.materialize(
-        f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.start
+        f"{'array' if path.endswith('All') else 'collection'}:@ScriptElement", call.span.start
     )
 
 
 def _adopt(machine: Machine, call: Call) -> Value:
     """``importNode`` and ``adoptNode``: another element of the same kind, or the same one."""
-    machine.leak(call.arg(0), Flow.ARGUMENT, call.start, call.end)
+    machine.leak(call.arg(0), Flow.ARGUMENT, call.span)
     return _ELEMENT | (call.arg(0) & _SCRIPT)
 
 
 def _set_script_attribute(machine: Machine, call: Call) -> Value:
     offset = 1 if call.path.endswith("NS") else 0
-    names = machine.to_string(call.arg(offset), call.start, call.end)
+    names = machine.to_string(call.arg(offset), call.span)
     if any(type(name) is not str or name.lower() in _SCRIPT_ATTRIBUTES for name in names):
-        machine.sink("script", call.arg(offset + 1), call.start, call.end)
-    machine.set_attribute(names, call.arg(offset + 1), call.start, call.end)
+        machine.sink("script", call.arg(offset + 1), call.span)
+    machine.set_attribute(names, call.arg(offset + 1), call.span)
     return V_UNDEFINED
 
 
 def _attribute_node(machine: Machine, call: Call) -> Value:
-    names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.start, call.end)
+    names = machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span)
     handles = any(type(name) is str and name.lower().startswith("on") for name in names)
     return of(known("HandlerAttr" if handles else "Attr"))
 
 
 def _toggle_attribute(machine: Machine, call: Call) -> Value:
-    machine.set_attribute(call.arg(0), V_STRING, call.start, call.end)
-    return V_BOOLEAN
+    machine.set_attribute(call.arg(0), V_ANY_STRING, call.span)
+    return V_ANY_BOOLEAN
 
 
 def _exec_command(machine: Machine, call: Call) -> Value:
-    commands = machine.to_string(call.arg(0), call.start, call.end)
+    commands = machine.to_string(call.arg(0), call.span)
     if not all(type(atom) is str and atom.lower() != "inserthtml" for atom in commands):
-        machine.sink("html", call.arg(2), call.start, call.end)  # the others take text, or nothing
-    return V_BOOLEAN
+        machine.sink("html", call.arg(2), call.span)  # the others take text, or nothing
+    return V_ANY_BOOLEAN
 
 
 def _setter(machine: Machine, call: Call) -> Value:
-    machine.sink(call.path.removeprefix("setter "), call.arg(0), call.start, call.end)
+    machine.sink(call.path.removeprefix("setter "), call.arg(0), call.span)
     return V_UNDEFINED
 
 
 def _parse_markup(machine: Machine, call: Call) -> Value:
-    machine.sink("html", call.arg(0), call.start, call.end)
+    machine.sink("html", call.arg(0), call.span)
     return of(known("document"))
 
 

@@ -5,35 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.timers import is_turned_into_text
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    ACTIVE,
-    DATA,
-    SPELLING,
+from evalward.guard.constructs import nested_evaluation
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
+    SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
+    TAINTED_DATA,
     UNDEFINED,
-    V_DATA,
-    V_U1,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.values import join
 from evalward.guard.markup import holds_active_document, is_active, is_script_url
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
 
-_ACTIVE = SPELLING | {ACTIVE}
-_AS_TEXT = frozenset({"toString", "@@toPrimitive", "valueOf"})
+_ACTIVE = SPELLS_ANY_NAME | {ACTIVE_MARKUP}
+_AS_TEXT = frozenset({"toString", SYMBOL_TO_PRIMITIVE, "valueOf"})
 _ACTIVE_CONTENT = "the page's content holds script"
 _ELECTRON_HANDLES = frozenset({"playwright.electronApp.evaluateHandle", "playwright.handle.evaluateHandle"})
 _HANDLES = ("evaluateHandle", "waitForFunction")
-_TEXTUAL = STRING_UNKNOWNS | {DATA}
+_TEXTUAL = STRING_UNKNOWNS | {TAINTED_DATA}
 
 
 def _is_page(value: Value) -> bool:
@@ -51,7 +54,9 @@ def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None
             continue
         if is_within(reference.scope.unit, unit.index) and not is_within(reference.owner, unit.index):
             member = machine.catalogue.globals[reference.name]
-            machine.write(reference.register, machine.materialize(member.result, call.start, member.label))
+            machine.write(
+                reference.register, machine.materialize(member.result, call.span.start, member.label)
+            )
 
 
 def _given(machine: Machine, call: Call, position: int) -> list[Value]:
@@ -64,11 +69,11 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     elif "electronApp" in call.path:
         selected = [of(known("electron"))]
     elif "locator" in call.path or call.path.endswith("$eval"):
-        selected = [V_DATA | of(known("Element"))]
+        selected = [V_TAINTED_DATA | of(known("Element"))]
     else:
         selected = []
-    copies = [value | V_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
-    return [*selected, *copies, V_DATA, V_DATA, V_DATA]
+    copies = [value | V_TAINTED_DATA | _behind_handles(machine, value) for value in call.args[position + 1 :]]
+    return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
 
 
 def _evaluate(machine: Machine, call: Call) -> Value:
@@ -78,30 +83,30 @@ def _evaluate(machine: Machine, call: Call) -> Value:
     for atom in code:
         if isinstance(atom, HeapObject) and atom.callable:
             _free_of_closure(machine, atom, call)
-            result = machine.call(
-                of(atom), V_UNDEFINED, _given(machine, call, position), call.start, call.end
-            )
-            given = join(given, machine.await_value(result, call.start, call.end))
+            result = machine.call(of(atom), V_UNDEFINED, _given(machine, call, position), call.span)
+            given = join(given, machine.await_value(result, call.span))
             machine.observe(atom)
             if _says_its_text(machine, atom):
                 note = "the function says itself what text of it is evaluated"
-                machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+                machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
         elif type(atom) is str or atom in _TEXTUAL or (machine.strict and not isinstance(atom, HeapObject)):
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")
         elif isinstance(atom, HeapObject) and atom.kind == "proxy" and _is_page(call.this):
             note = "a proxy says itself what text of it is evaluated"
-            machine.report("nested-evaluation", 0, call.start, call.end, None, note)
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, note)
         elif isinstance(atom, HeapObject) and is_turned_into_text(atom, machine) and _is_page(call.this):
-            machine.to_string(of(atom), call.start, call.end)  # what is no function is turned into text
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "text is evaluated in a page")
-    machine.use(code, Flow.CALLBACK, call.start, call.end)
+            machine.to_string(of(atom), call.span)  # what is no function is turned into text
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "text is evaluated in a page")
+    machine.use(code, Flow.CALLBACK, call.span)
     for value in (*call.args[position + 1 :], call.rest):
-        machine.leak(value, Flow.ARGUMENT, call.start, call.end)
-    made = machine.allocate("promise", call.start, "evaluated")
+        machine.leak(value, Flow.ARGUMENT, call.span)
+    made = machine.allocate("promise", call.span.start, "evaluated")
     if call.path in _ELECTRON_HANDLES or (call.path.endswith(_HANDLES) and _holds_code(machine, given)):
         machine.put_element(made, _handle(machine, call, given))
     else:
-        machine.put_element(made, V_DATA | V_U1 if call.path.endswith("Handle") else V_DATA)
+        machine.put_element(
+            made, V_TAINTED_DATA | V_UNKNOWN if call.path.endswith("Handle") else V_TAINTED_DATA
+        )
     return of(made)
 
 
@@ -130,7 +135,7 @@ def _holds_code(machine: Machine, given: Value) -> bool:
 
 def _handle(machine: Machine, call: Call, held: Value) -> Value:
     """Return a handle, whose `evaluate` gives a function the object that it stands for."""
-    made = machine.instance("playwright.handle", call.start)
+    made = machine.instance("playwright.handle", call.span.start)
     for atom in made:
         if isinstance(atom, HeapObject):
             machine.put_element(atom, held)
@@ -151,48 +156,52 @@ def _property(machine: Machine, call: Call) -> Value:
     """``handle.getProperty(name)``: a handle of the property; of ``getProperties`` a map of such."""
     held = _behind_handles(machine, call.this)
     if not call.path.endswith("Properties"):
-        held = machine.get_computed(held, call.arg(0), call.start, call.end)
+        held = machine.get_computed(held, call.arg(0), call.span)
     made = _handle(machine, call, held)
     if call.path.endswith(".get"):
         return made
-    promise = machine.allocate("promise", call.start, "property")
+    promise = machine.allocate("promise", call.span.start, "property")
     machine.put_element(promise, made)
     return of(promise)
 
 
 def _browser_window(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("promise", call.start, "window")
+    made = machine.allocate("promise", call.span.start, "window")
     machine.put_element(
-        made, _handle(machine, call, machine.instance("electron.BrowserWindow.prototype", call.start))
+        made, _handle(machine, call, machine.instance("electron.BrowserWindow.prototype", call.span.start))
     )
     return of(made)
 
 
 def _expose(machine: Machine, call: Call) -> Value:
     """``page.exposeFunction``: the page calls it with what it likes; a binding gets the page itself before that."""
-    source = machine.allocate("object", call.start, "source")
+    source = machine.allocate("object", call.span.start, "source")
     for name in ("page", "context", "frame"):
         machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))
     given = [of(source)] if call.path.endswith("Binding") else []
-    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(1), V_UNDEFINED, [*given, V_DATA, V_DATA, V_DATA], call.start, call.end)
-    return machine.materialize("promise:undefined", call.start)
+    machine.use(call.arg(1), Flow.CALLBACK, call.span)
+    machine.call(
+        call.arg(1), V_UNDEFINED, [*given, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA], call.span
+    )
+    return machine.materialize("promise:undefined", call.span.start)
 
 
 def _go(machine: Machine, call: Call) -> Value:
     """Navigate: a ``javascript:`` URL runs in the page that is left, a ``data:`` URL may be a page with script."""
-    for text in machine.to_string(call.arg(0), call.start, call.end):
-        if text is ACTIVE or (type(text) is str and (is_script_url(text) or holds_active_document(text))):
-            machine.report("nested-evaluation", 0, call.start, call.end, None, "the URL is a script")
-    return machine.materialize("promise:unknown", call.start)
+    for text in machine.to_string(call.arg(0), call.span):
+        if text is ACTIVE_MARKUP or (
+            type(text) is str and (is_script_url(text) or holds_active_document(text))
+        ):
+            machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, "the URL is a script")
+    return machine.materialize("promise:unknown", call.span.start)
 
 
 def _set_content(machine: Machine, call: Call) -> Value:
     """``page.setContent``: markup with script in it is a script that the page runs."""
-    text = machine.to_string(call.arg(0), call.start, call.end)
+    text = machine.to_string(call.arg(0), call.span)
     if _is_active(text) or (machine.strict and not all(type(atom) is str for atom in text)):
-        machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
-    return machine.materialize("promise:undefined", call.start)
+        machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, _ACTIVE_CONTENT)
+    return machine.materialize("promise:undefined", call.span.start)
 
 
 def _is_active(text: Value) -> bool:
@@ -201,22 +210,22 @@ def _is_active(text: Value) -> bool:
 
 def _route(machine: Machine, call: Call) -> Value:
     """``page.route``: the handler is given the request, and may answer it."""
-    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    given = (of(known("playwright.route")), V_DATA)
-    machine.call(call.arg(1), V_UNDEFINED, given, call.start, call.end)
-    machine.leak(call.arg(2), Flow.ARGUMENT, call.start, call.end)
-    return machine.materialize("promise:undefined", call.start)
+    machine.use(call.arg(1), Flow.CALLBACK, call.span)
+    given = (of(known("playwright.route")), V_TAINTED_DATA)
+    machine.call(call.arg(1), V_UNDEFINED, given, call.span)
+    machine.leak(call.arg(2), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:undefined", call.span.start)
 
 
 def _fulfill(machine: Machine, call: Call) -> Value:
     """``route.fulfill``: the page runs what script the answer holds."""
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
-            body = machine.get(of(atom), "body", call.start, call.end) - {UNDEFINED}
-            if _is_active(machine.to_string(body, call.start, call.end)):
-                machine.report("nested-evaluation", 0, call.start, call.end, None, _ACTIVE_CONTENT)
-    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
-    return machine.materialize("promise:undefined", call.start)
+            body = machine.get(of(atom), "body", call.span) - {UNDEFINED}
+            if _is_active(machine.to_string(body, call.span)):
+                machine.report(nested_evaluation.LABEL, Rank.USED, call.span, None, _ACTIVE_CONTENT)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return machine.materialize("promise:undefined", call.span.start)
 
 
 _PAGES = ("playwright.page", "playwright.locator", "playwright.electronApp", "playwright.handle")

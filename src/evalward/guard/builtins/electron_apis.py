@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import electron
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import FALSE, TRUE, V_TAINTED_DATA, V_UNDEFINED, V_UNKNOWN, Value, known
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import FALSE, TRUE, V_DATA, V_U1, V_UNDEFINED, Value, known
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -51,23 +53,23 @@ _MADE = {
 def _listen(machine: Machine, call: Call) -> Value:
     """``ipcMain.on`` and ``handle``: the listener gets the event, then what the page sent."""
     listener = call.arg(1)
-    machine.use(listener, Flow.CALLBACK, call.start, call.end)
-    given = [machine.instance("electron.ipcEvent", call.start)]
+    machine.use(listener, Flow.CALLBACK, call.span)
+    given = [machine.instance("electron.ipcEvent", call.span.start)]
     for name in call.arg(0):
         made = _MADE.get(name) if type(name) is str else None
         if made is not None:
-            given[1:] = [machine.instance(made, call.start)]
-    machine.call(listener, call.this, given, call.start, call.end, V_DATA)
+            given[1:] = [machine.instance(made, call.span.start)]
+    machine.call(listener, call.this, given, call.span, V_TAINTED_DATA)
     return call.this
 
 
 def _window(machine: Machine, call: Call) -> Value:
     """Make a window: a page of its own, as long as no option gives it more than a page has."""
     if not (call.args or call.rest) or _is_page_only(machine, call):
-        return machine.instance("electron.BrowserWindow.prototype", call.start)
+        return machine.instance("electron.BrowserWindow.prototype", call.span.start)
     atom = known("electron.BrowserWindow")
-    machine.report("electron", 0, call.start, call.end, atom, "a window is made")
-    return machine.instance("electron.BrowserWindow.prototype", call.start)
+    machine.report(electron.LABEL, Rank.USED, call.span, atom, "a window is made")
+    return machine.instance("electron.BrowserWindow.prototype", call.span.start)
 
 
 def _is_page_only(machine: Machine, call: Call) -> bool:
@@ -101,12 +103,12 @@ def _is_safe(name: str, value: Value) -> bool:
 
 def _unlisten(machine: Machine, call: Call) -> Value:
     del machine
-    return call.this or V_U1
+    return call.this or V_UNKNOWN
 
 
 def _click(machine: Machine, call: Call) -> Value:
     """``item.click()``: what it does is the item's role, when it has one."""
-    machine.click(call.start, call.end)
+    machine.click(call.span)
     return V_UNDEFINED
 
 

@@ -10,23 +10,22 @@ import urllib.parse
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.domain.atoms import (
+    ANY_BIGINT,
+    BOTTOM,
+    DECODED_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    Primitive,
+    Value,
+    number,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of, part_of
-from evalward.guard.domain.values import (
-    ANY_BIGINT,
-    BOTTOM,
-    DECODED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
-    Primitive,
-    Value,
-    join,
-    number,
-    of,
-    string,
-)
+from evalward.guard.domain.values import join, string
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -45,13 +44,13 @@ _PERCENT = re.compile(r"%u([0-9A-Fa-f]{4})|%([0-9A-Fa-f]{2})")
 def _parse_int(machine: Machine, call: Call) -> Value:
     texts, radices = constants(machine, call.arg(0), call), integers(machine, call.arg(1), call, 0)
     if texts is None or radices is None:
-        return V_NUMBER
+        return V_ANY_NUMBER
     if any(not text.isascii() for text in texts):
-        return V_NUMBER
+        return V_ANY_NUMBER
     try:
         return frozenset(number(_int_of(text, radix or 0)) for text in texts for radix in radices)
     except OverflowError:
-        return V_NUMBER
+        return V_ANY_NUMBER
 
 
 def _int_of(text: str, radix: int) -> float:
@@ -76,9 +75,9 @@ def _int_of(text: str, radix: int) -> float:
 def _parse_float(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.arg(0), call)
     if texts is None:
-        return V_NUMBER
+        return V_ANY_NUMBER
     if any(not text.isascii() or "I" in text for text in texts):
-        return V_NUMBER  # what is white space, and Infinity
+        return V_ANY_NUMBER  # what is white space, and Infinity
     found = [
         re.match(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", literals.trim(text), re.IGNORECASE)
         for text in texts
@@ -87,19 +86,19 @@ def _parse_float(machine: Machine, call: Call) -> Value:
 
 
 def _number(machine: Machine, call: Call) -> Value:
-    return machine.to_number(call.arg(0), call.start, call.end) if call.args or call.rest else number(0).value
+    return machine.to_number(call.arg(0), call.span) if call.args or call.rest else number(0).value
 
 
 def _number_to_string(machine: Machine, call: Call) -> Value:
     radices = integers(machine, call.arg(0), call, 10)
-    values = machine.to_number(call.this, call.start, call.end)
+    values = machine.to_number(call.this, call.span)
     if radices is None:
-        return V_STRING
+        return V_ANY_STRING
     result: Value = BOTTOM
     for atom in values:
         for radix in radices:
             if type(atom) is not Primitive:
-                return V_STRING
+                return V_ANY_STRING
             result = join(result, _in_radix(atom, radix or 10))
     return result
 
@@ -109,7 +108,7 @@ def _in_radix(atom: Primitive, radix: int) -> Value:
     if radix == 10 or not math.isfinite(value):  # noqa: PLR2004 - decimal
         return of(atom.text)
     if value != int(value) or abs(value) >= _MAX_SAFE or not 2 <= radix <= 36:  # noqa: PLR2004 - the standard's bounds
-        return V_STRING
+        return V_ANY_STRING
     rest, digits = abs(int(value)), ""
     while rest:
         rest, digit = divmod(rest, radix)
@@ -135,13 +134,13 @@ def _text(fold: Callable[[str], str], unknown: Callable[[Value], Value] = part_o
     def transfer(machine: Machine, call: Call) -> Value:
         texts = constants(machine, call.arg(0), call)
         if texts is None:
-            return unknown(machine.to_string(call.arg(0), call.start, call.end))
+            return unknown(machine.to_string(call.arg(0), call.span))
         result: Value = BOTTOM
         for text in texts:
             try:
                 result = join(result, string(fold(text)))
             except (ValueError, binascii.Error):
-                result = join(result, unknown(machine.to_string(call.arg(0), call.start, call.end)))
+                result = join(result, unknown(machine.to_string(call.arg(0), call.span)))
         return result
 
     return transfer
@@ -159,7 +158,7 @@ def _decode_uri_component(text: str) -> str:
 
 def _constant(value: Value) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
-        machine.use(call.all(), Flow.COERCE, call.start, call.end)
+        machine.use(call.all(), Flow.COERCE, call.span)
         return value
 
     return transfer
@@ -168,7 +167,7 @@ def _constant(value: Value) -> Transfer:
 def _function_text(_machine: Machine, call: Call) -> Value:
     """Return a function's source: the payload's own text, comments and all, when it is a function of its own."""
     own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
-    return of(DECODED) if own else V_STRING
+    return of(DECODED_STRING) if own else V_ANY_STRING
 
 
 TRANSFER: dict[str, Transfer] = {
@@ -178,8 +177,8 @@ TRANSFER: dict[str, Transfer] = {
     "Number.parseInt": _parse_int,
     "Number.parseFloat": _parse_float,
     "Number.prototype.toString": _number_to_string,
-    "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.start, call.end),
-    "Boolean": lambda _run, _call: V_BOOLEAN,
+    "Number.prototype.valueOf": lambda machine, call: machine.to_number(call.this, call.span),
+    "Boolean": lambda _run, _call: V_ANY_BOOLEAN,
     "BigInt": _constant(of(ANY_BIGINT)),
     "atob": _text(_atob, decoding_of),
     "btoa": _text(lambda text: base64.b64encode(text.encode("latin-1")).decode()),
@@ -189,7 +188,7 @@ TRANSFER: dict[str, Transfer] = {
     "encodeURI": _text(lambda text: urllib.parse.quote(text, safe="-_.!~*'();/?:@&=+$,#")),
     "unescape": _text(_unescape, decoding_of),
     "escape": _text(_escape),
-    "Math.random": lambda _run, _call: V_NUMBER,
-    "Date.now": lambda _run, _call: V_NUMBER,
+    "Math.random": lambda _run, _call: V_ANY_NUMBER,
+    "Date.now": lambda _run, _call: V_ANY_NUMBER,
     "Function.prototype.toString": _function_text,
 }

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    TEXT,
+    TAINTED_STRING,
     UNDEFINED,
-    V_BOOLEAN,
-    V_DATA,
+    V_ANY_BOOLEAN,
     V_GLOBAL,
-    V_U1,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -31,8 +31,8 @@ _ELEMENT = of(known("Element"))
 
 def _listener(machine: Machine, call: Call) -> Value:
     """``addEventListener``: the listener is called with an event; ``this`` is the element."""
-    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    made = machine.instance("Event.prototype", call.start)
+    machine.use(call.arg(1), Flow.CALLBACK, call.span)
+    made = machine.instance("Event.prototype", call.span.start)
     machine.observe(machine.patches)
     machine.tell_thrown(made)
     event = join(made, machine.patches.properties.get(_DISPATCHED, BOTTOM))
@@ -45,15 +45,14 @@ def _listener(machine: Machine, call: Call) -> Value:
             )
             machine.put(atom, "currentTarget", current)
             machine.put(atom, "target", join(current, _ELEMENT))
-    machine.call(call.arg(1), call.this, (event,), call.start, call.end)
+    machine.call(call.arg(1), call.this, (event,), call.span)
     for atom in call.arg(1):
         if isinstance(atom, HeapObject) and not atom.callable:
             machine.call(
-                machine.get(of(atom), "handleEvent", call.start, call.end),
+                machine.get(of(atom), "handleEvent", call.span),
                 of(atom),
                 (event,),
-                call.start,
-                call.end,
+                call.span,
             )
             machine.escape_object(atom)
     return V_UNDEFINED
@@ -61,7 +60,7 @@ def _listener(machine: Machine, call: Call) -> Value:
 
 def _event(machine: Machine, call: Call) -> Value:
     """Make an event, which carries what its options hold: ``detail``, ``data`` and the rest."""
-    made = machine.instance("Event.prototype", call.start)
+    made = machine.instance("Event.prototype", call.span.start)
     for atom in made:
         if isinstance(atom, HeapObject):
             for source in call.arg(1):
@@ -75,26 +74,28 @@ def _event(machine: Machine, call: Call) -> Value:
 def _dispatch(machine: Machine, call: Call) -> Value:
     """``dispatchEvent``: every listener of the payload may get this event."""
     machine.put(machine.patches, _DISPATCHED, frozenset(a for a in call.arg(0) if isinstance(a, HeapObject)))
-    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
-    return V_BOOLEAN
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_ANY_BOOLEAN
 
 
 def _define_element(machine: Machine, call: Call) -> Value:
     """``customElements.define``: the page constructs the class and tells it of attributes, which are text."""
-    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    made = machine.construct(call.arg(1), (), call.start, call.end)
+    machine.use(call.arg(1), Flow.CALLBACK, call.span)
+    made = machine.construct(call.arg(1), (), call.span)
     for atom in made:
         if isinstance(atom, HeapObject):
-            method = machine.get(of(atom), "attributeChangedCallback", call.start, call.end)
-            machine.call(method, of(atom), (of(TEXT), of(TEXT), of(TEXT)), call.start, call.end)
-    machine.leak(call.all(1), Flow.ARGUMENT, call.start, call.end)
+            method = machine.get(of(atom), "attributeChangedCallback", call.span)
+            machine.call(
+                method, of(atom), (of(TAINTED_STRING), of(TAINTED_STRING), of(TAINTED_STRING)), call.span
+            )
+    machine.leak(call.all(1), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
 
 
 def _observer(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (V_DATA, V_U1), call.start, call.end)
-    return machine.instance("Observer.prototype", call.start)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (V_TAINTED_DATA, V_UNKNOWN), call.span)
+    return machine.instance("Observer.prototype", call.span.start)
 
 
 TRANSFER: dict[str, Transfer] = {

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_UNDEFINED,
+    V_UNKNOWN,
+    Known,
+    Value,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import RUNS
-from evalward.guard.domain.values import BOTTOM, U0, U1, V_U1, V_UNDEFINED, W0, Known, Value, join, of
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -17,16 +28,16 @@ if TYPE_CHECKING:
 def call(machine: Machine, call: Call) -> Value:
     """``f.call(this, …)``."""
     receiver_leaves(machine, call)
-    return machine.call(call.this, call.arg(0), call.args[1:], call.start, call.end, call.rest)
+    return machine.call(call.this, call.arg(0), call.args[1:], call.span, call.rest)
 
 
 def run_async(machine: Machine, call: Call) -> Value:
     """Run what ``_asyncToGenerator`` was given; a generator function of another kind is just called."""
     made = machine.run_async(call.arg(0), call.this, call.args[1:], call.rest)
     if made is None:
-        made = machine.call(call.arg(0), call.this, call.args[1:], call.start, call.end, call.rest)
-        machine.leak(made, Flow.ARGUMENT, call.start, call.end)
-        return V_U1
+        made = machine.call(call.arg(0), call.this, call.args[1:], call.span, call.rest)
+        machine.leak(made, Flow.ARGUMENT, call.span)
+        return V_UNKNOWN
     return made
 
 
@@ -37,12 +48,12 @@ def receiver_leaves(machine: Machine, call: Call) -> None:
     receiver = frozenset(
         a for a in call.arg(0) if type(a) is Known and a.label is not None and a.path != "globalThis"
     )
-    machine.use(receiver, Flow.ARGUMENT, call.start, call.end)
+    machine.use(receiver, Flow.ARGUMENT, call.span)
     if any(type(a) is Known and a.path in {"document", "Element"} for a in call.arg(0)) and any(
-        a is U0 or a is U1 or a is W0 for a in call.this
+        a is UNKNOWN_CONSTRUCTOR or a is UNKNOWN or a is UNKNOWN_NESTED_DATA for a in call.this
     ):
         for value in (*call.args[1:], call.rest):  # it may be a method that inserts markup
-            machine.sink("html", value, call.start, call.end, certain=False)
+            machine.sink("html", value, call.span, certain=False)
 
 
 def list_arguments(machine: Machine, value: Value, call: Call) -> tuple[list[Value], Value]:
@@ -52,7 +63,7 @@ def list_arguments(machine: Machine, value: Value, call: Call) -> tuple[list[Val
         return list(items), BOTTOM
     joined: Value = BOTTOM
     for atom in value:
-        joined = join(joined, machine.get_element(atom, call.start))
+        joined = join(joined, machine.get_element(atom, call.span.start))
     return [], joined
 
 
@@ -62,15 +73,15 @@ def apply(machine: Machine, call: Call) -> Value:
     args, rest = (
         list_arguments(machine, call.arg(1), call) if len(call.args) > 1 or call.rest else ([], BOTTOM)
     )
-    return machine.call(call.this, call.arg(0), args, call.start, call.end, rest)
+    return machine.call(call.this, call.arg(0), args, call.span, rest)
 
 
 def bind(machine: Machine, call: Call) -> Value:
     """``f.bind(this, …)``: a new function with the first arguments fixed."""
     if call.rest:
-        machine.leak(call.this, Flow.ARGUMENT, call.start, call.end)
-        return V_U1
-    made = machine.allocate("native", call.start, "bind")
+        machine.leak(call.this, Flow.ARGUMENT, call.span)
+        return V_UNKNOWN
+    made = machine.allocate("native", call.span.start, "bind")
     function, args = (call.this, (call.arg(0), *call.args[1:]))
     if made.bound is not None:
         function = join(function, made.bound[0])

@@ -8,33 +8,32 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.builtins.strings import constants
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    DECODED,
-    ELSEWHERE,
+    DECODED_STRING,
     FALSE,
-    LETTER,
+    HARMLESS_STRING,
     NULL,
-    PREFIXED,
-    TEXT,
+    PREFIXED_STRING,
+    TAINTED_CHARACTER,
+    TAINTED_STRING,
     TRUE,
     UNDEFINED,
-    V_DATA,
-    V_STRING,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
     Primitive,
     Value,
-    join,
     number,
     of,
-    string,
-    widened,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import SYMBOL_PREFIX
+from evalward.guard.domain.values import join, string, widened
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _MAX_EXACT = 2**53
@@ -42,13 +41,15 @@ _MAX_JSON_NODES = 2_000
 _MAX_ROUNDS = 4
 
 
-_HIDDEN = of(DECODED, PREFIXED, ELSEWHERE)
+_HIDDEN = of(DECODED_STRING, PREFIXED_STRING, HARMLESS_STRING)
 
 
 def _json_parse(machine: Machine, call: Call) -> Value:
     texts = constants(machine, call.arg(0), call)
-    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.start, call.end))
-    made = V_DATA | of(DECODED) if hidden else V_DATA  # a text, as all data, when it stands in quotes
+    hidden = not _HIDDEN.isdisjoint(machine.to_string(call.arg(0), call.span))
+    made = (
+        V_TAINTED_DATA | of(DECODED_STRING) if hidden else V_TAINTED_DATA
+    )  # a text, as all data, when it stands in quotes
     names = {""}
     if texts is not None:
         made = BOTTOM
@@ -57,21 +58,21 @@ def _json_parse(machine: Machine, call: Call) -> Value:
                 document = json.loads(text)
             except (ValueError, RecursionError):
                 continue
-            made = join(made, from_json(machine, document, call.start, f"json{position}"))
+            made = join(made, from_json(machine, document, call.span.start, f"json{position}"))
             names |= _keys(document)
     if len(call.args) > 1:
         reviver = call.arg(1)
-        machine.use(reviver, Flow.CALLBACK, call.start, call.end)
-        holder = machine.allocate("object", call.start, "holder")
+        machine.use(reviver, Flow.CALLBACK, call.span)
+        holder = machine.allocate("object", call.span.start, "holder")
         machine.extend(holder)
         machine.put_element(holder, made)
-        keys = of(TEXT) if texts is None else widened(frozenset(names))
+        keys = of(TAINTED_STRING) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
         for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
             inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
-            given = join(join(keys, inside), V_DATA)
-            result = machine.call(reviver, holders, (keys, given, of(holder)), call.start, call.end)
+            given = join(join(keys, inside), V_TAINTED_DATA)
+            result = machine.call(reviver, holders, (keys, given, of(holder)), call.span)
             for atom in inside:
                 if isinstance(atom, HeapObject):  # each place may now hold what the reviver gave for it
                     machine.inexact(atom)
@@ -81,7 +82,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
             if result <= revived and reachable(machine, made) == inside:
                 break
             revived = join(revived, result)
-        return join(join(revived, made), machine.get_element(holder, call.start))
+        return join(join(revived, made), machine.get_element(holder, call.span.start))
     return made
 
 
@@ -112,7 +113,7 @@ def from_json(machine: Machine, document: Any, start: int, tag: str) -> Value:
     if document is None:
         return of(NULL)
     if len(tag) > _MAX_JSON_NODES:
-        return V_DATA
+        return V_TAINTED_DATA
     made = machine.allocate("array" if isinstance(document, list) else "object", start, tag)
     entries = enumerate(document) if isinstance(document, list) else document.items()
     for position, (key, value) in enumerate(entries):
@@ -151,12 +152,12 @@ def convert_all(machine: Machine, inside: Value, call: Call) -> None:
             continue
         seen.add(atom)
         for getter in list(atom.getters.values()):
-            given = machine.call(getter, of(atom), (), call.start, call.end)
+            given = machine.call(getter, of(atom), (), call.span)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
         convert = machine.get_method(atom, "toJSON")
         if convert:
-            machine.use(convert, Flow.CALLBACK, call.start, call.end)
-            given = machine.call(convert, of(atom), (V_STRING,), call.start, call.end)
+            machine.use(convert, Flow.CALLBACK, call.span)
+            given = machine.call(convert, of(atom), (V_ANY_STRING,), call.span)
             pending.extend(a for a in reachable(machine, given) if isinstance(a, HeapObject))
 
 
@@ -164,21 +165,21 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     value, replacer = call.arg(0), call.arg(1)
     functions = frozenset(a for a in replacer if not (type(a) is Primitive or type(a) is str))
     if functions:
-        machine.use(functions, Flow.CALLBACK, call.start, call.end)
+        machine.use(functions, Flow.CALLBACK, call.span)
         inside = reachable(machine, value)
         for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
-            result = machine.call(functions, holders, (V_STRING, inside), call.start, call.end)
+            result = machine.call(functions, holders, (V_ANY_STRING, inside), call.span)
             convert_all(machine, inside, call)
             wider = reachable(machine, join(inside, result))
             if wider <= inside:
                 break
             inside = wider
-        machine.use(inside, Flow.COERCE, call.start, call.end)
-        return V_STRING
+        machine.use(inside, Flow.COERCE, call.span)
+        return V_ANY_STRING
     inside = reachable(machine, value)
     convert_all(machine, inside, call)
-    machine.use(inside, Flow.COERCE, call.start, call.end)
+    machine.use(inside, Flow.COERCE, call.span)
     texts = [atom for atom in value if type(atom) is str]
     if texts and len(texts) == len(value):
         return frozenset(_written(text) for text in texts)
@@ -188,7 +189,7 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     primitives = [atom for atom in value if type(atom) is Primitive]
     if primitives and len(primitives) == len(value):
         return frozenset(_of_primitive(atom) for atom in primitives)
-    return of(TEXT) if TEXT in value or LETTER in value else V_STRING
+    return of(TAINTED_STRING) if TAINTED_STRING in value or TAINTED_CHARACTER in value else V_ANY_STRING
 
 
 def _written(document: Any) -> str:
@@ -240,7 +241,9 @@ def _document(machine: Machine, value: Value, depth: int) -> Any:
     if atom.kind == "array" and atom.exact and not atom.properties:
         made = [_document(machine, item, depth + 1) for item in atom.items]
         return _UNKNOWN if _UNKNOWN in made else made
-    if atom.kind != "object" or any(name.startswith("@@") or name.isdigit() for name in atom.properties):
+    if atom.kind != "object" or any(
+        name.startswith(SYMBOL_PREFIX) or name.isdigit() for name in atom.properties
+    ):
         return _UNKNOWN
     members = {name: _document(machine, item, depth + 1) for name, item in atom.properties.items()}
     return _UNKNOWN if _UNKNOWN in members.values() else members

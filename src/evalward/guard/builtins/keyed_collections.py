@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_BOOLEAN, V_ANY_NUMBER, V_UNDEFINED, V_UNKNOWN, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_U1,
-    V_UNDEFINED,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.slots import ENTRY_KEYS, RETURNED
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -24,15 +17,15 @@ if TYPE_CHECKING:
 
 def _make(kind: str) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
-        made = machine.allocate(kind, call.start)
-        for entry in machine.iterate(call.arg(0), None, call.start, call.end) if call.args else BOTTOM:
+        made = machine.allocate(kind, call.span.start)
+        for entry in machine.iterate(call.arg(0), None, call.span) if call.args else BOTTOM:
             if kind in {"map", "weakmap"}:
                 if isinstance(entry, HeapObject):
-                    machine.put(made, "@@keys", machine.get(of(entry), "0", call.start, call.end))
-                    machine.put_element(made, machine.get(of(entry), "1", call.start, call.end))
+                    machine.put(made, ENTRY_KEYS, machine.get(of(entry), "0", call.span))
+                    machine.put_element(made, machine.get(of(entry), "1", call.span))
                 else:
-                    machine.put(made, "@@keys", machine.get_element(entry, call.start))
-                    machine.put_element(made, machine.get_element(entry, call.start))
+                    machine.put(made, ENTRY_KEYS, machine.get_element(entry, call.span.start))
+                    machine.put_element(made, machine.get_element(entry, call.span.start))
             else:
                 machine.put_element(made, of(entry))
         return of(made)
@@ -41,7 +34,7 @@ def _make(kind: str) -> Transfer:
 
 
 def _weak_ref(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("weakref", call.start)
+    made = machine.allocate("weakref", call.span.start)
     machine.put_element(made, call.arg(0))
     return of(made)
 
@@ -52,7 +45,7 @@ def contents(machine: Machine, value: Value) -> Value:
     for atom in value:
         if isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, join(atom.contents(), V_U1) if atom.escaped else atom.contents())
+            result = join(result, join(atom.contents(), V_UNKNOWN) if atom.escaped else atom.contents())
         else:
             result = join(result, machine.get_element(atom, 0))
     return result
@@ -64,8 +57,8 @@ def keys(machine: Machine, value: Value) -> Value:
     for atom in value:
         if isinstance(atom, HeapObject) and atom.kind in {"map", "weakmap"}:
             machine.observe(atom)
-            result = join(result, atom.properties.get("@@keys", BOTTOM))
-            result = join(result, V_U1 if atom.escaped else BOTTOM)
+            result = join(result, atom.properties.get(ENTRY_KEYS, BOTTOM))
+            result = join(result, V_UNKNOWN if atom.escaped else BOTTOM)
         else:
             result = join(result, contents(machine, of(atom)))
     return result
@@ -78,12 +71,12 @@ def _get(machine: Machine, call: Call) -> Value:
 def _set(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject):
-            machine.put(atom, "@@keys", call.arg(0))
+            machine.put(atom, ENTRY_KEYS, call.arg(0))
             machine.put_element(atom, call.arg(1))
             if atom.escaped:
-                machine.leak(call.all(), Flow.RETURN, call.start, call.end)
+                machine.leak(call.all(), Flow.RETURN, call.span)
         else:
-            machine.leak(call.all(), Flow.PROPERTY, call.start, call.end)
+            machine.leak(call.all(), Flow.PROPERTY, call.span)
     return call.this
 
 
@@ -92,43 +85,42 @@ def _add(machine: Machine, call: Call) -> Value:
         if isinstance(atom, HeapObject):
             machine.put_element(atom, call.arg(0))
             if atom.escaped:
-                machine.leak(call.arg(0), Flow.RETURN, call.start, call.end)
+                machine.leak(call.arg(0), Flow.RETURN, call.span)
     return call.this
 
 
 def _for_each(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
     machine.call(
         call.arg(0),
         call.arg(1),
         (contents(machine, call.this), keys(machine, call.this), call.this),
-        call.start,
-        call.end,
+        call.span,
     )
     return V_UNDEFINED
 
 
 def _listed(machine: Machine, call: Call, value: Value) -> Value:
-    made = machine.allocate("iterator", call.start, call.path)
+    made = machine.allocate("iterator", call.span.start, call.path)
     machine.put_element(made, value)
     return of(made)
 
 
 def _iterator_from(machine: Machine, call: Call) -> Value:
     """``Iterator.from(o)``: what iterating gives; an object with a ``next`` is an iterator already."""
-    given = machine.iterate(call.arg(0), None, call.start, call.end)
+    given = machine.iterate(call.arg(0), None, call.span)
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             for name in ("next", "return"):
                 method = machine.get_method(atom, name)
-                machine.use(method, Flow.CALLBACK, call.start, call.end)
-                step = machine.call(method, of(atom), (), call.start, call.end)
-                given = join(given, machine.get(step, "value", call.start, call.end))
+                machine.use(method, Flow.CALLBACK, call.span)
+                step = machine.call(method, of(atom), (), call.span)
+                given = join(given, machine.get(step, "value", call.span))
     return _listed(machine, call, given)
 
 
 def _entries(machine: Machine, call: Call) -> Value:
-    pair = machine.allocate("array", call.start, "pair")
+    pair = machine.allocate("array", call.span.start, "pair")
     machine.put_item(pair, 0, keys(machine, call.this) or V_UNDEFINED)
     machine.put_item(pair, 1, contents(machine, call.this) or V_UNDEFINED)
     return _listed(machine, call, of(pair))
@@ -136,7 +128,7 @@ def _entries(machine: Machine, call: Call) -> Value:
 
 def _next(machine: Machine, call: Call) -> Value:
     """``next(v)``, ``return(v)``, ``throw(v)`` of a generator: what is sent in reaches its ``yield``."""
-    made = machine.allocate("object", call.start, "step")
+    made = machine.allocate("object", call.span.start, "step")
     if call.path.endswith("throw"):
         machine.write(machine.thrown, call.arg(0))
     for atom in call.this:
@@ -145,11 +137,11 @@ def _next(machine: Machine, call: Call) -> Value:
                 machine.write(atom.unit.sent, call.arg(0))
             machine.observe(atom)
             machine.put(
-                made, "value", join(contents(machine, of(atom)), atom.properties.get("@@returned", BOTTOM))
+                made, "value", join(contents(machine, of(atom)), atom.properties.get(RETURNED, BOTTOM))
             )
     machine.put(made, "value", join(call.arg(0) if not call.path.endswith("next") else BOTTOM, V_UNDEFINED))
-    machine.put(made, "done", V_BOOLEAN)
-    promise = machine.allocate("promise", call.start, "step")
+    machine.put(made, "done", V_ANY_BOOLEAN)
+    promise = machine.allocate("promise", call.span.start, "step")
     machine.put_element(promise, of(made))
     asynchronous = any(
         isinstance(a, HeapObject) and a.unit is not None and a.unit.asynchronous for a in call.this
@@ -160,21 +152,21 @@ def _next(machine: Machine, call: Call) -> Value:
 def _iterator_callback(result: Value | None) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         value = contents(machine, call.this)
-        machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
+        machine.use(call.arg(0), Flow.CALLBACK, call.span)
         if call.path.endswith("reduce"):
             value = join(value, call.arg(1) if len(call.args) > 1 else BOTTOM)
-            made = machine.call(call.arg(0), V_UNDEFINED, (value, value), call.start, call.end)
+            made = machine.call(call.arg(0), V_UNDEFINED, (value, value), call.span)
             return join(
                 value,
-                machine.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.start, call.end),
+                machine.call(call.arg(0), V_UNDEFINED, (join(value, made), value), call.span),
             )
-        made = machine.call(call.arg(0), V_UNDEFINED, (value, V_NUMBER), call.start, call.end)
+        made = machine.call(call.arg(0), V_UNDEFINED, (value, V_ANY_NUMBER), call.span)
         if result is not None:
             return result
         if call.path.endswith("find"):
             return join(value, V_UNDEFINED)
         if call.path.endswith("flatMap"):
-            made = join(made, machine.iterate(made, None, call.start, call.end))
+            made = join(made, machine.iterate(made, None, call.span))
         return _listed(machine, call, join(made, value))
 
     return transfer
@@ -188,31 +180,27 @@ def _members(machine: Machine, call: Call) -> Value:
     result = join(own, join(contents(machine, held), keys(machine, held)))
     for name, args in (("has", (own,)), ("keys", ())):
         for atom in given - held:
-            made = machine.call(
-                machine.get(of(atom), name, call.start, call.end), of(atom), args, call.start, call.end
-            )
+            made = machine.call(machine.get(of(atom), name, call.span), of(atom), args, call.span)
             if name == "keys":
-                step = machine.call(
-                    machine.get(made, "next", call.start, call.end), made, (), call.start, call.end
-                )
-                result = join(result, machine.get(step, "value", call.start, call.end))
+                step = machine.call(machine.get(made, "next", call.span), made, (), call.span)
+                result = join(result, machine.get(step, "value", call.span))
     return result
 
 
 def _compare_sets(machine: Machine, call: Call) -> Value:
     _members(machine, call)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def _combine_sets(machine: Machine, call: Call) -> Value:
     """``union`` and its kin (ECMA-262 §24.2.4): a new set of what both hold."""
-    made = machine.allocate("set", call.start, call.path)
+    made = machine.allocate("set", call.span.start, call.path)
     machine.put_element(made, _members(machine, call))
     return of(made)
 
 
 def _to_array(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("array", call.start, "toArray")
+    made = machine.allocate("array", call.span.start, "toArray")
     machine.inexact(made)
     machine.put_element(made, contents(machine, call.this))
     return of(made)
@@ -231,13 +219,13 @@ TRANSFER: dict[str, Transfer] = {
     "Map.prototype.entries": _entries,
     "Map.prototype.keys": lambda machine, call: _listed(machine, call, keys(machine, call.this)),
     "Map.prototype.values": lambda machine, call: _listed(machine, call, contents(machine, call.this)),
-    "Map.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "Map.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "Map.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "Map.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Map.prototype.clear": lambda _run, _call: V_UNDEFINED,
     "WeakMap.prototype.get": _get,
     "WeakMap.prototype.set": _set,
-    "WeakMap.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "WeakMap.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "WeakMap.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "WeakMap.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Set.prototype.add": _add,
     "Set.prototype.forEach": _for_each,
     "Set.prototype.entries": _entries,
@@ -248,12 +236,12 @@ TRANSFER: dict[str, Transfer] = {
         for name in ("union", "intersection", "difference", "symmetricDifference")
     },
     **{f"Set.prototype.{name}": _compare_sets for name in ("isSubsetOf", "isSupersetOf", "isDisjointFrom")},
-    "Set.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "Set.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "Set.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "Set.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Set.prototype.clear": lambda _run, _call: V_UNDEFINED,
     "WeakSet.prototype.add": _add,
-    "WeakSet.prototype.has": lambda _run, _call: V_BOOLEAN,
-    "WeakSet.prototype.delete": lambda _run, _call: V_BOOLEAN,
+    "WeakSet.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
+    "WeakSet.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
     "Iterator.prototype.next": _next,
     "Iterator.prototype.return": _next,
     "Iterator.prototype.throw": _next,
@@ -263,8 +251,8 @@ TRANSFER: dict[str, Transfer] = {
     "Iterator.prototype.find": _iterator_callback(None),
     "Iterator.prototype.reduce": _iterator_callback(None),
     "Iterator.prototype.forEach": _iterator_callback(V_UNDEFINED),
-    "Iterator.prototype.some": _iterator_callback(V_BOOLEAN),
-    "Iterator.prototype.every": _iterator_callback(V_BOOLEAN),
+    "Iterator.prototype.some": _iterator_callback(V_ANY_BOOLEAN),
+    "Iterator.prototype.every": _iterator_callback(V_ANY_BOOLEAN),
     "Iterator.prototype.take": lambda _machine, call: call.this,
     "Iterator.prototype.drop": lambda _machine, call: call.this,
     "Iterator.prototype.toArray": _to_array,

@@ -6,28 +6,28 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.strings import constants
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
+    BOTTOM,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
+    NULL,
+    SPELLS_ANY_NAME,
+    TAINTED_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
+    V_UNDEFINED,
+    Primitive,
+    Value,
+    of,
+)
 from evalward.guard.domain.decodable import may_leave
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import character_of, decoding_of, part_of
-from evalward.guard.domain.values import (
-    ACTIVE,
-    BOTTOM,
-    CHARACTER,
-    DECODED,
-    NULL,
-    SPELLING,
-    TEXT,
-    V_BOOLEAN,
-    V_DATA,
-    V_NUMBER,
-    V_STRING,
-    V_UNDEFINED,
-    Primitive,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 from evalward.guard.markup import is_active
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 def _split(machine: Machine, call: Call) -> Value:
-    array = machine.allocate("array", call.start, "split")
+    array = machine.allocate("array", call.span.start, "split")
     texts = constants(machine, call.this, call)
     separators = constants(machine, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
-        if call.this == V_DATA and separators != [""]:
-            return join(call_symbol(machine, call, "split"), V_DATA)  # which array it is says no more
+        if call.this == V_TAINTED_DATA and separators != [""]:
+            return join(call_symbol(machine, call, "split"), V_TAINTED_DATA)  # which array it is says no more
         machine.inexact(array)
-        whole = machine.to_string(call.this, call.start, call.end)
+        whole = machine.to_string(call.this, call.span)
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
         return join(call_symbol(machine, call, "split"), of(array))
     pieces = texts[0].split(separators[0]) if separators[0] else list(texts[0])
@@ -64,14 +64,14 @@ def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
     for atom in pattern:
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, "exec")
-            machine.use(method, Flow.CALLBACK, call.start, call.end)
-            result = join(result, machine.call(method, of(atom), (V_STRING,), call.start, call.end))
+            machine.use(method, Flow.CALLBACK, call.span)
+            result = join(result, machine.call(method, of(atom), (V_ANY_STRING,), call.span))
     return result
 
 
 def _test(machine: Machine, call: Call) -> Value:
     own_exec(machine, call.this, call)
-    return V_BOOLEAN
+    return V_ANY_BOOLEAN
 
 
 def call_symbol(machine: Machine, call: Call, name: str) -> Value:
@@ -83,10 +83,8 @@ def call_symbol(machine: Machine, call: Call, name: str) -> Value:
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, f"@@{name}")
             if method:
-                machine.use(method, Flow.CALLBACK, call.start, call.end)
-                result = join(
-                    result, machine.call(method, of(atom), (call.this, call.arg(1)), call.start, call.end)
-                )
+                machine.use(method, Flow.CALLBACK, call.span)
+                result = join(result, machine.call(method, of(atom), (call.this, call.arg(1)), call.span))
     return result
 
 
@@ -100,41 +98,41 @@ def _searching(name: str, result: Value) -> Transfer:
 def _replace(machine: Machine, call: Call) -> Value:
     custom = call_symbol(machine, call, "replace")
     if custom:
-        return join(custom, V_STRING)
-    text, replacement = machine.to_string(call.this, call.start, call.end), call.arg(1)
+        return join(custom, V_ANY_STRING)
+    text, replacement = machine.to_string(call.this, call.span), call.arg(1)
     functions = frozenset(atom for atom in replacement if not (type(atom) is str or type(atom) is Primitive))
     if functions:
-        machine.use(functions, Flow.CALLBACK, call.start, call.end)
-        match = V_STRING if not _pattern(call.arg(0)) else part_of(text)
+        machine.use(functions, Flow.CALLBACK, call.span)
+        match = V_ANY_STRING if not _pattern(call.arg(0)) else part_of(text)
         args = [call.arg(0) if not _pattern(call.arg(0)) else match, *[join(match, V_UNDEFINED)] * 3]
-        groups = machine.allocate("object", call.start, "groups")
+        groups = machine.allocate("object", call.span.start, "groups")
         machine.extend(groups)
         machine.put_element(groups, match)
-        more = join(join(match, V_NUMBER), join(of(groups), V_UNDEFINED))
-        made = machine.call(functions, V_UNDEFINED, args, call.start, call.end, more)
-        return _respelt(text, machine.to_string(made, call.start, call.end))
+        more = join(join(match, V_ANY_NUMBER), join(of(groups), V_UNDEFINED))
+        made = machine.call(functions, V_UNDEFINED, args, call.span, more)
+        return _respelt(text, machine.to_string(made, call.span))
     texts, olds = (
         constants(machine, call.this, call),
         constants(machine, call.arg(0), call) if not _pattern(call.arg(0)) else None,
     )
     news = constants(machine, replacement, call)
     if texts is None and news is not None and any(is_active(new) for new in news):
-        return of(ACTIVE)
+        return of(ACTIVE_MARKUP)
     if texts is None or news is None or any("$" in new for new in news):
-        return of(DECODED) if texts is not None and may_leave(texts) else part_of(text)
+        return of(DECODED_STRING) if texts is not None and may_leave(texts) else part_of(text)
     if olds is None:
         folded = _replace_pattern(machine, call.arg(0), texts, news)
-        return folded or (of(DECODED) if may_leave(texts) else part_of(text))
+        return folded or (of(DECODED_STRING) if may_leave(texts) else part_of(text))
     count = -1 if call.path.endswith("All") else 1
     if len(texts) * len(olds) * len(news) > _MAX_PRODUCT:
-        return V_STRING
+        return V_ANY_STRING
     return frozenset(one.replace(old, new, count) for one in texts for old in olds for new in news)
 
 
 def _respelt(text: Value, made: Value) -> Value:
     """Return a text of which a callback replaced parts: spelt anew when what it gives is decoded itself."""
-    own = any(type(atom) is str or atom in SPELLING or atom is CHARACTER for atom in text)
-    if own and TEXT not in text and made & (SPELLING | {CHARACTER}):
+    own = any(type(atom) is str or atom in SPELLS_ANY_NAME or atom is COMPOSED_CHARACTER for atom in text)
+    if own and TAINTED_STRING not in text and made & (SPELLS_ANY_NAME | {COMPOSED_CHARACTER}):
         return decoding_of(text)
     return part_of(join(text, made))
 
@@ -207,35 +205,33 @@ def _is_affordable(machine: Machine, source: str, texts: list[str], news: list[s
 
 
 def _regexp(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("regexp", call.start)
-    source = machine.to_string(call.arg(0), call.start, call.end) if not _pattern(call.arg(0)) else V_STRING
+    made = machine.allocate("regexp", call.span.start)
+    source = machine.to_string(call.arg(0), call.span) if not _pattern(call.arg(0)) else V_ANY_STRING
     if any(type(text) is str and not _PLAIN_SOURCE.match(text) for text in source):
-        source = V_STRING  # escaped where it is printed
+        source = V_ANY_STRING  # escaped where it is printed
     machine.put_element(made, source)
     machine.put(made, "source", source)
-    flags = V_STRING if source == V_STRING else of("")
-    machine.put(
-        made, "flags", machine.to_string(call.arg(1), call.start, call.end) if len(call.args) > 1 else flags
-    )
+    flags = V_ANY_STRING if source == V_ANY_STRING else of("")
+    machine.put(made, "flags", machine.to_string(call.arg(1), call.span) if len(call.args) > 1 else flags)
     return of(made)
 
 
 def _exec(machine: Machine, call: Call) -> Value:
-    array = machine.allocate("array", call.start, "match")
+    array = machine.allocate("array", call.span.start, "match")
     machine.inexact(array)
     text = machine.to_string(
-        join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.start, call.end
+        join(call.arg(0), call.this) if call.path.startswith("String") else call.arg(0), call.span
     )
     machine.put_element(array, join(part_of(text), V_UNDEFINED))
-    groups = machine.allocate("object", call.start, "groups")
+    groups = machine.allocate("object", call.span.start, "groups")
     machine.extend(groups)
     machine.put_element(groups, part_of(text))
     machine.put(array, "groups", of(groups))
-    machine.put(array, "index", V_NUMBER)
+    machine.put(array, "index", V_ANY_NUMBER)
     machine.put(array, "input", part_of(text))
     custom = call_symbol(machine, call, call.path.rpartition(".")[2])
     if call.path.endswith("matchAll"):
-        outer = machine.allocate("iterator", call.start, "matches")
+        outer = machine.allocate("iterator", call.span.start, "matches")
         machine.inexact(outer)
         machine.put_element(outer, of(array))
         return join(custom, of(outer))
@@ -245,7 +241,7 @@ def _exec(machine: Machine, call: Call) -> Value:
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}split": _split,
-    f"{_P}search": _searching("search", V_NUMBER),
+    f"{_P}search": _searching("search", V_ANY_NUMBER),
     f"{_P}match": _exec,
     f"{_P}matchAll": _exec,
     f"{_P}replace": _replace,

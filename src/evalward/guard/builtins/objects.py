@@ -5,27 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.reflect import ordered_names
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_NUMBER,
     BOTTOM,
-    DATA,
     STRING_UNKNOWNS,
-    TEXT,
-    U2,
-    V_BOOLEAN,
-    V_DATA,
-    V_NUMBER,
+    TAINTED_DATA,
+    TAINTED_STRING,
+    UNKNOWN_PLAIN,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     V_UNDEFINED,
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ _ANY_NUMERIC = frozenset({ANY_BIGINT, ANY_NUMBER})
 
 
 def _has_own(machine: Machine, call: Call) -> Value:
-    machine.ask_names(call.arg(0), call.arg(1), call.start, call.end)
-    return V_BOOLEAN
+    machine.ask_names(call.arg(0), call.arg(1), call.span)
+    return V_ANY_BOOLEAN
 
 
 def _has_own_property(machine: Machine, call: Call) -> Value:
-    machine.ask_names(call.this, call.arg(0), call.start, call.end)
-    return V_BOOLEAN
+    machine.ask_names(call.this, call.arg(0), call.span)
+    return V_ANY_BOOLEAN
 
 
 def _object(machine: Machine, call: Call) -> Value:
     made = boxed(machine, call.arg(0), call)
-    return join(made, of(U2)) if not all(isinstance(atom, HeapObject) for atom in made) else made
+    return join(made, of(UNKNOWN_PLAIN)) if not all(isinstance(atom, HeapObject) for atom in made) else made
 
 
 def boxed(machine: Machine, value: Value, call: Call) -> Value:
@@ -58,13 +59,13 @@ def boxed(machine: Machine, value: Value, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in value:
         if type(atom) is str:
-            made = machine.instance("String.prototype", call.start)
+            made = machine.instance("String.prototype", call.span.start)
         elif type(atom) is Primitive and atom.type in PRIMITIVE_PROTOTYPES:
-            made = machine.instance(PRIMITIVE_PROTOTYPES[atom.type], call.start)
+            made = machine.instance(PRIMITIVE_PROTOTYPES[atom.type], call.span.start)
         elif type(atom) is Primitive:
-            made = of(machine.allocate("object", call.start, "made"))
+            made = of(machine.allocate("object", call.span.start, "made"))
         elif atom in _ANY_NUMERIC:
-            made = machine.instance("Number.prototype", call.start)
+            made = machine.instance("Number.prototype", call.span.start)
         else:
             result = join(result, of(atom))
             continue
@@ -80,26 +81,26 @@ def _assign(machine: Machine, call: Call) -> Value:
     sources = call.all(1)
     for atom in target:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
+            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
             for one in inner:
                 if isinstance(one, HeapObject):
-                    machine.copy_data_properties(one, sources, call.start, call.end)
-            machine.copy_data_properties(atom, sources, call.start, call.end)
+                    machine.copy_data_properties(one, sources, call.span)
+            machine.copy_data_properties(atom, sources, call.span)
         elif isinstance(atom, HeapObject):
-            machine.copy_data_properties(atom, sources, call.start, call.end)
+            machine.copy_data_properties(atom, sources, call.span)
             for source in sources:
                 _call_setters(machine, atom, source, call)
         else:
             for source in sources:
                 if isinstance(source, HeapObject):
                     for name, value in list(source.properties.items()):
-                        machine.set(of(atom), name, value, call.start, call.end)
+                        machine.set(of(atom), name, value, call.span)
                     if source.extensible:
                         machine.set_computed(
-                            of(atom), machine.enumerable_keys(source), source.elements, call.start, call.end
+                            of(atom), machine.enumerable_keys(source), source.elements, call.span
                         )
-                elif source is DATA:  # it says itself under which names
-                    machine.set_computed(of(atom), of(TEXT), V_DATA, call.start, call.end)
+                elif source is TAINTED_DATA:  # it says itself under which names
+                    machine.set_computed(of(atom), of(TAINTED_STRING), V_TAINTED_DATA, call.span)
     return target
 
 
@@ -107,10 +108,10 @@ def _call_setters(machine: Machine, target: HeapObject, source: object, call: Ca
     if isinstance(source, HeapObject):
         for name, setter in target.setters.items():
             if name in source.properties:
-                machine.call(setter, of(target), (source.properties[name],), call.start, call.end)
+                machine.call(setter, of(target), (source.properties[name],), call.span)
         if any(type(atom) is Known for atom in target.prototype):
             for name, value in source.properties.items():
-                machine.judge_inherited_setter(target, name, value, call.start, call.end)
+                machine.judge_inherited_setter(target, name, value, call.span)
 
 
 def contents(machine: Machine, value: Value, call: Call) -> Value:
@@ -121,20 +122,20 @@ def contents(machine: Machine, value: Value, call: Call) -> Value:
             machine.observe(atom)
             result = join(result, atom.everything())
             for getter in atom.getters.values():
-                result = join(result, machine.call(getter, of(atom), (), call.start, call.end))
+                result = join(result, machine.call(getter, of(atom), (), call.span))
             if atom.escaped:
-                result = join(result, machine.get_element(atom, call.start))
+                result = join(result, machine.get_element(atom, call.span.start))
         elif type(atom) is Known and atom.label is not None:
-            machine.use(of(atom), Flow.ARGUMENT, call.start, call.end)
+            machine.use(of(atom), Flow.ARGUMENT, call.span)
         elif type(atom) is not Primitive and type(atom) is not str:
-            result = join(result, machine.get_unknown(atom, call.start, call.end))
+            result = join(result, machine.get_unknown(atom, call.span))
         else:
-            result = join(result, machine.get_element(atom, call.start))
+            result = join(result, machine.get_element(atom, call.span.start))
     return result
 
 
 def _values(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("array", call.start, "values")
+    made = machine.allocate("array", call.span.start, "values")
     value = call.arg(0)
     exact = len(value) == 1
     for atom in value:
@@ -151,7 +152,7 @@ def _values(machine: Machine, call: Call) -> Value:
             if made.items and len(made.items) != len(names):
                 machine.inexact(made)
             for index, name in enumerate(names):
-                machine.put_item(made, index, machine.get(value, name, call.start, call.end))
+                machine.put_item(made, index, machine.get(value, name, call.span))
             return made.value
     machine.inexact(made)
     machine.put_element(made, contents(machine, value, call))
@@ -159,7 +160,7 @@ def _values(machine: Machine, call: Call) -> Value:
 
 
 def _entries(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("array", call.start, "entries")
+    made = machine.allocate("array", call.span.start, "entries")
     value = call.arg(0)
     if len(value) == 1:
         (atom,) = value
@@ -175,13 +176,13 @@ def _entries(machine: Machine, call: Call) -> Value:
             if made.items and len(made.items) != len(names):
                 machine.inexact(made)
             for index, name in enumerate(names):
-                pair = machine.allocate("array", call.start, f"entry {name}")
+                pair = machine.allocate("array", call.span.start, f"entry {name}")
                 machine.put_item(pair, 0, of(name))
-                machine.put_item(pair, 1, machine.get(value, name, call.start, call.end))
+                machine.put_item(pair, 1, machine.get(value, name, call.span))
                 machine.put_item(made, index, pair.value)
             return made.value
     machine.inexact(made)
-    pair = machine.allocate("array", call.start, "entry")
+    pair = machine.allocate("array", call.span.start, "entry")
     for atom in value:
         machine.put_item(pair, 0, machine.enumerable_keys(atom))
     machine.put_item(pair, 1, contents(machine, value, call) or V_UNDEFINED)
@@ -190,19 +191,19 @@ def _entries(machine: Machine, call: Call) -> Value:
 
 
 def _from_entries(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "fromEntries")
+    made = machine.allocate("object", call.span.start, "fromEntries")
     for entries in call.arg(0):
         if isinstance(entries, HeapObject) and entries.kind == "map":
-            _put_entry(machine, made, entries.properties.get("@@keys", BOTTOM), entries.elements, call)
+            _put_entry(machine, made, entries.properties.get(ENTRY_KEYS, BOTTOM), entries.elements, call)
             continue
-        for pair in machine.iterate(of(entries), None, call.start, call.end):
-            key = machine.get(of(pair), "0", call.start, call.end)
-            _put_entry(machine, made, key, machine.get(of(pair), "1", call.start, call.end), call)
+        for pair in machine.iterate(of(entries), None, call.span):
+            key = machine.get(of(pair), "0", call.span)
+            _put_entry(machine, made, key, machine.get(of(pair), "1", call.span), call)
     return made.value
 
 
 def _put_entry(machine: Machine, target: HeapObject, key: Value, value: Value, call: Call) -> None:
-    resolved = machine.to_property_key(key, call.start, call.end)
+    resolved = machine.to_property_key(key, call.span)
     for name in resolved.names:
         machine.put(target, name, value)
     if resolved.unknown or resolved.numeric:
@@ -211,29 +212,29 @@ def _put_entry(machine: Machine, target: HeapObject, key: Value, value: Value, c
 
 
 def _group_by(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "groupBy")
-    array = machine.allocate("array", call.start, "group")
+    made = machine.allocate("object", call.span.start, "groupBy")
+    array = machine.allocate("array", call.span.start, "group")
     machine.inexact(array)
-    element = machine.iterate(call.arg(0), None, call.start, call.end)
+    element = machine.iterate(call.arg(0), None, call.span)
     machine.put_element(array, element)
     machine.extend(made)
     machine.put_element(made, of(array))
-    names = machine.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
-    machine.use_conversions(names, call.start, call.end)
+    names = machine.call(call.arg(1), V_UNDEFINED, (element, V_ANY_NUMBER), call.span)
+    machine.use_conversions(names, call.span)
     made.prototype = of(known("Object.prototype"))
     return made.value
 
 
 def _map_group_by(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("map", call.start, "groupBy")
-    array = machine.allocate("array", call.start, "group")
+    made = machine.allocate("map", call.span.start, "groupBy")
+    array = machine.allocate("array", call.span.start, "group")
     machine.inexact(array)
-    element = machine.iterate(call.arg(0), None, call.start, call.end)
+    element = machine.iterate(call.arg(0), None, call.span)
     machine.put_element(array, element)
     machine.put_element(made, of(array))
-    machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-    keys = machine.call(call.arg(1), V_UNDEFINED, (element, V_NUMBER), call.start, call.end)
-    machine.put(made, "@@keys", keys or V_UNDEFINED)
+    machine.use(call.arg(1), Flow.CALLBACK, call.span)
+    keys = machine.call(call.arg(1), V_UNDEFINED, (element, V_ANY_NUMBER), call.span)
+    machine.put(made, ENTRY_KEYS, keys or V_UNDEFINED)
     return made.value
 
 
@@ -243,13 +244,13 @@ def _same(_machine: Machine, call: Call) -> Value:
 
 def _error(machine: Machine, call: Call) -> Value:
     """Make an error: it carries its ``cause``, and an AggregateError its ``errors``."""
-    made = machine.instance("Error.prototype", call.start)
+    made = machine.instance("Error.prototype", call.span.start)
     options = call.all(1)
     for atom in made:
         if isinstance(atom, HeapObject):
-            machine.put(atom, "cause", join(machine.get(options, "cause", call.start, call.end), V_UNDEFINED))
+            machine.put(atom, "cause", join(machine.get(options, "cause", call.span), V_UNDEFINED))
             machine.put(atom, "errors", call.arg(0))
-    message = machine.to_string(call.arg(0), call.start, call.end)
+    message = machine.to_string(call.arg(0), call.span)
     message |= frozenset(atom for atom in call.arg(1) if type(atom) is str or atom in STRING_UNKNOWNS)
     for atom in made:
         if isinstance(atom, HeapObject) and call.args:
@@ -271,12 +272,12 @@ TRANSFER: dict[str, Transfer] = {
     "Object.seal": _same,
     "Object.preventExtensions": _same,
     "Object.prototype.valueOf": lambda _machine, call: call.this,
-    "Object.is": lambda _run, _call: V_BOOLEAN,
+    "Object.is": lambda _run, _call: V_ANY_BOOLEAN,
     "Object.hasOwn": _has_own,
-    "Object.isFrozen": lambda _run, _call: V_BOOLEAN,
-    "Object.isSealed": lambda _run, _call: V_BOOLEAN,
-    "Object.isExtensible": lambda _run, _call: V_BOOLEAN,
+    "Object.isFrozen": lambda _run, _call: V_ANY_BOOLEAN,
+    "Object.isSealed": lambda _run, _call: V_ANY_BOOLEAN,
+    "Object.isExtensible": lambda _run, _call: V_ANY_BOOLEAN,
     "Object.prototype.hasOwnProperty": _has_own_property,
     "Object.prototype.propertyIsEnumerable": _has_own_property,
-    "Array.isArray": lambda _run, _call: V_BOOLEAN,
+    "Array.isArray": lambda _run, _call: V_ANY_BOOLEAN,
 }

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     NULL,
-    U2,
     UNDEFINED,
-    V_NUMBER,
+    UNKNOWN_PLAIN,
+    V_ANY_NUMBER,
     V_UNDEFINED,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -30,13 +30,13 @@ def _callable(value: Value) -> Value:
 
 def settled(machine: Machine, call: Call, value: Value, tag: str = "") -> Value:
     """Return a promise of a value."""
-    made = machine.allocate("promise", call.start, f"{call.path}{tag}")
-    machine.put_element(made, machine.await_value(value, call.start, call.end) or V_UNDEFINED)
+    made = machine.allocate("promise", call.span.start, f"{call.path}{tag}")
+    machine.put_element(made, machine.await_value(value, call.span) or V_UNDEFINED)
     return of(made)
 
 
 def _then(machine: Machine, call: Call) -> Value:
-    value = machine.await_value(call.this, call.start, call.end)
+    value = machine.await_value(call.this, call.span)
     value = frozenset(atom for atom in value if not (isinstance(atom, HeapObject) and atom.kind == "promise"))
     result: Value = BOTTOM
     handlers = (
@@ -45,9 +45,11 @@ def _then(machine: Machine, call: Call) -> Value:
         else [BOTTOM, _callable(call.arg(0))]
     )
     for position, handler in enumerate(handlers):
-        machine.use(handler, Flow.CALLBACK, call.start, call.end)
-        argument = value if position == 0 else join(join(machine.read(machine.thrown), of(U2)), value)
-        result = join(result, machine.call(handler, V_UNDEFINED, (argument,), call.start, call.end))
+        machine.use(handler, Flow.CALLBACK, call.span)
+        argument = (
+            value if position == 0 else join(join(machine.read(machine.thrown), of(UNKNOWN_PLAIN)), value)
+        )
+        result = join(result, machine.call(handler, V_UNDEFINED, (argument,), call.span))
     made = settled(machine, call, join(result, value))
     return made if call.path.endswith("then") else join(made, _through_then(machine, call))
 
@@ -58,36 +60,34 @@ def _through_then(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject):
             method = machine.get_method(atom, "then")
-            result = join(
-                result, machine.call(method, of(atom), (call.arg(0), call.arg(0)), call.start, call.end)
-            )
+            result = join(result, machine.call(method, of(atom), (call.arg(0), call.arg(0)), call.span))
     return result
 
 
 def _finally(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (), call.span)
     return join(call.this, _through_then(machine, call))
 
 
 def _promise(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("promise", call.start, "executor")
+    made = machine.allocate("promise", call.span.start, "executor")
     ways = (
         of(machine.create_resolving_function(made)),
         of(machine.create_resolving_function(made, rejects=True)),
     )
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, ways, call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, ways, call.span)
     return of(made)
 
 
 def _from_async(machine: Machine, call: Call) -> Value:
     """``Array.fromAsync``: a promise of an array of what the source yields, awaited, and mapped."""
-    joined = machine.await_value(elements(machine, call.arg(0), call), call.start, call.end)
+    joined = machine.await_value(elements(machine, call.arg(0), call), call.span)
     if len(call.args) > 1:
-        machine.use(call.arg(1), Flow.CALLBACK, call.start, call.end)
-        made = machine.call(call.arg(1), call.arg(2), (joined, V_NUMBER), call.start, call.end)
-        joined = machine.await_value(made, call.start, call.end)
+        machine.use(call.arg(1), Flow.CALLBACK, call.span)
+        made = machine.call(call.arg(1), call.arg(2), (joined, V_ANY_NUMBER), call.span)
+        joined = machine.await_value(made, call.span)
     return settled(machine, call, make(machine, call, None, joined), "array")
 
 
@@ -101,44 +101,42 @@ def _reject(machine: Machine, call: Call) -> Value:
 
 
 def _all(machine: Machine, call: Call) -> Value:
-    array = machine.allocate("array", call.start, "all")
+    array = machine.allocate("array", call.span.start, "all")
     items = machine.items_of(call.arg(0))
     if items is None or (array.items and len(array.items) != len(items)):
         machine.inexact(array)
-        elements = machine.iterate(call.arg(0), None, call.start, call.end)
-        machine.put_element(array, machine.await_value(elements, call.start, call.end))
+        elements = machine.iterate(call.arg(0), None, call.span)
+        machine.put_element(array, machine.await_value(elements, call.span))
     else:
         for index, item in enumerate(items):
-            machine.put_item(array, index, machine.await_value(item, call.start, call.end))
+            machine.put_item(array, index, machine.await_value(item, call.span))
     return settled(machine, call, of(array))
 
 
 def _all_settled(machine: Machine, call: Call) -> Value:
-    outcome = machine.allocate("object", call.start, "outcome")
-    elements = machine.iterate(call.arg(0), None, call.start, call.end)
-    value = machine.await_value(elements, call.start, call.end)
+    outcome = machine.allocate("object", call.span.start, "outcome")
+    elements = machine.iterate(call.arg(0), None, call.span)
+    value = machine.await_value(elements, call.span)
     machine.put(outcome, "status", of("fulfilled", "rejected"))
     machine.put(outcome, "value", join(value, V_UNDEFINED))
-    machine.put(outcome, "reason", join(value, of(U2)))
-    array = machine.allocate("array", call.start, "outcomes")
+    machine.put(outcome, "reason", join(value, of(UNKNOWN_PLAIN)))
+    array = machine.allocate("array", call.span.start, "outcomes")
     machine.inexact(array)
     machine.put_element(array, of(outcome))
     return settled(machine, call, of(array))
 
 
 def _first(machine: Machine, call: Call) -> Value:
-    return settled(machine, call, machine.iterate(call.arg(0), None, call.start, call.end))
+    return settled(machine, call, machine.iterate(call.arg(0), None, call.span))
 
 
 def _any(machine: Machine, call: Call) -> Value:
     """``Promise.any``: when all are rejected, the error that is thrown holds what each was rejected with."""
-    value = machine.await_value(
-        machine.iterate(call.arg(0), None, call.start, call.end), call.start, call.end
-    )
-    errors = machine.allocate("array", call.start, "errors")
+    value = machine.await_value(machine.iterate(call.arg(0), None, call.span), call.span)
+    errors = machine.allocate("array", call.span.start, "errors")
     machine.inexact(errors)
     machine.put_element(errors, value)
-    for atom in (made := machine.instance("Error.prototype", call.start)):
+    for atom in (made := machine.instance("Error.prototype", call.span.start)):
         if isinstance(atom, HeapObject):
             machine.put(atom, "errors", of(errors))
     machine.write(machine.thrown, made)
@@ -146,8 +144,8 @@ def _any(machine: Machine, call: Call) -> Value:
 
 
 def _with_resolvers(machine: Machine, call: Call) -> Value:
-    promise = machine.allocate("promise", call.start, "withResolvers")
-    made = machine.allocate("object", call.start, "withResolvers")
+    promise = machine.allocate("promise", call.span.start, "withResolvers")
+    made = machine.allocate("object", call.span.start, "withResolvers")
     machine.put(made, "promise", of(promise))
     machine.put(made, "resolve", of(machine.create_resolving_function(promise)))
     machine.put(made, "reject", of(machine.create_resolving_function(promise, rejects=True)))
@@ -155,10 +153,8 @@ def _with_resolvers(machine: Machine, call: Call) -> Value:
 
 
 def _try(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    return settled(
-        machine, call, machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
-    )
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    return settled(machine, call, machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.span, call.rest))
 
 
 TRANSFER: dict[str, Transfer] = {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import V_ANY_STRING, V_UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import V_STRING, V_U1, V_UNDEFINED, Known, Value, join, of
+from evalward.guard.domain.slots import PROXY_HANDLER, PROXY_TARGET
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -15,35 +17,35 @@ if TYPE_CHECKING:
 
 def _proxy(machine: Machine, call: Call) -> Value:
     """Make a proxy: any use may call any trap with the target, and reaches the target itself."""
-    made = machine.allocate("proxy", call.start)
+    made = machine.allocate("proxy", call.span.start)
     machine.expect_proxies()
     target, handler = call.arg(0), call.arg(1)
     machine.extend(made)
-    machine.put(made, "@@target", target)
-    machine.put(made, "@@handler", handler)
-    machine.put_element(made, join(target, V_U1))
+    machine.put(made, PROXY_TARGET, target)
+    machine.put(made, PROXY_HANDLER, handler)
+    machine.put_element(made, join(target, V_UNKNOWN))
     for atom in target:
         if isinstance(atom, HeapObject):
             machine.observe(atom)
             machine.put_element(made, atom.everything())
         elif type(atom) is Known and atom.label is not None:
-            machine.leak(of(atom), Flow.ARGUMENT, call.start, call.end)
+            machine.leak(of(atom), Flow.ARGUMENT, call.span)
     receiver = of(made)
     for atom in handler:
         if not isinstance(atom, HeapObject):
-            machine.leak(target, Flow.ARGUMENT, call.start, call.end)
-            machine.put_element(made, V_U1)
+            machine.leak(target, Flow.ARGUMENT, call.span)
+            machine.put_element(made, V_UNKNOWN)
             continue
         machine.observe(atom)  # a trap may be put on the handler later
         traps = atom.everything()
         for name, trap in list(atom.properties.items()):
             result = machine.call(
-                trap, of(atom), _trap_arguments(machine, name, target, receiver, call), call.start, call.end
+                trap, of(atom), _trap_arguments(machine, name, target, receiver, call), call.span
             )
             machine.put_element(made, result)
         if atom.extensible or atom.escaped:
             machine.put_element(
-                made, machine.call(traps, of(atom), (target, V_STRING, V_U1, receiver), call.start, call.end)
+                made, machine.call(traps, of(atom), (target, V_ANY_STRING, V_UNKNOWN, receiver), call.span)
             )
     return receiver
 
@@ -52,15 +54,15 @@ def _trap_arguments(
     machine: Machine, name: str, target: Value, receiver: Value, call: Call
 ) -> tuple[Value, ...]:
     if name in {"apply", "construct"}:
-        args = machine.allocate("array", call.start, "trap arguments")
+        args = machine.allocate("array", call.span.start, "trap arguments")
         machine.inexact(args)
-        machine.put_element(args, V_U1)
+        machine.put_element(args, V_UNKNOWN)
         return (target, V_UNDEFINED if name == "apply" else of(args), of(args), receiver)
-    return (target, V_STRING, V_U1 if name in {"set", "defineProperty"} else receiver, receiver)
+    return (target, V_ANY_STRING, V_UNKNOWN if name in {"set", "defineProperty"} else receiver, receiver)
 
 
 def _revocable(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.start, "revocable")
+    made = machine.allocate("object", call.span.start, "revocable")
     machine.put(made, "proxy", _proxy(machine, call))
     return of(made)
 

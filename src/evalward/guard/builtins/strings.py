@@ -6,24 +6,23 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.texts import character_of, part_of, unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    CHARACTER,
-    DECODED,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Primitive,
     Value,
-    join,
     number,
     of,
-    string,
     symbol,
 )
+from evalward.guard.domain.texts import character_of, part_of, unresolved_text
+from evalward.guard.domain.values import join, string
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ _USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
 
 def constants(machine: Machine, value: Value, call: Call) -> list[str] | None:
     """Return the value's string constants, None when it is not all constants of the basic plane."""
-    made = machine.to_string(value, call.start, call.end)
+    made = machine.to_string(value, call.span)
     texts = [atom for atom in made if type(atom) is str]
     if (
         not made
@@ -64,7 +63,7 @@ def integers(machine: Machine, value: Value, call: Call, default: int | None) ->
         if type(atom) is Primitive and atom.type == "undefined":
             found.append(default)
             continue
-        for made in machine.to_number(of(atom), call.start, call.end):
+        for made in machine.to_number(of(atom), call.span):
             if type(made) is not Primitive:
                 return None
             n = made.number
@@ -114,7 +113,7 @@ def _indexed(
             or ends is None
             or len(texts) * len(starts) * len(ends) > _MAX_PRODUCT
         ):
-            return unknown(machine.to_string(call.this, call.start, call.end))
+            return unknown(machine.to_string(call.this, call.span))
         return frozenset(fold(text, start, end) for text in texts for start in starts for end in ends)
 
     return transfer
@@ -124,7 +123,7 @@ def _mapped(*folds: Callable[[str], str]) -> Transfer:
     def transfer(machine: Machine, call: Call) -> Value:
         texts = constants(machine, call.this, call)
         if texts is None:
-            return part_of(machine.to_string(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.span))
         return frozenset(fold(text) for text in texts for fold in folds)
 
     return transfer
@@ -136,12 +135,12 @@ def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = 
     def transfer(machine: Machine, call: Call) -> Value:
         texts = constants(machine, call.this, call)
         if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
-            return part_of(machine.to_string(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.span))
         folded: Value = frozenset(fold(text) for text in texts)
         if by_locale is None or _is_usual_locale(machine, call):
             return folded
         if not all(text.isascii() for text in texts):
-            return join(folded, part_of(machine.to_string(call.this, call.start, call.end)))
+            return join(folded, part_of(machine.to_string(call.this, call.span)))
         return folded | {by_locale(text) for text in texts}
 
     return transfer
@@ -156,7 +155,7 @@ def _is_usual_locale(machine: Machine, call: Call) -> bool:
 def _at(machine: Machine, call: Call) -> Value:
     texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
-        return character_of(machine.to_string(call.this, call.start, call.end))
+        return character_of(machine.to_string(call.this, call.span))
     result: Value = BOTTOM
     for text in texts:
         for index in indices:
@@ -169,7 +168,7 @@ def _at(machine: Machine, call: Call) -> Value:
 def _char_code_at(machine: Machine, call: Call) -> Value:
     texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
-        return V_NUMBER
+        return V_ANY_NUMBER
     found = [(text, index) for text in texts for index in indices if index is not None]
     return frozenset(
         number(ord(text[index]) if 0 <= index < len(text) else float("nan")) for text, index in found
@@ -179,7 +178,7 @@ def _char_code_at(machine: Machine, call: Call) -> Value:
 def _index_of(machine: Machine, call: Call) -> Value:
     texts, others = constants(machine, call.this, call), constants(machine, call.arg(0), call)
     if texts is None or others is None or len(call.args) > 1:
-        return V_NUMBER
+        return V_ANY_NUMBER
     return frozenset(number(text.find(other)) for text in texts for other in others)
 
 
@@ -189,29 +188,29 @@ def _normalize(machine: Machine, call: Call) -> Value:
         constants(machine, call.arg(0), call) if call.args else ["NFC"],
     )
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
-        return part_of(machine.to_string(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.span))
     if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
         # A newer Unicode may know the letter, and take it apart.
-        return part_of(machine.to_string(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.span))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 
 
 def _concat(machine: Machine, call: Call) -> Value:
-    pieces = [machine.to_string(value, call.start, call.end) for value in (call.this, *call.args)]
+    pieces = [machine.to_string(value, call.span) for value in (call.this, *call.args)]
     if call.rest:
-        return unresolved_text((*pieces, *[machine.to_string(call.rest, call.start, call.end)] * 2))
+        return unresolved_text((*pieces, *[machine.to_string(call.rest, call.span)] * 2))
     return machine.concatenated(pieces)
 
 
 def _repeat(machine: Machine, call: Call) -> Value:
     texts, counts = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or counts is None:
-        return part_of(machine.to_string(call.this, call.start, call.end))
+        return part_of(machine.to_string(call.this, call.span))
     result: Value = BOTTOM
     for text in texts:
         for count in counts:
             size = max(count or 0, 0)
-            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_STRING)
+            result = join(result, string(text * size) if len(text) * size <= _MAX_REPEAT else V_ANY_STRING)
     return result
 
 
@@ -221,14 +220,14 @@ def _pad(*, at_start: bool) -> Transfer:
         given = call.arg(1)
         fillers = constants(machine, (given - V_UNDEFINED) | ({" "} if UNDEFINED in given else BOTTOM), call)
         if texts is None or sizes is None or not fillers:
-            return part_of(machine.to_string(call.this, call.start, call.end))
+            return part_of(machine.to_string(call.this, call.span))
         made: Value = BOTTOM
         for text in texts:
             for size in sizes:
                 for filler in fillers:
                     missing = (size or 0) - len(text)
                     if missing > _MAX_REPEAT:
-                        return V_STRING
+                        return V_ANY_STRING
                     pad = (filler * (missing // len(filler) + 1))[:missing] if missing > 0 and filler else ""
                     made = join(made, of(pad + text if at_start else text + pad))
         return made
@@ -238,13 +237,13 @@ def _pad(*, at_start: bool) -> Transfer:
 
 def _from_codes(machine: Machine, call: Call) -> Value:
     if call.rest:
-        return of(DECODED)
+        return of(DECODED_STRING)
     pieces: list[Value] = []
     for value in call.args:
         made: Value = BOTTOM
-        for atom in machine.to_number(value, call.start, call.end):
+        for atom in machine.to_number(value, call.span):
             if type(atom) is not Primitive or atom.number != atom.number or not 0 <= atom.number <= 0x10FFFF:  # noqa: PLR2004
-                made = of(CHARACTER)
+                made = of(COMPOSED_CHARACTER)
                 break
             code = int(atom.number)
             made = join(made, of(chr(code & _BMP if call.path.endswith("CharCode") else code)))
@@ -254,35 +253,33 @@ def _from_codes(machine: Machine, call: Call) -> Value:
 
 def _raw(machine: Machine, call: Call) -> Value:
     """``String.raw``: the chunks are cooked here, so only chunks without an escape are folded."""
-    chunks = machine.items_of(machine.get(call.arg(0), "raw", call.start, call.end))
+    chunks = machine.items_of(machine.get(call.arg(0), "raw", call.span))
     if chunks is None or call.rest:
-        return V_STRING
+        return V_ANY_STRING
     pieces: list[Value] = []
     for index, chunk in enumerate(chunks):
-        text = machine.to_string(chunk, call.start, call.end)
+        text = machine.to_string(chunk, call.span)
         pieces.append(text)
         if index + 1 < len(chunks) and index + 1 < len(call.args):
-            pieces.append(machine.to_string(call.args[index + 1], call.start, call.end))
+            pieces.append(machine.to_string(call.args[index + 1], call.span))
     return machine.concatenated(pieces)
 
 
 def _string(machine: Machine, call: Call) -> Value:
     if not call.args and not call.rest:
         return of("")
-    return machine.to_string(call.arg(0), call.start, call.end)
+    return machine.to_string(call.arg(0), call.span)
 
 
 def _symbol(machine: Machine, call: Call) -> Value:
     given = call.arg(0)
-    text = machine.to_string(given - V_UNDEFINED, call.start, call.end) | (
-        {""} if UNDEFINED in given else BOTTOM
-    )
+    text = machine.to_string(given - V_UNDEFINED, call.span) | ({""} if UNDEFINED in given else BOTTOM)
     names = [atom for atom in text if type(atom) is str]
     return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
 
 
 def _symbol_text(machine: Machine, call: Call) -> Value:
-    text = machine.get(call.this, "description", call.start, call.end)
+    text = machine.get(call.this, "description", call.span)
     return machine.concatenated((of("Symbol("), text, of(")")))
 
 
@@ -324,7 +321,7 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}normalize": _normalize,
     f"{_P}italics": _mapped(lambda text: f"<i>{text}</i>"),
     f"{_P}bold": _mapped(lambda text: f"<b>{text}</b>"),
-    f"{_P}includes": lambda _run, _call: V_BOOLEAN,
+    f"{_P}includes": lambda _run, _call: V_ANY_BOOLEAN,
     "String.fromCharCode": _from_codes,
     "String.fromCodePoint": _from_codes,
     "String.raw": _raw,
@@ -332,7 +329,7 @@ TRANSFER: dict[str, Transfer] = {
     "Symbol": _symbol,
     "Symbol.for": _symbol,
     "Symbol.keyFor": lambda machine, call: join(
-        machine.get(call.arg(0), "description", call.start, call.end), V_UNDEFINED
+        machine.get(call.arg(0), "description", call.span), V_UNDEFINED
     ),
     "Symbol.prototype.toString": _symbol_text,
 }

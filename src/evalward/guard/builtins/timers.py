@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import string_timer
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
-    HELD,
+    HOST_HELD_TEXT,
     STRING_UNKNOWNS,
-    U1,
-    U2,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
+    V_ANY_NUMBER,
     V_GLOBAL,
-    V_NUMBER,
     V_UNDEFINED,
     Host,
     Known,
     Value,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PRIMITIVE_VALUE, PROXY_TARGET
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
@@ -32,25 +35,25 @@ _MAX_PROXIES = 8
 def _timer(machine: Machine, call: Call) -> Value:
     handler = call.arg(0)
     for atom in handler:
-        textual = type(atom) is str or atom is DATA or atom in STRING_UNKNOWNS
+        textual = type(atom) is str or atom is TAINTED_DATA or atom in STRING_UNKNOWNS
         textual = textual or (isinstance(atom, HeapObject) and is_turned_into_text(atom, machine))
         if (
             type(atom) is Known
         ):  # an object: an anchor is its address, others may have a `toString` of the payload
             entry = machine.catalogue.entries.get(atom.path)
             textual = entry is not None and not entry.callable and not atom.path.endswith(".prototype")
-        textual = textual or atom is HELD
-        unresolved = atom in {U1, U2} or isinstance(atom, Host)
+        textual = textual or atom is HOST_HELD_TEXT
+        unresolved = atom in {UNKNOWN, UNKNOWN_PLAIN} or isinstance(atom, Host)
         if textual or (machine.strict and unresolved):
-            machine.report("string-timer", 0, call.start, call.end, atom, "text is handed to a timer")
-    machine.use(handler, Flow.CALLBACK, call.start, call.end)
+            machine.report(string_timer.LABEL, Rank.USED, call.span, atom, "text is handed to a timer")
+    machine.use(handler, Flow.CALLBACK, call.span)
     first = 1 if call.path == "setImmediate" else 2
-    machine.call(handler, V_GLOBAL, call.args[first:], call.start, call.end, call.rest)
-    timeout = machine.instance("Timeout.prototype", call.start)  # Node's, a number elsewhere
+    machine.call(handler, V_GLOBAL, call.args[first:], call.span, call.rest)
+    timeout = machine.instance("Timeout.prototype", call.span.start)  # Node's, a number elsewhere
     for atom in timeout:
         if isinstance(atom, HeapObject):
-            machine.put(atom, "@@primitive", V_NUMBER)
-    return timeout | V_NUMBER
+            machine.put(atom, PRIMITIVE_VALUE, V_ANY_NUMBER)
+    return timeout | V_ANY_NUMBER
 
 
 def is_turned_into_text(target: HeapObject, machine: Machine) -> bool:
@@ -59,7 +62,7 @@ def is_turned_into_text(target: HeapObject, machine: Machine) -> bool:
         if target.kind != "proxy":
             return not target.callable and target.kind not in {"resolver", "rejecter"}
         machine.observe(target)
-        inner = [a for a in target.properties.get("@@target", BOTTOM) if isinstance(a, HeapObject)]
+        inner = [a for a in target.properties.get(PROXY_TARGET, BOTTOM) if isinstance(a, HeapObject)]
         if len(inner) != 1:
             return False
         target = inner[0]
@@ -67,20 +70,20 @@ def is_turned_into_text(target: HeapObject, machine: Machine) -> bool:
 
 
 def _frame(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (V_NUMBER,), call.start, call.end)
-    return V_NUMBER
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (V_ANY_NUMBER,), call.span)
+    return V_ANY_NUMBER
 
 
 def _next_tick(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.start, call.end, call.rest)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, call.args[1:], call.span, call.rest)
     return V_UNDEFINED
 
 
 def _microtask(machine: Machine, call: Call) -> Value:
-    machine.use(call.arg(0), Flow.CALLBACK, call.start, call.end)
-    machine.call(call.arg(0), V_UNDEFINED, (), call.start, call.end)
+    machine.use(call.arg(0), Flow.CALLBACK, call.span)
+    machine.call(call.arg(0), V_UNDEFINED, (), call.span)
     return V_UNDEFINED
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    ACTIVE,
+from evalward.guard.constructs import worker
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
     BOTTOM,
-    SPELLING,
-    V_STRING,
-    V_U1,
+    SPELLS_ANY_NAME,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import BLOB_MARKUP, PRIMITIVE_VALUE, SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.page_sinks import INJECTION
 from evalward.guard.markup import holds_active_document, is_active, is_script_url, is_scripted
 
@@ -27,51 +30,51 @@ if TYPE_CHECKING:
 
 
 def _url(machine: Machine, call: Call) -> Value:
-    made = machine.instance("URL.prototype", call.start)
-    text = machine.to_string(call.arg(0), call.start, call.end)
-    if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE in text:
+    made = machine.instance("URL.prototype", call.span.start)
+    text = machine.to_string(call.arg(0), call.span)
+    if any(type(atom) is str and is_active(atom) for atom in text) or ACTIVE_MARKUP in text:
         for atom in made:
             if isinstance(atom, HeapObject):
-                machine.put(atom, "href", of(ACTIVE))
-                machine.put(atom, "protocol", of(ACTIVE))
-                machine.put(atom, "@@toPrimitive", of(known("URL.prototype.toString active")))
-    spelt = text & SPELLING
+                machine.put(atom, "href", of(ACTIVE_MARKUP))
+                machine.put(atom, "protocol", of(ACTIVE_MARKUP))
+                machine.put(atom, SYMBOL_TO_PRIMITIVE, of(known("URL.prototype.toString active")))
+    spelt = text & SPELLS_ANY_NAME
     for atom in made if spelt else BOTTOM:
         if isinstance(atom, HeapObject):
             machine.put(atom, "href", spelt)
             machine.put(atom, "protocol", spelt)
-            machine.put(atom, "@@primitive", spelt)
+            machine.put(atom, PRIMITIVE_VALUE, spelt)
     return made
 
 
 def _blob(machine: Machine, call: Call) -> Value:
     """Make a blob: markup with script in it makes a document of its URL, in a frame of the same origin."""
-    made = machine.instance("Response.prototype", call.start)
-    for part in machine.iterate(call.arg(0), None, call.start, call.end):
-        for text in machine.to_string(of(part), call.start, call.end):
-            if text is ACTIVE or text in SPELLING or (type(text) is str and is_scripted(text)):
+    made = machine.instance("Response.prototype", call.span.start)
+    for part in machine.iterate(call.arg(0), None, call.span):
+        for text in machine.to_string(of(part), call.span):
+            if text is ACTIVE_MARKUP or text in SPELLS_ANY_NAME or (type(text) is str and is_scripted(text)):
                 for atom in made:
                     if isinstance(atom, HeapObject):
-                        machine.put(atom, "@@markup", of(text if text in SPELLING else ACTIVE))
+                        machine.put(atom, BLOB_MARKUP, of(text if text in SPELLS_ANY_NAME else ACTIVE_MARKUP))
     return made
 
 
 def _object_url(machine: Machine, call: Call) -> Value:
-    result = V_STRING
+    result = V_ANY_STRING
     for atom in call.arg(0):
         if isinstance(atom, HeapObject):
             machine.observe(atom)
-            result = join(result, atom.properties.get("@@markup", BOTTOM))
+            result = join(result, atom.properties.get(BLOB_MARKUP, BOTTOM))
     return result
 
 
 def _open(machine: Machine, call: Call) -> Value:
-    machine.sink("navigate", call.arg(0), call.start, call.end)
+    machine.sink("navigate", call.arg(0), call.span)
     return of(known("globalThis")) if call.path == "open" else of(known("document"))
 
 
 def _navigate(machine: Machine, call: Call) -> Value:
-    machine.sink("navigate", call.arg(0), call.start, call.end)
+    machine.sink("navigate", call.arg(0), call.span)
     return V_UNDEFINED
 
 
@@ -80,24 +83,24 @@ def _perhaps_navigate(machine: Machine, call: Call) -> Value:
     if len(call.args) == 1 or call.path.endswith("open"):
         for atom in call.arg(0):
             if type(atom) is str and is_script_url(atom):
-                machine.report(INJECTION, 0, call.start, call.end, None, "the URL is a script")
-    return V_U1
+                machine.report(INJECTION, Rank.USED, call.span, None, "the URL is a script")
+    return V_UNKNOWN
 
 
 def _perhaps_worker(machine: Machine, call: Call) -> Value:
     """Judge ``new x.Worker(url)`` where x may be a window: the text of a ``data:`` URL would run."""
     for atom in call.arg(0):
         if type(atom) is str and atom.strip().lower().startswith("data:"):
-            machine.report("worker", 0, call.start, call.end, None, "the URL is a script")
-    return V_U1
+            machine.report(worker.LABEL, Rank.USED, call.span, None, "the URL is a script")
+    return V_UNKNOWN
 
 
 def _read_document(machine: Machine, call: Call) -> Value:
     """``XMLHttpRequest.open``: a ``data:`` URL with script in its markup is a document that the page may adopt."""
-    for text in machine.to_string(call.arg(1), call.start, call.end):
+    for text in machine.to_string(call.arg(1), call.span):
         if type(text) is str and holds_active_document(text):
-            machine.report(INJECTION, 0, call.start, call.end, None, "the markup of the URL holds script")
-    machine.leak(call.all(), Flow.ARGUMENT, call.start, call.end)
+            machine.report(INJECTION, Rank.USED, call.span, None, "the markup of the URL holds script")
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
     return V_UNDEFINED
 
 
@@ -117,5 +120,5 @@ TRANSFER: dict[str, Transfer] = {
     "URL": _url,
     "URL.createObjectURL": _object_url,
     "Blob": _blob,
-    "URL.prototype.toString active": lambda _run, _call: of(ACTIVE),
+    "URL.prototype.toString active": lambda _run, _call: of(ACTIVE_MARKUP),
 }

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import V_UNDEFINED, Value, join
+from evalward.guard.domain.atoms import V_UNDEFINED, Value
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from evalward.guard.domain.span import Span
 
 
 @dataclass(slots=True)
@@ -19,8 +22,7 @@ class Call:
     this: Value
     args: Sequence[Value]
     rest: Value
-    start: int
-    end: int
+    span: Span
     constructing: bool = False
 
     def arg(self, index: int) -> Value:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from evalward.guard.domain.values import BOTTOM, ObjectAtom, Value, join
+from evalward.guard.domain.atoms import BOTTOM, ObjectAtom, Value
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Unit

@@ -1,7 +1,7 @@
 """The code of a lowered payload: units of instructions, one unit per function, in order of evaluation.
 
-An instruction is a tuple ``(operation, destination, a, b, c, start, end)``. Destinations and operands are indices into
-one register file for the whole payload, ``start`` and ``end`` are byte offsets in the wrapped source. The interpreter
+An instruction is a tuple ``(operation, destination, a, b, c, span)``. Destinations and operands are indices into
+one register file for the whole payload, ``span`` is its place in the wrapped source. The interpreter
 ignores control flow: it joins over every order in which instructions may run, so a unit needs no jumps. Code is
 immutable; the state of a run is in ``domain.heap.Activation``.
 """
@@ -13,12 +13,13 @@ from enum import IntEnum, auto
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from evalward.guard.domain.scope import UnitIndex
+from evalward.guard.domain.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.guard.domain.atoms import Value
     from evalward.guard.domain.scope import Reference
-    from evalward.guard.domain.values import Value
 
 
 class Op(IntEnum):
@@ -69,7 +70,7 @@ RUNS = "compiled.async"  # the path of the function that `_asyncToGenerator` ret
 
 NO_UNIT: Final = UnitIndex(-1)  # of a unit that is not in the payload's text
 
-Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, int, int]
+Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, Span]
 
 
 def operands(instruction: Instruction) -> list[int]:

@@ -4,57 +4,57 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
-from evalward.guard.domain.values import (
-    ACTIVE,
-    CHARACTER,
-    COMPOSED,
-    DECODED,
-    ELSEWHERE,
-    LETTER,
-    PREFIXED,
-    SPELLING,
-    TEXT,
-    V_STRING,
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
+    COMPOSED_CHARACTER,
+    COMPOSED_STRING,
+    DECODED_STRING,
+    HARMLESS_STRING,
+    PREFIXED_STRING,
+    SPELLS_ANY_NAME,
+    TAINTED_CHARACTER,
+    TAINTED_STRING,
+    V_ANY_STRING,
     Value,
     of,
 )
+from evalward.guard.domain.decodable import is_elsewhere, may_hold, may_spell
 from evalward.guard.markup import begins_script_scheme, ends_in_handler, is_active
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SPELT = SPELLING | {CHARACTER, PREFIXED}
-_PUT_TOGETHER = frozenset({COMPOSED, PREFIXED})
-_BEGUN = frozenset({PREFIXED, ELSEWHERE})
-_FOREIGN = V_STRING | {COMPOSED}
-_PLAIN = _SPELT | {ELSEWHERE, *V_STRING}
+_SPELT = SPELLS_ANY_NAME | {COMPOSED_CHARACTER, PREFIXED_STRING}
+_PUT_TOGETHER = frozenset({COMPOSED_STRING, PREFIXED_STRING})
+_BEGUN = frozenset({PREFIXED_STRING, HARMLESS_STRING})
+_FOREIGN = V_ANY_STRING | {COMPOSED_STRING}
+_PLAIN = _SPELT | {HARMLESS_STRING, *V_ANY_STRING}
 _MAX_GLUED = 4_096
 
 
 def unresolved_text(pieces: Sequence[Value]) -> Value:
     """Return the concatenation of values that are not all known."""
-    if any(ACTIVE in piece for piece in pieces) or _is_active_together(pieces):
-        return of(ACTIVE)
-    if any(TEXT in piece or LETTER in piece for piece in pieces):
-        return of(TEXT, DECODED) if _begins_script(pieces[0]) else of(TEXT)
+    if any(ACTIVE_MARKUP in piece for piece in pieces) or _is_active_together(pieces):
+        return of(ACTIVE_MARKUP)
+    if any(TAINTED_STRING in piece or TAINTED_CHARACTER in piece for piece in pieces):
+        return of(TAINTED_STRING, DECODED_STRING) if _begins_script(pieces[0]) else of(TAINTED_STRING)
     pieces = [piece for piece in pieces if piece != _EMPTY]
     if not pieces:
         return _EMPTY
     if len(pieces) == 1:
-        return pieces[0] & _PLAIN or V_STRING
+        return pieces[0] & _PLAIN or V_ANY_STRING
     decoded = sum(bool(piece & _SPELT) for piece in pieces)
     constants = [atom for piece in pieces for atom in piece if type(atom) is str]
-    letters = sum(CHARACTER in piece for piece in pieces)
-    begun = any(COMPOSED in piece for piece in pieces)
-    own = letters + begun > 1 or any(DECODED in piece for piece in pieces)
+    letters = sum(COMPOSED_CHARACTER in piece for piece in pieces)
+    begun = any(COMPOSED_STRING in piece for piece in pieces)
+    own = letters + begun > 1 or any(DECODED_STRING in piece for piece in pieces)
     lone = decoded == 1 and not own and all(piece.isdisjoint(_PUT_TOGETHER) for piece in pieces)
     spelt = (decoded and not lone) or may_spell(constants)
     if all(is_elsewhere(atom) if type(atom) is str else atom in _BEGUN for atom in pieces[0]):
-        return of(PREFIXED if spelt or PREFIXED in pieces[0] else ELSEWHERE)
+        return of(PREFIXED_STRING if spelt or PREFIXED_STRING in pieces[0] else HARMLESS_STRING)
     if spelt:
-        return of(DECODED if own else COMPOSED)
-    return of(CHARACTER) if lone and constants and all(map(str.isalpha, constants)) else V_STRING
+        return of(DECODED_STRING if own else COMPOSED_STRING)
+    return of(COMPOSED_CHARACTER) if lone and constants and all(map(str.isalpha, constants)) else V_ANY_STRING
 
 
 _EMPTY = of("")
@@ -79,32 +79,32 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
 
 def part_of(value: Value) -> Value:
     """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
-    if TEXT in value or LETTER in value:
-        return of(TEXT)
-    if ACTIVE in value:
-        return of(ACTIVE)
-    if DECODED in value:
-        return of(DECODED)
+    if TAINTED_STRING in value or TAINTED_CHARACTER in value:
+        return of(TAINTED_STRING)
+    if ACTIVE_MARKUP in value:
+        return of(ACTIVE_MARKUP)
+    if DECODED_STRING in value:
+        return of(DECODED_STRING)
     if value & _PUT_TOGETHER:
-        return of(COMPOSED)
-    if CHARACTER in value:
-        return of(CHARACTER)
+        return of(COMPOSED_STRING)
+    if COMPOSED_CHARACTER in value:
+        return of(COMPOSED_CHARACTER)
     constants = [atom for atom in value if type(atom) is str]
     if may_hold(constants):
-        return of(DECODED)
-    return of(CHARACTER) if constants else V_STRING
+        return of(DECODED_STRING)
+    return of(COMPOSED_CHARACTER) if constants else V_ANY_STRING
 
 
 def character_of(value: Value) -> Value:
     """Return one unknown character of strings: the payload's own, unless they come from outside."""
-    if TEXT in value or LETTER in value:
-        return of(LETTER)
+    if TAINTED_STRING in value or TAINTED_CHARACTER in value:
+        return of(TAINTED_CHARACTER)
     own = any(type(atom) is str or atom in _SPELT for atom in value)
-    return of(CHARACTER) if own else V_STRING
+    return of(COMPOSED_CHARACTER) if own else V_ANY_STRING
 
 
 def decoding_of(value: Value) -> Value:
     """Return what decoding a string gives that is not known."""
-    if TEXT in value:
-        return of(TEXT)
-    return of(COMPOSED if value <= _FOREIGN else DECODED)
+    if TAINTED_STRING in value:
+        return of(TAINTED_STRING)
+    return of(COMPOSED_STRING if value <= _FOREIGN else DECODED_STRING)

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,8 +15,7 @@ class Step:
     """One step of a value's way, in offsets of the wrapped source."""
 
     note: str
-    start: int
-    end: int
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,6 @@ class Use:
     """
 
     construct: str
-    rank: int
-    start: int
-    end: int
+    rank: Rank
+    span: Span
     trace: tuple[Step, ...] = field(default=(), compare=False)

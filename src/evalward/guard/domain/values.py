@@ -1,18 +1,30 @@
-"""Abstract values: bounded sets of atoms (guard.md §2).
-
-A value is a ``frozenset`` of atoms. The empty set is *bottom*: nothing reaches this place yet. A join is a union. A
-JavaScript string constant is a Python ``str``; every other atom is an interned object that compares by identity. The
-``distance`` of an unknown is d(v) of guard.md §2: the least number of property reads that may lead to a function
-constructor.
-"""
+"""Operations on abstract values: joins, and the bounds that keep values finite (guard.md §2)."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
+    ANY_HOST_OBJECT,
+    ANY_NUMBER,
+    ANY_STRING,
+    COMPOSED_CHARACTER,
+    COMPOSED_STRING,
+    DECODED_STRING,
+    SPELLS_ANY_NAME,
+    STRING_UNKNOWNS,
+    TAINTED_CHARACTER,
+    TAINTED_DATA,
+    TAINTED_STRING,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    Atom,
+    Host,
+    Primitive,
+    Value,
+    of,
+)
 from evalward.guard.domain.decodable import are_letters, begins_evaluation, begins_name, is_accumulated
 from evalward.guard.markup import is_active
-from evalward.guard.syntax.digits import number_text
 
 NAMESPACES = frozenset({"Object", "Array", "Number", "Math"})  # every engine has their functions
 MAX_STRINGS = 24
@@ -21,241 +33,16 @@ MAX_OBJECTS = 48
 MAX_HOSTS = 12
 MAX_STRING_LENGTH = 16_384
 
+_DROPS_TEXTS = SPELLS_ANY_NAME | frozenset(
+    {ANY_STRING, TAINTED_STRING, ACTIVE_MARKUP}
+)  # these absorb string constants
 
-class Unknown:
-    """An atom that stands for every value of some class; ``distance`` is d(v) of guard.md §2."""
-
-    __slots__ = ("distance", "name")
-
-    def __init__(self, name: str, distance: int) -> None:
-        self.name = name
-        self.distance = distance
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class Primitive:
-    """A known primitive other than a string; ``text`` is what ToString gives, ``number`` what ToNumber gives.
-
-    ``value`` holds it and nothing else.
-    """
-
-    __slots__ = ("number", "text", "truthy", "type", "value")
-
-    def __init__(self, type_: str, text: str, number: float, *, truthy: bool) -> None:
-        self.type = type_
-        self.text = text
-        self.number = number
-        self.truthy = truthy
-        self.value: Value = frozenset((self,))
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class Known:
-    """An object that the catalogue names. ``label`` is set when the object itself is a denied capability.
-
-    ``path`` is its canonical name (``process``, ``Array.prototype.map``); a capability that is reached another way
-    (``[].constructor.constructor``) keeps its path and takes the label of that way. ``by_constructor`` marks a
-    constructor that was itself read as ``.constructor``.
-    """
-
-    __slots__ = ("by_constructor", "label", "path")
-
-    def __init__(self, path: str, label: str | None, *, by_constructor: bool) -> None:
-        self.path = path
-        self.label = label
-        self.by_constructor = by_constructor
-
-    def __repr__(self) -> str:
-        return f"<{self.path}>"
-
-
-class Host:
-    """An object of the host that no catalogue names, by the path on which it was reached."""
-
-    __slots__ = ("path",)
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __repr__(self) -> str:
-        return f"<host {self.path}>"
-
-
-class ObjectAtom:
-    """An object of the heap, as an atom; ``heap.HeapObject`` is the only kind of it.
-
-    Values hold objects and objects hold values. This type lets a value name its objects without knowing the heap.
-    """
-
-    __slots__ = ()
-
-
-Atom: TypeAlias = str | Unknown | Primitive | Known | Host | ObjectAtom
-Value: TypeAlias = frozenset[Atom]
-
-# An unknown value that may be a function constructor (d = 0).
-U0 = Unknown("U0", 0)
-# An unknown value read twice by unresolved keys from data; as callable as a function constructor, but
-# ordinary code passes such values on.
-W0 = Unknown("W0", 0)
-# An unknown value that may be a function made from text.
-BUILT = Unknown("BUILT", 0)
-# An unknown value that may be callable (d = 1): the result of havoc.
-U1 = Unknown("U1", 1)
-# An unknown plain object or primitive (d = 2).
-U2 = Unknown("U2", 2)
-# Plain data that derives from arg, JSON or the page.
-DATA = Unknown("DATA", 2)
-# `.constructor` of plain data: one more read builds functions.
-CONSTRUCTOR1 = Unknown("CONSTRUCTOR1", 1)
-# `.constructor` of a value that may be callable.
-CONSTRUCTOR0 = Unknown("CONSTRUCTOR0", 0)
-ANY_STRING = Unknown("ANY_STRING", 2)
-# A string that derives from arg, JSON or the page.
-TEXT = Unknown("TEXT", 2)
-# A string that the payload decodes from its own text: it may spell any name.
-DECODED = Unknown("DECODED", 2)
-# A string that the payload concatenates or decodes from parts of other origin.
-COMPOSED = Unknown("COMPOSED", 2)
-# One character of a decoded or composed string.
-CHARACTER = Unknown("CHARACTER", 2)
-# One character of a tainted string: no inherited name has one letter.
-LETTER = Unknown("LETTER", 2)
-# A decoded or composed string with a prefix that no dangerous name has.
-PREFIXED = Unknown("PREFIXED", 2)
-# An unknown string, not decoded by the payload, with a prefix that no dangerous name has.
-ELSEWHERE = Unknown("ELSEWHERE", 2)
-# An unknown string that holds active markup.
-ACTIVE = Unknown("ACTIVE", 2)
-# The `prototype` of a tainted selection.
-SELECTED_PROTOTYPE = Unknown("SELECTED_PROTOTYPE", 1)
-# The result of a read by a tainted key (prototype pollution).
-SELECTED = Unknown("SELECTED", 1)
-# The member of a host object that is read by a name the payload decodes.
-HIDDEN = Unknown("HIDDEN", 1)
-# What the host made of the payload's own text, and may give back.
-HELD = Unknown("HELD", 1)
-ANY_NUMBER = Unknown("ANY_NUMBER", 2)
-ANY_BOOLEAN = Unknown("ANY_BOOLEAN", 2)
-ANY_BIGINT = Unknown("ANY_BIGINT", 2)
-ANY_SYMBOL = Unknown("ANY_SYMBOL", 2)
-
-NAN = float("nan")
-UNDEFINED = Primitive("undefined", "undefined", NAN, truthy=False)
-NULL = Primitive("object", "null", 0.0, truthy=False)
-TRUE = Primitive("boolean", "true", 1.0, truthy=True)
-FALSE = Primitive("boolean", "false", 0.0, truthy=False)
-
-# Any object of the host: too many paths, or too long a path.
-ANY_HOST = Host("host")
-
-BOTTOM: Value = frozenset()
-V_UNDEFINED: Value = frozenset({UNDEFINED})
-V_U1: Value = frozenset({U1})
-V_DATA: Value = frozenset({DATA})
-V_STRING: Value = frozenset({ANY_STRING})
-V_NUMBER: Value = frozenset({ANY_NUMBER})
-V_BOOLEAN: Value = frozenset({ANY_BOOLEAN})
-
-SPELLING: Value = frozenset({DECODED, COMPOSED})  # these may spell any name
-STRING_UNKNOWNS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE, CHARACTER, LETTER, PREFIXED, ELSEWHERE})
-PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
-MARKS = frozenset({SELECTED, SELECTED_PROTOTYPE, HIDDEN})  # these only mark the atoms beside them
-NEVER_CALLED: Value = PRIMITIVE_UNKNOWNS | MARKS
-
-_DROPS_TEXTS = SPELLING | frozenset({ANY_STRING, TEXT, ACTIVE})  # these absorb string constants
-
-_ABSORBING: Value = SPELLING | frozenset({ANY_HOST, ANY_STRING, TEXT, ANY_NUMBER})
-_numbers: dict[str, Primitive] = {}
-_by_value: dict[float, Primitive] = {}  # the same atoms: to make the text of a number is expensive
-_known: dict[tuple[str, str | None, bool], Known] = {}
-_pinned: dict[tuple[str, str | None, bool], Known] = {}  # never evicted
-_hosts: dict[str, Host] = {}
-_INTERN_CAP = 4_096
-_HOST_PATH_CAP = 4
-_HOST_NAME_CAP = 120
-
-
-def number(value: float) -> Primitive:
-    """Return the atom of a number; minus zero is zero."""
-    atom = _by_value.get(value)
-    if atom is None:
-        atom = _number(value)
-        if len(_by_value) >= _INTERN_CAP:
-            _by_value.clear()
-        _by_value[value] = atom
-    return atom
-
-
-def _number(value: float) -> Primitive:
-    text = number_text(value + 0.0)
-    atom = _numbers.get(text)
-    if atom is None:
-        atom = Primitive("number", text, float(value), truthy=bool(value) and value == value)  # noqa: PLR0124
-        if len(_numbers) >= _INTERN_CAP:
-            _numbers.clear()
-        _numbers[text] = atom
-    return atom
-
-
-def known(path: str, label: str | None = None, *, by_constructor: bool = False) -> Known:
-    """Return the atom of a catalogued object; a full table of interned paths is cleared."""
-    key = (path, label, by_constructor)
-    atom = _known.get(key)
-    if atom is None:
-        if len(_known) >= _INTERN_CAP:
-            _known.clear()
-            _known.update(_pinned)
-        atom = _known.setdefault(key, Known(path, label, by_constructor=by_constructor))
-    return atom
-
-
-def pinned(path: str, label: str | None) -> Known:
-    """Return the atom of an object that the catalogue lists: it is never evicted."""
-    atom = known(path, label)
-    return _pinned.setdefault((path, label, False), atom)
-
-
-def symbol(name: str) -> Primitive:
-    """Return the atom of a well-known symbol; as a property key it reads ``@@name``."""
-    atom = _numbers.get(f"@@{name}")
-    if atom is None:
-        atom = _numbers.setdefault(f"@@{name}", Primitive("symbol", f"@@{name}", NAN, truthy=True))
-    return atom
-
-
-def host(path: str) -> Host:
-    """Return the atom of an object that only the host knows; deep paths share one atom."""
-    if (
-        path.startswith("host.")
-        or path == "host"
-        or path.count(".") >= _HOST_PATH_CAP
-        or len(path) >= _HOST_NAME_CAP
-    ):
-        return ANY_HOST
-    atom = _hosts.get(path)
-    if atom is None:
-        if len(_hosts) >= _INTERN_CAP:
-            _hosts.clear()
-        atom = _hosts.setdefault(path, Host(path))
-    return atom
+_ABSORBING: Value = SPELLS_ANY_NAME | frozenset({ANY_HOST_OBJECT, ANY_STRING, TAINTED_STRING, ANY_NUMBER})
 
 
 def string(text: str) -> Value:
     """Return the value of a string constant, unknown when it is too long to follow."""
-    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_STRING
-
-
-def of(*atoms: Atom) -> Value:
-    """Return the value that holds just these atoms."""
-    return frozenset(atoms)
-
-
-V_GLOBAL: Value = of(known("globalThis", "global-object"))
+    return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_ANY_STRING
 
 
 def join(left: Value, right: Value) -> Value:
@@ -280,24 +67,24 @@ def widened(value: Value, *, force: bool = False) -> Value:
     hosts: list[Atom] = []
     if force or len(value) > MAX_NUMBERS or ANY_NUMBER in value:
         numbers = [atom for atom in value if type(atom) is Primitive and atom.type == "number"]
-    if len(value) > MAX_HOSTS or ANY_HOST in value:
+    if len(value) > MAX_HOSTS or ANY_HOST_OBJECT in value:
         hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
         if any(is_active(text) for text in strings):
-            value |= of(ACTIVE)
+            value |= of(ACTIVE_MARKUP)
         if begins_evaluation(strings) or is_accumulated(strings):
-            value |= of(DECODED)
+            value |= of(DECODED_STRING)
         elif begins_name(strings):
-            value |= of(COMPOSED)
+            value |= of(COMPOSED_STRING)
         elif are_letters(strings):
-            value |= of(CHARACTER)
+            value |= of(COMPOSED_CHARACTER)
         if not value & STRING_UNKNOWNS:
-            value |= V_STRING
+            value |= V_ANY_STRING
     if numbers and (force or len(numbers) > MAX_NUMBERS or ANY_NUMBER in value):
-        value = value.difference(numbers) | V_NUMBER
-    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST in value):
-        value = value.difference(hosts) | of(ANY_HOST)
+        value = value.difference(numbers) | V_ANY_NUMBER
+    if len(hosts) > MAX_HOSTS or (len(hosts) > 1 and ANY_HOST_OBJECT in value):
+        value = value.difference(hosts) | of(ANY_HOST_OBJECT)
     return value
 
 
@@ -305,10 +92,10 @@ def counted(old: Value, new: Value) -> Value:
     """Return ``new`` with any number in it when it adds numbers, and nothing else, to those that ``old`` has."""
     added = new - old
     if added and all(type(atom) is Primitive and atom.type == "number" for atom in added):
-        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_NUMBER
+        return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_ANY_NUMBER
     return new
 
 
 def is_tainted(value: Value) -> bool:
     """Whether the value derives from ``arg``, JSON or the page."""
-    return TEXT in value or DATA in value or LETTER in value
+    return TAINTED_STRING in value or TAINTED_DATA in value or TAINTED_CHARACTER in value

@@ -9,7 +9,7 @@ from evalward.guard.domain.heap import HeapObject
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evalward.guard.domain.values import Atom, Value
+    from evalward.guard.domain.atoms import Atom, Value
 
 
 def in_order(value: Value) -> Iterable[Atom]:

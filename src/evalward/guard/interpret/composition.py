@@ -55,8 +55,8 @@ from evalward.guard.interpret.objects.writes import Writes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from evalward.guard.domain.atoms import Value
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Value
     from evalward.guard.interpret.machine import Transfer
     from evalward.guard.interpret.surroundings import Surroundings
 

@@ -9,27 +9,16 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import ACTIVE_MARKUP, BOTTOM, UNKNOWN, Known, Unknown, Value
 from evalward.guard.domain.heap import Activation, HeapObject, Outcome, Readers
 from evalward.guard.domain.instructions import Op, operands
 from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import (
-    ACTIVE,
-    BOTTOM,
-    MAX_HOSTS,
-    MAX_OBJECTS,
-    U1,
-    Known,
-    Unknown,
-    Value,
-    counted,
-    join,
-    widened,
-)
+from evalward.guard.domain.values import MAX_HOSTS, MAX_OBJECTS, counted, join, widened
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.instructions import Lowered
-    from evalward.guard.domain.values import Atom
 
 
 _LOAD = Op.LOAD
@@ -182,11 +171,11 @@ class Dataflow:
     def bounded(self, value: Value, *, force: bool = False) -> Value:
         """Return a join within the bounds on constants and objects; what is dropped becomes unknown."""
         # A join is within all bounds but these.
-        if force or len(value) > MAX_HOSTS or ACTIVE in value:
+        if force or len(value) > MAX_HOSTS or ACTIVE_MARKUP in value:
             value = widened(value, force=force)
         if len(value) <= MAX_OBJECTS:
             return value
-        kept: set[Atom] = {U1}
+        kept: set[Atom] = {UNKNOWN}
         for target in sorted((a for a in value if isinstance(a, HeapObject)), key=lambda a: a.serial):
             self.escape_object(target)
         for atom in value:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import BOTTOM, V_U1, Known, Value, join, known, of
+from evalward.guard.domain.slots import MAY_HAVE_ANY_RECEIVER, MAY_HAVE_FOREIGN_CONSTRUCTOR, PRIVATE_PREFIX
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
@@ -20,7 +23,9 @@ if TYPE_CHECKING:
 _CALLEE = frozenset({"callee"})
 _EVENT = known("Event.prototype")
 _TARGETS = frozenset({"currentTarget", "target"})
-_DOUBTS = frozenset({"@@constructors", "@@receivers"})  # what a method is called on is anything
+_DOUBTS = frozenset(
+    {MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_HAVE_ANY_RECEIVER}
+)  # what a method is called on is anything
 
 
 class Escapes:
@@ -59,7 +64,7 @@ class Escapes:
         visible = [
             value
             for name, value in target.properties.items()
-            if not name.startswith("@@#") and name not in hidden
+            if not name.startswith(PRIVATE_PREFIX) and name not in hidden
         ]
         self._bind(target, visible)
         self._judgement.judge_constructor(target.properties.get("constructor", BOTTOM))
@@ -74,32 +79,34 @@ class Escapes:
         for method in sorted(methods, key=lambda function: function.serial):
             self._store.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
-            self._judgement.leak(value - methods, Flow.RETURN, target.start, target.start)
+            self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
         for accessor in (*target.getters.values(), *target.setters.values()):
-            self._judgement.leak(accessor, Flow.CALLBACK, target.start, target.start)
+            self._judgement.leak(accessor, Flow.CALLBACK, Span.at(target.start))
         if target.bound is not None:
-            self._judgement.leak(target.bound[0], Flow.CALLBACK, target.start, target.start)
+            self._judgement.leak(target.bound[0], Flow.CALLBACK, Span.at(target.start))
         unit = target.unit
         if target.kind == "class":
             self._judgement.leak(
-                self._constructions.construct(of(target), (), target.start, target.start, V_U1),
+                self._constructions.construct(of(target), (), Span.at(target.start), V_UNKNOWN),
                 Flow.RETURN,
-                target.start,
-                target.start,
+                Span.at(target.start),
             )
         elif target.kind == "arguments":
-            self._store.put_element(target, join(target.contents(), V_U1))
+            self._store.put_element(target, join(target.contents(), V_UNKNOWN))
         elif unit is not None and target.kind == "generator":
-            self._iteration.generator_resume(target, V_U1)
+            self._iteration.generator_resume(target, V_UNKNOWN)
         elif unit is not None and target.kind == "function":
             previous, dataflow.unit = dataflow.unit, unit
             self._store.patches.readers[target] = None
             doubtful = not _DOUBTS.isdisjoint(self._store.patches.properties)
             self._ordinary_calls.ordinary_call(
-                target, (BOTTOM if doubtful else target.holders) or V_U1, [V_U1] * len(unit.parameters), V_U1
+                target,
+                (BOTTOM if doubtful else target.holders) or V_UNKNOWN,
+                [V_UNKNOWN] * len(unit.parameters),
+                V_UNKNOWN,
             )
             dataflow.unit = previous
-            self._judgement.leak(self._values[unit.result], Flow.RETURN, target.start, target.start)
+            self._judgement.leak(self._values[unit.result], Flow.RETURN, Span.at(target.start))
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""

@@ -8,7 +8,9 @@ from evalward.guard.constructs import process_member
 from evalward.guard.domain.uses import Step, Use
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
 
 
 class Findings:
@@ -20,39 +22,39 @@ class Findings:
     """
 
     def __init__(self) -> None:
-        self.uses: dict[tuple[str, int, int, int], Use] = {}
+        self.uses: dict[tuple[str, int, Span], Use] = {}
         self.origins: dict[Atom, tuple[Step, ...]] = {}
-        self.polluted: list[tuple[int, int]] = []
-        self.selecting: set[tuple[int, int]] = set()
-        self.checked: frozenset[tuple[int, int]] = frozenset()
-        self.clicked: set[tuple[int, int]] = set()
-        self.key_checks: dict[tuple[int, int], int] = {}
+        self.polluted: list[Span] = []
+        self.selecting: set[Span] = set()
+        self.checked: frozenset[Span] = frozenset()
+        self.clicked: set[Span] = set()
+        self.key_checks: dict[Span, int] = {}
 
-    def click(self, start: int, end: int) -> None:
+    def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""
-        self.clicked.add((start, end))
+        self.clicked.add(span)
 
-    def origin(self, atom: Atom, parent: Atom | None, note: str, start: int, end: int) -> None:
+    def origin(self, atom: Atom, parent: Atom | None, note: str, span: Span) -> None:
         """Remember how an atom first came about."""
         if atom not in self.origins:
             before = self.origins.get(parent, ()) if parent is not None else ()
-            self.origins[atom] = (*before, Step(note, start, end))[-8:]
+            self.origins[atom] = (*before, Step(note, span))[-8:]
 
     def report(
-        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+        self, construct: str, rank: Rank, span: Span, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
         if construct.startswith("process.") and construct[8:] not in process_member.CAPABILITIES:
-            rank += 1  # a name put together in a loop passes through names that mean nothing
-        key = (construct, rank, start, end)
+            rank = rank.lowered()  # a name put together in a loop passes through names that mean nothing
+        key = (construct, rank, span)
         trace = self.origins.get(atom, ()) if atom is not None else ()
         if note:
-            trace = (*trace, Step(note, start, end))
+            trace = (*trace, Step(note, span))
         known = self.uses.get(key)
         # Of several ways to one use, the one that says most is told, in every process: a set has no order.
         if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
-            self.uses[key] = Use(construct, rank, start, end, trace)
+            self.uses[key] = Use(construct, rank, span, trace)
 
 
 def _notes(trace: tuple[Step, ...]) -> list[tuple[int, str]]:
-    return [(step.start, step.note) for step in trace]
+    return [(step.span.start, step.note) for step in trace]

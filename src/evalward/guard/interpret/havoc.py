@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import V_UNDEFINED, V_UNKNOWN, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import V_U1, V_UNDEFINED, Value
+from evalward.guard.domain.slots import PRIVATE_PREFIX
 from evalward.guard.interpret.atoms import objects_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Havoc:
             for instruction in unit.code if unit.executed else ():
                 if instruction[0] not in _REVIVED or self._values[instruction[1]]:
                     continue
-                if not str(instruction[3]).startswith("@@#"):  # a private name is the payload's own
+                if not str(instruction[3]).startswith(PRIVATE_PREFIX):  # a private name is the payload's own
                     self.revived.add(instruction[1])
                     dataflow.unit, dataflow.reader = unit, instruction[1]
                     self._values[instruction[1]] = self.unknown_result(instruction)
@@ -79,14 +80,14 @@ class Havoc:
         """Return what an instruction gives that came to nothing: a read what it reads of anything."""
         if instruction[0] is not Op.GET:
             self._hand_over(instruction)
-            return V_U1
-        _, _, _, key, _, start, end = instruction
+            return V_UNKNOWN
+        _, _, _, key, _, span = instruction
         made = (
-            self._properties.get(V_U1, key, start, end)
+            self._properties.get(V_UNKNOWN, key, span)
             if type(key) is str
-            else self._listed_keys.get_by(V_U1, key, start, end)
+            else self._listed_keys.get_by(V_UNKNOWN, key, span)
         )
-        return made or V_U1
+        return made or V_UNKNOWN
 
     def _hand_over(self, instruction: Instruction) -> None:
         """Let a call of what no list names, and newer engines may have, do what it may with all that it is given."""
@@ -94,7 +95,7 @@ class Havoc:
             case Op.CALL_METHOD:
                 registers: tuple[int, ...] = instruction[4]
                 owner = objects_of(self._values[instruction[2]])
-                self._judgement.leak(owner, Flow.ARGUMENT, instruction[5], instruction[6])
+                self._judgement.leak(owner, Flow.ARGUMENT, instruction[5])
                 self._calls.judge_receiver(self._values[instruction[2]])
             case Op.CALL | Op.NEW:
                 registers = instruction[3]
@@ -102,5 +103,5 @@ class Havoc:
                 return
         for register in registers:
             value = self._values[register if register >= 0 else ~register]
-            self._calls.call(objects_of(value), V_UNDEFINED, (V_U1,), instruction[5], instruction[6], V_U1)
-            self._judgement.leak(value, Flow.ARGUMENT, instruction[5], instruction[6])
+            self._calls.call(objects_of(value), V_UNDEFINED, (V_UNKNOWN,), instruction[5], V_UNKNOWN)
+            self._judgement.leak(value, Flow.ARGUMENT, instruction[5])

@@ -12,19 +12,19 @@ import html
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    ACTIVE,
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
     BOTTOM,
-    COMPOSED,
-    HELD,
+    COMPOSED_STRING,
+    HOST_HELD_TEXT,
     PRIMITIVE_UNKNOWNS,
-    TEXT,
+    TAINTED_STRING,
     Known,
     Value,
     known,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.markup import is_active, is_running_name, starts_like_script_url
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ _ERROR = of(known("Error.prototype"))  # hands on what it was given by its own p
 
 def _telling(text: str) -> Value:
     if is_running_name(text):
-        return of(text, COMPOSED)
+        return of(text, COMPOSED_STRING)
     if is_active(text) or ("&" in text and is_active(html.unescape(text))):
-        return of(text, ACTIVE)  # what gives back a part of it gives that
+        return of(text, ACTIVE_MARKUP)  # what gives back a part of it gives that
     return of(text) if starts_like_script_url(text) or _CALL.search(text) else BOTTOM
 
 
@@ -73,9 +73,9 @@ class HeldTexts:
             if type(atom) is str:
                 dataflow.spend(len(atom) >> 6)
                 found |= _telling(atom)
-            elif atom is ACTIVE:
-                found |= of(ACTIVE)
-            elif atom is HELD:
+            elif atom is ACTIVE_MARKUP:
+                found |= of(ACTIVE_MARKUP)
+            elif atom is HOST_HELD_TEXT:
                 found |= dataflow.read(self.given)
             elif left and isinstance(atom, HeapObject) and atom.kind in _HOLDERS and atom not in seen:
                 seen.add(atom)
@@ -106,14 +106,14 @@ class HeldTexts:
 
     def given_back(self) -> Value:
         """Return what an object of the host that holds texts may answer to anything."""
-        return self._dataflow.read(self.given) | of(HELD)
+        return self._dataflow.read(self.given) | of(HOST_HELD_TEXT)
 
     def perhaps_given_back(self, value: Value) -> Value:
         """Return a text from the page with those that the payload handed over: it may be one of them."""
-        if TEXT not in value:
+        if TAINTED_STRING not in value:
             return value
         return value | frozenset(
-            atom for atom in self._dataflow.read(self.given) if type(atom) is str or atom is ACTIVE
+            atom for atom in self._dataflow.read(self.given) if type(atom) is str or atom is ACTIVE_MARKUP
         )
 
     def asked(self, path: str) -> bool:
@@ -130,4 +130,4 @@ class HeldTexts:
         for atom in made:
             if isinstance(atom, HeapObject) and atom.kind in {"promise", "array"}:
                 self._store.put_element(atom, texts)
-        return made | texts | (BOTTOM if made <= PRIMITIVE_UNKNOWNS else of(HELD))
+        return made | texts | (BOTTOM if made <= PRIMITIVE_UNKNOWNS else of(HOST_HELD_TEXT))

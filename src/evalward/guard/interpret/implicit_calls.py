@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, of
 from evalward.guard.domain.heap import HeapObject, Outcome
-from evalward.guard.domain.values import BOTTOM, of
+from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_PREFIX
+from evalward.guard.domain.span import Span
 from evalward.guard.interpret.atoms import in_order
 
 if TYPE_CHECKING:
@@ -38,8 +40,8 @@ _PROTOCOLS = frozenset(
     }
 )
 _HANDLER = "on"
-_SYMBOLS = "@@"
-_PRIVATE = "@@#"
+_SYMBOLS = SYMBOL_PREFIX
+_PRIVATE = PRIVATE_PREFIX
 _MAX_CHAIN = 16
 
 
@@ -83,7 +85,7 @@ class ImplicitCalls:
                 dataflow.write(unit.this, of(owner))  # what it is given is known, and stays so
                 continue
             had_run = unit.ran
-            self._calls.call(of(function), of(owner), (), owner.start, owner.start)
+            self._calls.call(of(function), of(owner), (), Span.at(owner.start))
             if unit.parameters:
                 unit.ran = had_run  # what it does with arguments is still to be seen
         dataflow.reader = asked

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import electron_lifecycle, prototype_tampering
+from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.key_checks import KeyChecks
@@ -72,16 +74,20 @@ class Interpreter:
             machine.execution.drain()
         self._call_implicitly()
         if findings.clicked and self._says("quit"):
-            for start, end in findings.clicked:
+            for span in findings.clicked:
                 findings.report(
-                    "electron-lifecycle", 0, start, end, None, "a menu item may have the role `quit`"
+                    electron_lifecycle.LABEL,
+                    Rank.USED,
+                    span,
+                    None,
+                    "a menu item may have the role `quit`",
                 )
         if findings.polluted and findings.key_checks and not self._surroundings.cleared:
             findings.checked = KeyChecks(machine.lowered, machine.dataflow, machine.store, findings).cleared()
         if findings.polluted and not findings.checked:
-            for start, end in findings.polluted:
+            for span in findings.polluted:
                 note = "written through what a key from outside selects"
-                findings.report("prototype-tampering", 0, start, end, None, note)
+                findings.report(prototype_tampering.LABEL, Rank.USED, span, None, note)
 
     def _call_implicitly(self) -> None:
         machine = self.machine

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BUILT,
-    CONSTRUCTOR0,
-    CONSTRUCTOR1,
-    HIDDEN,
-    NAMESPACES,
-    U0,
-    U1,
-    W0,
+from evalward.guard.constructs import (
+    arguments_callee,
+    dynamic_key,
+    electron,
+    function_call,
+    function_constructor,
+    function_new,
+    reflection,
+    string_timer,
+)
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    CONSTRUCTOR_OF_DATA,
+    CONSTRUCTOR_OF_UNKNOWN,
+    FUNCTION_FROM_TEXT,
+    OPAQUE_HOST_MEMBER,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
     Known,
     Primitive,
     Value,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import NAMESPACES
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.object_store import ObjectStore
@@ -32,8 +44,8 @@ REFLECTIVE = frozenset(
     {"Reflect", "Reflect.get", "Reflect.construct", "Reflect.apply", "Object.getOwnPropertyDescriptor"}
     | {"Object.getOwnPropertyDescriptors", "Object.setPrototypeOf", "Object.defineProperty"}
 )
-MAYBE_CONSTRUCTORS: Value = frozenset({U0, W0, CONSTRUCTOR0})
-_CONSTRUCTORS: Value = frozenset({U0, CONSTRUCTOR0, CONSTRUCTOR1})
+MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
+_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
 _KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
@@ -68,7 +80,7 @@ class Judgement:
         self._findings = findings
         self._strict = surroundings.strict
 
-    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def use(self, value: Value, flow: Flow, span: Span) -> None:
         """Report what the flow of this value means."""
         for atom in value:
             if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
@@ -77,38 +89,43 @@ class Judgement:
                 if flow is Flow.ARGUMENT and (atom.path in NAMESPACES or atom.path == "globalThis"):
                     self._store.expect_removals()
                 if atom.label is not None:
-                    self._use_capability(atom, flow, start, end)
+                    self._use_capability(atom, flow, span)
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
-                    self._findings.report("reflection", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        reflection.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
+                    )
                 elif atom.path == "Proxy":
                     self._store.expect_proxies()
                 elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
-                    self._findings.report("string-timer", 3, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        string_timer.LABEL, Rank.MAY_LEAVE, span, atom, f"`{atom.path}` {flow.value}"
+                    )
                 elif flow is Flow.GLOBAL and atom.path.startswith("electron"):
-                    self._findings.report("electron", 2, start, end, atom, f"`{atom.path}` {flow.value}")
+                    self._findings.report(
+                        electron.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
+                    )
                 continue
             if atom in _CONSTRUCTORS and flow not in _KEPT:
                 self._store.expect_constructors()
-            if atom is HIDDEN:
+            if atom is OPAQUE_HOST_MEMBER:
                 if flow is Flow.CALLBACK:
                     note = f"what a name that the payload decodes itself selects {flow.value}"
-                    self._findings.report("dynamic-key", 1, start, end, atom, note)
-            elif atom is BUILT:
+                    self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
+            elif atom is FUNCTION_FROM_TEXT:
                 if flow in _BUILT_LEAKS:
                     self._findings.report(
-                        "function-constructor", 0, start, end, atom, f"the result {flow.value}"
+                        function_constructor.LABEL, Rank.USED, span, atom, f"the result {flow.value}"
                     )
-            elif (atom is U0 and flow in _STRONG_LEAKS) or (
-                flow is Flow.GLOBAL and (atom is W0 or atom is CONSTRUCTOR0)
+            elif (atom is UNKNOWN_CONSTRUCTOR and flow in _STRONG_LEAKS) or (
+                flow is Flow.GLOBAL and (atom is UNKNOWN_NESTED_DATA or atom is CONSTRUCTOR_OF_UNKNOWN)
             ):
                 note = f"what may be a function constructor {flow.value}"
-                self._findings.report("function-constructor", 3, start, end, atom, note)
+                self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
             elif self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
                 self._findings.report(
-                    "function-constructor",
-                    1,
-                    start,
-                    end,
+                    function_constructor.LABEL,
+                    Rank.BY_KEY,
+                    span,
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
@@ -118,23 +135,32 @@ class Judgement:
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
             self._store.expect_constructors()
 
-    def _use_capability(self, atom: Known, flow: Flow, start: int, end: int) -> None:
+    def _use_capability(self, atom: Known, flow: Flow, span: Span) -> None:
         label = atom.label or ""
-        if label == "Function()" and flow is Flow.CONSTRUCT:
-            label = "new Function()"
-        rank = 0 if flow in _EXERCISED else 2
-        if label == "arguments.callee":
-            rank += 1  # two accessors of every function's prototype, among others that say more
-        self._findings.report(label, rank, start, end, atom, f"`{atom.path}` {flow.value}")
+        if label == function_call.LABEL and flow is Flow.CONSTRUCT:
+            label = function_new.LABEL
+        rank = Rank.USED if flow in _EXERCISED else Rank.LEAVES
+        if label == arguments_callee.LABEL:
+            rank = rank.lowered()  # two accessors of every function's prototype, among others that say more
+        self._findings.report(label, rank, span, atom, f"`{atom.path}` {flow.value}")
 
-    def unresolved(self, atom: Atom, start: int, end: int) -> None:
+    def unresolved(self, atom: Atom, span: Span) -> None:
         """In ``strict``, report an unresolved key on a receiver that is not proven plain."""
-        if self._strict and atom in {U1, U0, W0, BUILT, CONSTRUCTOR0, CONSTRUCTOR1}:
-            self._findings.report("dynamic-key", 1, start, end, atom, "read by a key that cannot be resolved")
+        if self._strict and atom in {
+            UNKNOWN,
+            UNKNOWN_CONSTRUCTOR,
+            UNKNOWN_NESTED_DATA,
+            FUNCTION_FROM_TEXT,
+            CONSTRUCTOR_OF_UNKNOWN,
+            CONSTRUCTOR_OF_DATA,
+        }:
+            self._findings.report(
+                dynamic_key.LABEL, Rank.BY_KEY, span, atom, "read by a key that cannot be resolved"
+            )
 
-    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def leak(self, value: Value, flow: Flow, span: Span) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
-        self.use(value, flow, start, end)
+        self.use(value, flow, span)
         objects = [
             atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)
         ]

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Activation
     from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.scope import Reference
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.object_store import ObjectStore
 
-Place: TypeAlias = "tuple[int, int]"
+Place: TypeAlias = "Span"
 Source: TypeAlias = int  # equal numbers stand for equal values
 
 _CALLBACKS = {
@@ -65,7 +66,7 @@ class KeyChecks:
             self._parameters.update((register, (unit, at)) for at, register in enumerate(unit.parameters))
             for index, instruction in enumerate(unit.code):
                 self._note(unit, index, instruction)
-                if (instruction[5], instruction[6]) in self._key_checks:
+                if instruction[5] in self._key_checks:
                     asked.append(instruction)
         self._callers = self._find_callers()
         self._checked = {source for instruction in asked for source in self._asked(instruction)}
@@ -87,7 +88,7 @@ class KeyChecks:
         elif operation is Op.SET and type(second) is str:
             self._written.add(second)
         if operation in _READS and type(second) is int:
-            self._selects.setdefault((instruction[5], instruction[6]), []).append(second)
+            self._selects.setdefault(instruction[5], []).append(second)
         if operation in _CALLS:
             self._calls.append(instruction)
 
@@ -98,7 +99,7 @@ class KeyChecks:
         if instruction[0] not in _CALLS:
             return []
         given = self._given(instruction)
-        offset = self._key_checks[instruction[5], instruction[6]]
+        offset = self._key_checks[instruction[5]]
         known = 0 < offset <= len(given) and given[-offset] >= 0
         return [self._source(given[-offset])] if known else []
 

@@ -10,36 +10,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from evalward.guard.domain.values import BOTTOM, Value
+from evalward.guard.domain.atoms import BOTTOM, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from evalward.guard.catalogue import Catalogue
+    from evalward.guard.constructs.rank import Rank
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
     from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.domain.instructions import Instruction, Lowered
     from evalward.guard.domain.property_key import Key
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.span import Span
 
 
 class Recursion(Protocol):
     """What leads from a lower part of the interpreter to a higher one: a read, a call, a construction."""
 
-    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
+    def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
         ...
 
     def call(
-        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+        self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of a call (ECMA-262 §7.3.13)."""
         ...
 
-    def construct(
-        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
-    ) -> Value:
+    def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new`` (ECMA-262 §7.3.14)."""
         ...
 
@@ -133,7 +133,7 @@ class Objects(Protocol):
 class Properties(Protocol):
     """Reads and writes of properties, as the language makes them (ECMA-262 §7.3, §10.1)."""
 
-    def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
+    def get_computed(self, owner: Value, key: Value, span: Span, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
         ...
 
@@ -141,25 +141,23 @@ class Properties(Protocol):
         """Return a read by a numeric key: the join of the elements."""
         ...
 
-    def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
+    def get_unknown(self, atom: Atom, span: Span) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
         ...
 
-    def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
+    def set(self, owner: Value, name: str, value: Value, span: Span) -> None:
         """Write a property by a known name (ECMA-262 §7.3.4)."""
         ...
 
-    def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
+    def set_computed(self, owner: Value, key: Value, value: Value, span: Span) -> None:
         """Write a property by a computed key."""
         ...
 
-    def define_own_property(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+    def define_own_property(self, target: Value, key: Value, descriptor: Value, span: Span) -> None:
         """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor (ECMA-262 §10.1.6)."""
         ...
 
-    def judge_inherited_setter(
-        self, target: HeapObject, name: str, value: Value, start: int, end: int
-    ) -> None:
+    def judge_inherited_setter(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         """Judge a write of a property that an object of the host has from its built-in prototype."""
         ...
 
@@ -167,11 +165,11 @@ class Properties(Protocol):
         """Return ``Object.getPrototypeOf`` of an atom (ECMA-262 §10.1.1)."""
         ...
 
-    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         ...
 
-    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+    def ask_names(self, owner: Value, key: Value, span: Span) -> None:
         """Report asking, by `in` or the like, which names an object has whose names are denied data."""
         ...
 
@@ -179,7 +177,7 @@ class Properties(Protocol):
         """Return the keys that ``for … in`` and ``Object.keys`` may give."""
         ...
 
-    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+    def copy_data_properties(self, target: HeapObject, source: Value, span: Span) -> None:
         """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         ...
 
@@ -187,19 +185,19 @@ class Properties(Protocol):
 class Conversions(Protocol):
     """Values as keys, texts and numbers (ECMA-262 §7.1)."""
 
-    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+    def to_property_key(self, value: Value, span: Span) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
         ...
 
-    def to_string(self, value: Value, start: int, end: int) -> Value:
+    def to_string(self, value: Value, span: Span) -> Value:
         """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
         ...
 
-    def to_number(self, value: Value, start: int, end: int) -> Value:
+    def to_number(self, value: Value, span: Span) -> Value:
         """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         ...
 
-    def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
+    def joined(self, target: HeapObject, separator: str, span: Span) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
         ...
 
@@ -211,7 +209,7 @@ class Conversions(Protocol):
         """Return a method that the payload itself defined on the object or a prototype of it (ECMA-262 §7.3.10)."""
         ...
 
-    def use_conversions(self, value: Value, start: int, end: int) -> None:
+    def use_conversions(self, value: Value, span: Span) -> None:
         """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
         ...
 
@@ -223,11 +221,11 @@ class Iteration(Protocol):
         """Return the promise of an ``async`` function whose awaits are the yields of a generator function."""
         ...
 
-    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+    def iterate(self, value: Value, index: int | None, span: Span) -> Value:
         """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
         ...
 
-    def await_value(self, value: Value, start: int, end: int) -> Value:
+    def await_value(self, value: Value, span: Span) -> Value:
         """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         ...
 
@@ -264,26 +262,26 @@ class Reports(Protocol):
     """Uses that policy decides about."""
 
     def report(
-        self, construct: str, rank: int, start: int, end: int, atom: Atom | None = None, note: str = ""
+        self, construct: str, rank: Rank, span: Span, atom: Atom | None = None, note: str = ""
     ) -> None:
         """Record a use."""
         ...
 
-    def use(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def use(self, value: Value, flow: Flow, span: Span) -> None:
         """Report what the flow of this value means."""
         ...
 
-    def leak(self, value: Value, flow: Flow, start: int, end: int) -> None:
+    def leak(self, value: Value, flow: Flow, span: Span) -> None:
         """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
         ...
 
     def sink(
-        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+        self, kind: str, value: Value, span: Span, *, certain: bool = True, this: Value = BOTTOM
     ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document."""
         ...
 
-    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+    def set_attribute(self, name: Value, value: Value, span: Span) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
         ...
 
@@ -291,7 +289,7 @@ class Reports(Protocol):
         """Let an event tell what the payload threw, as one of an error or a rejection does."""
         ...
 
-    def click(self, start: int, end: int) -> None:
+    def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""
         ...
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Value, of
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_UNDEFINED,
-    Known,
-    Value,
-    counted,
-    join,
-    of,
+from evalward.guard.domain.slots import (
+    CONSTRUCTOR,
+    MAY_BE_PROXIES,
+    MAY_BE_REMOVED,
+    MAY_HAVE_ANY_RECEIVER,
+    MAY_HAVE_DELETED_CONSTRUCTOR,
+    MAY_HAVE_FOREIGN_CONSTRUCTOR,
+    MAY_HAVE_OWN_CALL,
+    MAY_HOLD_FUNCTIONS,
+    SYMBOL_ITERATOR,
 )
+from evalward.guard.domain.values import counted, join
 from evalward.guard.interpret.dataflow import MAX_COUNTING
 
 if TYPE_CHECKING:
@@ -90,7 +94,7 @@ class ObjectStore:
                     if isinstance(atom, HeapObject):
                         atom.owners |= {target}
             elif name == "constructor" and target.kind == "object" and not target.owners:
-                self.put(self.patches, "@@constructor", value)
+                self.put(self.patches, CONSTRUCTOR, value)
             self._dataflow.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
@@ -161,32 +165,32 @@ class ObjectStore:
 
     def expect_proxies(self) -> None:
         """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
-        self.put(self.patches, "@@proxies", V_UNDEFINED)
+        self.put(self.patches, MAY_BE_PROXIES, V_UNDEFINED)
 
     def expect_removals(self) -> None:
         """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
-        self.put(self.patches, "@@removed", V_UNDEFINED)
+        self.put(self.patches, MAY_BE_REMOVED, V_UNDEFINED)
 
     def expect_calls(self) -> None:
         """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
-        self.put(self.patches, "@@calls", V_UNDEFINED)
+        self.put(self.patches, MAY_HAVE_OWN_CALL, V_UNDEFINED)
 
     def expect_receivers(self) -> None:
         """Note that methods may be called on what has none of them: something unknown is, that may be one."""
-        self.put(self.patches, "@@receivers", V_UNDEFINED)
+        self.put(self.patches, MAY_HAVE_ANY_RECEIVER, V_UNDEFINED)
 
     def expect_constructors(self) -> None:
         """Note that an object of the host may have got a ``constructor`` that the payload read somewhere else."""
-        self.put(self.patches, "@@constructors", V_UNDEFINED)
+        self.put(self.patches, MAY_HAVE_FOREIGN_CONSTRUCTOR, V_UNDEFINED)
 
     def expect_deletions(self) -> None:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
-        self.put(self.patches, "@@deleted", V_UNDEFINED)
+        self.put(self.patches, MAY_HAVE_DELETED_CONSTRUCTOR, V_UNDEFINED)
 
     def expect_functions(self, value: Value) -> None:
         """Note that data may hold functions when the payload puts one there."""
         if any(atom.callable if isinstance(atom, HeapObject) else isinstance(atom, Known) for atom in value):
-            self.put(self.patches, "@@stored", V_UNDEFINED)
+            self.put(self.patches, MAY_HOLD_FUNCTIONS, V_UNDEFINED)
 
     def items_of(self, value: Value) -> list[Value] | None:
         """Return the items of an exact array if that is all the value holds."""
@@ -197,7 +201,7 @@ class ObjectStore:
             isinstance(atom, HeapObject)
             and atom.kind == "array"
             and not atom.escaped
-            and "@@iterator" not in atom.properties
+            and SYMBOL_ITERATOR not in atom.properties
         ):
             atom.readers[self._dataflow.reader] = None
             if atom.exact and len(atom.items) <= MAX_ITEMS:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import BOTTOM, V_DATA, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_TAINTED_DATA, V_UNDEFINED, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.catalogue import Catalogue
     from evalward.guard.domain.instructions import Lowered
+    from evalward.guard.domain.span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class Surroundings:
     modules: Mapping[str, Value] = field(default_factory=dict)
     parameters: tuple[Value, ...] | None = None
     receiver: Value = V_UNDEFINED
-    rest: Value = V_DATA
+    rest: Value = V_TAINTED_DATA
     arguments_given: Value = BOTTOM
     env_names: frozenset[str] = frozenset()
     process_reads: frozenset[str] = frozenset()
-    cleared: frozenset[tuple[int, int]] = frozenset()
+    cleared: frozenset[Span] = frozenset()

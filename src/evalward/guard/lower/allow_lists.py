@@ -112,6 +112,6 @@ def narrow(stores: Stores, narrowings: list[Narrowing]) -> None:
             continue
         code = each.unit.code
         for index in range(each.first, each.last):
-            operation, made, use, _, _, start, end = code[index]
+            operation, made, use, _, _, span = code[index]
             if operation is Op.LOAD and use.register == register:
-                code[index] = (Op.NARROW, made, use, each.listed, None, start, end)
+                code[index] = (Op.NARROW, made, use, each.listed, None, span)

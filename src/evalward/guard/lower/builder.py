@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.guard.domain.atoms import UNDEFINED, Value, of
 from evalward.guard.domain.instructions import Instruction, Op
 from evalward.guard.domain.scope import Reference, Scope, UnitIndex
-from evalward.guard.domain.values import UNDEFINED, Value, of
+from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.lower.compiled_helpers import may_be_compiled
 from evalward.guard.lower.drafts import LoweredDraft, UnitDraft
 from evalward.guard.lower.kinds import kinds
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _COMMENTS: Final = kinds("comment", "html_comment")
 _COMMENT_MARKS: Final = (b"//", b"/*", b"<!--", b"-->")
-_NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, 0, 0)
+_NO_INSTRUCTION: Instruction = (Op.LOAD, -1, None, None, None, NOWHERE)
 
 
 class Builder:
@@ -94,7 +95,7 @@ class Builder:
         """Append an instruction to the current unit and return the register that it writes."""
         index = self.lowered.registers
         self.lowered.registers = index + 1
-        instruction: Instruction = (op, index, a, b, c, node.start_byte, node.end_byte)
+        instruction: Instruction = (op, index, a, b, c, Span(node.start_byte, node.end_byte))
         self.unit.code.append(instruction)
         return index
 
@@ -133,9 +134,9 @@ class Builder:
 
     def ask_type(self, register: int) -> None:
         """Note that of a member that the last instruction reads by a computed key, only the type is asked."""
-        operation, made, owner, key, _, start, end = self.unit.code[-1] if self.unit.code else _NO_INSTRUCTION
+        operation, made, owner, key, _, span = self.unit.code[-1] if self.unit.code else _NO_INSTRUCTION
         if operation is Op.GET and made == register and type(key) is int:
-            self.unit.code[-1] = (operation, made, owner, key, True, start, end)
+            self.unit.code[-1] = (operation, made, owner, key, True, span)
 
     def declare(self, name: str, kind: str) -> int:
         """Bind a name (``var``, ``function``, ``let``, ``const``, ``class``, ``parameter``) and return its register."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.guard.domain.atoms import V_ANY_STRING, number
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import V_STRING, number, string
+from evalward.guard.domain.values import string
 from evalward.guard.lower.enumeration import callback_of
 from evalward.guard.lower.kinds import kinds
 from evalward.guard.syntax import literals
@@ -57,7 +58,7 @@ def template_parts(lowering: Lowering, node: Node) -> Generator[Any, int, list[t
 
 def _chunk(build: Builder, begin: int, stop: int) -> int:
     value = literals.template_chunk(build.source[begin:stop].decode())
-    return build.constant(V_STRING if value is None else string(value))
+    return build.constant(V_ANY_STRING if value is None else string(value))
 
 
 def argument(lowering: Lowering, node: Node) -> Work:
@@ -86,10 +87,10 @@ def property_key(lowering: Lowering, node: Node) -> Generator[Any, int, str | in
             return (yield lowering.lower(build.children(node)[0]))
         case "string":
             value = literals.unescape(build.text(node)[1:-1])
-            return value if value is not None else build.constant(V_STRING)
+            return value if value is not None else build.constant(V_ANY_STRING)
         case "number":
             number_value = literals.number(build.text(node))
-            return number(number_value).text if number_value is not None else build.constant(V_STRING)
+            return number(number_value).text if number_value is not None else build.constant(V_ANY_STRING)
         case _:
             return build.name(node)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.domain.atoms import UNDEFINED, of
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import UNDEFINED, of
+from evalward.guard.domain.slots import SYMBOL_ASYNC_DISPOSE, SYMBOL_DISPOSE
 from evalward.guard.lower.call_expressions import named
 from evalward.guard.lower.kinds import kinds
 
@@ -49,7 +50,7 @@ def _lower_declaration(lowering: Lowering, node: Node) -> Work:
 
 def dispose(build: Builder, node: Node, register: int) -> None:
     """End a resource with its block; what that throws is thrown with what the block threw (a SuppressedError)."""
-    for method in ("@@dispose", "@@asyncDispose"):
+    for method in (SYMBOL_DISPOSE, SYMBOL_ASYNC_DISPOSE):
         build.emit(Op.CALL_METHOD, node, register, method, ())
     thrown = build.emit(Op.CAUGHT, node)
     both = (("init", "error", thrown), ("init", "suppressed", thrown))

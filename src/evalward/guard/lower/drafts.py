@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.instructions import Lowered, Unit
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Value
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.scope import Reference, UnitIndex
-    from evalward.guard.domain.values import Value
 
 
 class UnitDraft:

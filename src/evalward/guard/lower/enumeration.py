@@ -133,9 +133,9 @@ def _read_directly(listing: Listing, key: int) -> None:
     direct = {register for register, _, name, _ in listing.reads if name.register == key}
     code = listing.unit.code
     for index in range(listing.first, listing.last):
-        _, register, _, _, _, start, end = code[index]
+        _, register, _, _, _, span = code[index]
         if register in direct:
-            code[index] = (Op.JOIN, register, (listing.element,), None, None, start, end)
+            code[index] = (Op.JOIN, register, (listing.element,), None, None, span)
 
 
 def certain_keys(stores: Stores, listings: list[Listing]) -> dict[int, int]:

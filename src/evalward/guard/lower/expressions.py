@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.guard.domain.atoms import ANY_BIGINT, FALSE, NULL, TRUE, V_ANY_STRING, number, of
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import ANY_BIGINT, FALSE, NULL, TRUE, V_STRING, number, of, string
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import string
 from evalward.guard.lower.call_expressions import argument, member, named, property_key, template_parts
 from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled
@@ -28,7 +30,7 @@ _NULL = of(NULL)
 def _lower_string(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
     value = literals.unescape(build.text(node)[1:-1])
-    return build.constant(V_STRING if value is None else string(value))
+    return build.constant(V_ANY_STRING if value is None else string(value))
 
 
 def _lower_number(lowering: Lowering, node: Node) -> Work:
@@ -57,12 +59,16 @@ def _lower_regex(lowering: Lowering, node: Node) -> Work:
 
 def _lower_identifier(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
-    start, end = node.start_byte, node.end_byte
-    text = build.ascii[start:end] if build.ascii is not None else build.source[start:end].decode()
+    span = Span(node.start_byte, node.end_byte)
+    text = (
+        build.ascii[span.start : span.end]
+        if build.ascii is not None
+        else build.source[span.start : span.end].decode()
+    )
     use = build.reference(build.name(node) if "\\" in text else text)
     index = build.lowered.registers  # as `emit` does, without a call: two instructions in five are this one
     build.lowered.registers = index + 1
-    build.unit.code.append((Op.LOAD, index, use, None, None, start, end))
+    build.unit.code.append((Op.LOAD, index, use, None, None, span))
     return index
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.span import Span
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,7 +45,7 @@ def instances_of(condition: Node, unit: UnitDraft, first: int) -> list[Instance]
         if node.type == "parenthesized_expression" or (operator is not None and operator.type == "&&"):
             pending.extend(node.named_children)
         elif operator is not None and operator.type == "instanceof":
-            tests.add((node.start_byte, node.end_byte))
+            tests.add(Span(node.start_byte, node.end_byte))
     if not tests:
         return []
     # From where the name is loaded: it may be written between that and the end of the condition.
@@ -52,7 +53,7 @@ def instances_of(condition: Node, unit: UnitDraft, first: int) -> list[Instance]
     return [
         Instance(loads[code[3]][0], code[4], unit, loads[code[3]][1])
         for code in unit.code[first:]
-        if code[0] is Op.BINARY and code[5:] in tests and code[2] == "instanceof" and code[3] in loads
+        if code[0] is Op.BINARY and code[5] in tests and code[2] == "instanceof" and code[3] in loads
     ]
 
 
@@ -69,5 +70,5 @@ def bind_instances(stores: Stores, instances: list[Instance]) -> None:
             continue
         for index, read in instance.reads:
             if read.register == name.register:
-                operation, register, owner, key, _, start, end = unit.code[index]
-                unit.code[index] = (operation, register, owner, key, instance.tested, start, end)
+                operation, register, owner, key, _, span = unit.code[index]
+                unit.code[index] = (operation, register, owner, key, instance.tested, span)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import Atom
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import Atom, string
+from evalward.guard.domain.values import string
 from evalward.guard.lower.allow_lists import Check, Narrowing, checks_of, is_written_out, may_check
 from evalward.guard.lower.enumeration import Listing
 from evalward.guard.syntax import literals

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.call import Call
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
-    NEVER_CALLED,
+    CONSTRUCTOR_OF_DATA,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    NEVER_CALLABLE,
     NULL,
-    U1,
-    U2,
-    V_U1,
+    OPAQUE_HOST_MEMBER,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
     V_UNDEFINED,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order, objects_of
 from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
@@ -80,7 +83,7 @@ class Calls:
         self.depth = 0
 
     def call(
-        self, callee: Value, this: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
+        self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
     ) -> Value:
         """Return the result of a call (ECMA-262 §7.3.13)."""
         dataflow = self._dataflow
@@ -89,8 +92,8 @@ class Calls:
             dataflow.spend(0)
         if self.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
-                self._judgement.leak(value, Flow.ARGUMENT, start, end)
-            return V_U1
+                self._judgement.leak(value, Flow.ARGUMENT, span)
+            return V_UNKNOWN
         self.depth += 1
         result: Value = BOTTOM
         try:
@@ -100,31 +103,29 @@ class Calls:
                     made = (
                         self._ordinary_calls.ordinary_call(atom, this, args, rest)
                         if plain
-                        else self._call_object(atom, this, args, rest, start, end)
+                        else self._call_object(atom, this, args, rest, span)
                     )
                 elif type(atom) is Known:
-                    made = self._known_calls.call_known(atom, Call(atom.path, this, args, rest, start, end))
+                    made = self._known_calls.call_known(atom, Call(atom.path, this, args, rest, span))
                 else:
-                    made = self._call_other(atom, this, args, rest, start, end)
+                    made = self._call_other(atom, this, args, rest, span)
                 result = join(result, made)
         finally:
             self.depth -= 1
         return result
 
-    def _call_other(
-        self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
+    def _call_other(self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
         """Call what is neither the payload's own function nor one that the catalogue names."""
-        if atom is HIDDEN:
-            self.call_hidden((*args, rest), start, end)
-        elif atom is HELD:
+        if atom is OPAQUE_HOST_MEMBER:
+            self.call_hidden((*args, rest), span)
+        elif atom is HOST_HELD_TEXT:
             self._held.hold((*args, rest))
-            self._tell(args, start, end)
+            self._tell(args, span)
             return self._held.given_back()
-        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-            self._judgement.leak(objects_of(this), Flow.ARGUMENT, start, end)
+        elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE):
+            self._judgement.leak(objects_of(this), Flow.ARGUMENT, span)
             self.judge_receiver(this)
-            return self.call_unknown(atom, args, rest, start, end)
+            return self.call_unknown(atom, args, rest, span)
         return BOTTOM
 
     def judge_receiver(self, this: Value) -> None:
@@ -147,72 +148,71 @@ class Calls:
             for a in atom.prototype
         )
 
-    def call_hidden(self, given: Sequence[Value], start: int, end: int) -> None:
+    def call_hidden(self, given: Sequence[Value], span: Span) -> None:
         """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
-            self._findings.report("dynamic-key", 1, start, end, HIDDEN, note)
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, OPAQUE_HOST_MEMBER, note)
 
     def call_unknown(
         self,
         atom: Atom,
         args: Sequence[Value],
         rest: Value,
-        start: int,
-        end: int,
+        span: Span,
         *,
         constructing: bool = False,
     ) -> Value:
         """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
         flow = Flow.CALL
-        self._judgement.use(of(atom), flow, start, end)
+        self._judgement.use(of(atom), flow, span)
         for value in (*args, rest):
-            self._judgement.leak(value, Flow.ARGUMENT, start, end)
+            self._judgement.leak(value, Flow.ARGUMENT, span)
         texts: Value = BOTTOM
         if isinstance(atom, Host) and atom.path in _ELEMENT_MAKERS and args:
-            self._sinks.sink("html", args[0], start, end, certain=False)
+            self._sinks.sink("html", args[0], span, certain=False)
         if not isinstance(atom, Host):
             texts = self._held.hold((*args, rest), 0)
         elif not self._held.asked(atom.path):
             texts = self._held.hold((*args, rest))
         if texts:
-            self._tell(args, start, end)
-            texts |= of(HELD)
-        if atom is DATA:
-            return texts | of(DATA, U1)
+            self._tell(args, span)
+            texts |= of(HOST_HELD_TEXT)
+        if atom is TAINTED_DATA:
+            return texts | of(TAINTED_DATA, UNKNOWN)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
-        copied = atom is CONSTRUCTOR1 and not (texts if constructing else any(args) or rest)
+        copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
         # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
-        copied = copied or not (args or rest or atom is BUILT)
-        if isinstance(atom, Host) or atom in {U1, U2} or copied:
-            return texts | V_U1
-        self._findings.origin(BUILT, atom, "a call that may build a function from text", start, end)
-        return texts | of(BUILT, U1)
+        copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
+        if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
+            return texts | V_UNKNOWN
+        self._findings.origin(FUNCTION_FROM_TEXT, atom, "a call that may build a function from text", span)
+        return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 
-    def _tell(self, args: Sequence[Value], start: int, end: int) -> None:
+    def _tell(self, args: Sequence[Value], span: Span) -> None:
         """Let callbacks of the payload be given what holds the texts that stand beside them."""
         for value in args:
             functions = frozenset(a for a in objects_of(value) if a.kind == "function")
             if functions:
-                held = of(HELD, U1)
-                self.call(functions, V_U1, (held, held), start, end)
+                held = of(HOST_HELD_TEXT, UNKNOWN)
+                self.call(functions, V_UNKNOWN, (held, held), span)
 
     def _call_object(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> Value:
         dataflow = self._dataflow
         if target.bound is not None:
             function, bound = target.bound
             target.readers[dataflow.reader] = None
-            return self.call(function, bound[0] or this, (*bound[1:], *args), start, end, rest)
+            return self.call(function, bound[0] or this, (*bound[1:], *args), span, rest)
         if target.kind in {"resolver", "rejecter"}:
             for value in (*args[:1], rest):
-                self._iteration.resolve_promise(target, value, start, end)
+                self._iteration.resolve_promise(target, value, span)
                 if target.kind == "rejecter":
                     dataflow.write(dataflow.thrown, value)
             return V_UNDEFINED
         if target.kind == "proxy":
-            return self.call_proxy(target, this, args, rest, start, end)
+            return self.call_proxy(target, this, args, rest, span)
         if target.kind == "native":
             target.readers[dataflow.reader] = None
             return target.elements
@@ -226,8 +226,7 @@ class Calls:
         this: Value,
         args: Sequence[Value],
         rest: Value,
-        start: int,
-        end: int,
+        span: Span,
         trap: str = "apply",
     ) -> Value:
         """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
@@ -235,11 +234,11 @@ class Calls:
         everything = join(rest, BOTTOM)
         for value in args:
             everything = join(everything, value)
-        self._judgement.leak(everything, Flow.ARGUMENT, start, end)
-        given = self._store.allocate("array", start, "trapped")
+        self._judgement.leak(everything, Flow.ARGUMENT, span)
+        given = self._store.allocate("array", span.start, "trapped")
         self._store.inexact(given)
         self._store.put_element(given, join(everything, V_UNDEFINED))
         trapped_args = (this, of(given)) if trap == "apply" else (of(given), of(target))
-        made = join(self._properties.call_trap(target, trap, trapped_args, start, end), V_U1)
-        made = join(made, self.call(target.elements, this, args, start, end, rest))
+        made = join(self._properties.call_trap(target, trap, trapped_args, span), V_UNKNOWN)
+        made = join(made, self.call(target.elements, this, args, span, rest))
         return join(made, target.elements)  # a trap's result is among the elements

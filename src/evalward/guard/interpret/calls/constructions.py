@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.call import Call
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.limit import AnalysisLimitError
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    HELD,
-    HIDDEN,
-    NEVER_CALLED,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    NEVER_CALLABLE,
     NULL,
-    U0,
-    U1,
-    V_U1,
-    W0,
+    OPAQUE_HOST_MEMBER,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.call import Call
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.limit import AnalysisLimitError
+from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order
 from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
 
 
-_MAY_BE_BUILT = frozenset({U0, U1, W0, BUILT})
+_MAY_BE_BUILT = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
 
 
 class Constructions:
@@ -78,73 +80,63 @@ class Constructions:
             set()
         )  # `super(…)` that is running
 
-    def construct(
-        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value = BOTTOM
-    ) -> Value:
+    def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new`` (ECMA-262 §7.3.14)."""
         if self._calls.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
-                self._judgement.leak(value, Flow.ARGUMENT, start, end)
-            return V_U1
+                self._judgement.leak(value, Flow.ARGUMENT, span)
+            return V_UNKNOWN
         self._calls.depth += 1
         try:
-            return self._construct_each(callee, args, start, end, rest)
+            return self._construct_each(callee, args, span, rest)
         finally:
             self._calls.depth -= 1
 
-    def _construct_each(
-        self, callee: Value, args: Sequence[Value], start: int, end: int, rest: Value
-    ) -> Value:
+    def _construct_each(self, callee: Value, args: Sequence[Value], span: Span, rest: Value) -> Value:
         result: Value = BOTTOM
         for atom in in_order(callee):
             if isinstance(atom, HeapObject):
-                result = join(result, self._construct_object(atom, args, rest, start, end))
+                result = join(result, self._construct_object(atom, args, rest, span))
             elif type(atom) is Known:
-                made = Call(atom.path, BOTTOM, args, rest, start, end, constructing=True)
+                made = Call(atom.path, BOTTOM, args, rest, span, constructing=True)
                 result = join(result, self._known_calls.call_known(atom, made))
-            elif atom is HELD:
+            elif atom is HOST_HELD_TEXT:
                 self._held.hold((*args, rest))
                 result |= self._held.given_back()
-            elif atom is HIDDEN:
-                self._calls.call_hidden((*args, rest), start, end)
-            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLED):
-                self._judgement.use(of(atom), Flow.CONSTRUCT, start, end)
-                result = join(
-                    result, self._calls.call_unknown(atom, args, rest, start, end, constructing=True)
-                )
+            elif atom is OPAQUE_HOST_MEMBER:
+                self._calls.call_hidden((*args, rest), span)
+            elif not (type(atom) is str or type(atom) is Primitive or atom in NEVER_CALLABLE):
+                self._judgement.use(of(atom), Flow.CONSTRUCT, span)
+                result = join(result, self._calls.call_unknown(atom, args, rest, span, constructing=True))
                 if isinstance(atom, Host):
-                    result |= of(HELD)
+                    result |= of(HOST_HELD_TEXT)
         return result
 
-    def _construct_object(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
+    def _construct_object(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
         if target.bound is not None:
             function, bound = target.bound
             target.readers[self._dataflow.reader] = None
-            return self.construct(function, (*bound[1:], *args), start, end, rest)
+            return self.construct(function, (*bound[1:], *args), span, rest)
         if target.kind == "proxy":
-            return self._calls.call_proxy(target, BOTTOM, args, rest, start, end, "construct")
+            return self._calls.call_proxy(target, BOTTOM, args, rest, span, "construct")
         if target.kind == "class":
-            return self.instantiate(target, args, rest, start, end)
+            return self.instantiate(target, args, rest, span)
         if target.unit is None:
             return BOTTOM
         instance = self._store.allocate("object", target.start, "instance")
-        self._store.put_prototype(instance, self._properties.get(of(target), "prototype", start, end))
+        self._store.put_prototype(instance, self._properties.get(of(target), "prototype", span))
         if target.unit.new_target >= 0:
             self._dataflow.write(target.unit.new_target, of(target))
         result = self._ordinary_calls.ordinary_call(target, of(instance), args, rest)
         objects = frozenset(atom for atom in result if not (type(atom) is str or type(atom) is Primitive))
         return join(of(instance), objects)
 
-    def instantiate(
-        self, target: HeapObject, args: Sequence[Value], rest: Value, start: int, end: int
-    ) -> Value:
+    def instantiate(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
         """Construct a payload class: fields, then the constructor, the parent's when there is none."""
         instance = self._store.allocate("object", target.start, "instance")
         self._store.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         self._tell_ancestors(target)
-        return join(of(instance), self.initialise(target, of(instance), args, rest, start, end))
+        return join(of(instance), self.initialise(target, of(instance), args, rest, span))
 
     def _tell_ancestors(self, target: HeapObject) -> None:
         """Let each constructor above a class see it as ``new.target``."""
@@ -154,7 +146,7 @@ class Constructions:
             current = pending.pop()
             dataflow.spend()
             current.readers[dataflow.reader] = None
-            for atom in current.properties.get("@@constructor", BOTTOM):
+            for atom in current.properties.get(CONSTRUCTOR, BOTTOM):
                 if isinstance(atom, HeapObject) and atom.unit is not None:
                     dataflow.write(atom.unit.new_target, of(target))
             for parent in current.prototype:
@@ -165,16 +157,16 @@ class Constructions:
                         dataflow.write(parent.unit.new_target, of(target))
 
     def initialise(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> Value:
         """Run a class's field initialisers and constructor on an instance; return what replaces it."""
         dataflow = self._dataflow
         dataflow.spend()
         target.readers[dataflow.reader] = None
         self.initialize_instance_elements(target, this)
-        own = target.properties.get("@@constructor", BOTTOM)
+        own = target.properties.get(CONSTRUCTOR, BOTTOM)
         if not own:
-            replaced = self.construct_parent(target, this, args, rest, start, end)
+            replaced = self.construct_parent(target, this, args, rest, span)
             if replaced:
                 self.initialize_instance_elements(target, replaced)
             return replaced
@@ -190,39 +182,40 @@ class Constructions:
                 result = join(
                     result,
                     frozenset(
-                        a for a in made if isinstance(a, (HeapObject, Known)) or a in {U0, U1, W0, BUILT}
+                        a
+                        for a in made
+                        if isinstance(a, (HeapObject, Known))
+                        or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT}
                     ),
                 )
         return result
 
     def _fill_collection(
-        self, parent: Atom, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+        self, parent: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> None:
         """Model ``super(iterable)`` of a Map or Set: it calls the ``set`` or ``add`` that the subclass may override."""
         if type(parent) is not Known or parent.path not in {"Map", "Set", "WeakMap", "WeakSet"}:
             return
         given = join(args[0] if args else BOTTOM, rest)
-        entry = self._iteration.iterate(given, None, start, end)
+        entry = self._iteration.iterate(given, None, span)
         key, value = (
-            self._properties.get(entry, "0", start, end),
-            self._properties.get(entry, "1", start, end),
+            self._properties.get(entry, "0", span),
+            self._properties.get(entry, "1", span),
         )
         for atom in this:
             if isinstance(atom, HeapObject):
                 self._store.put_element(atom, join(join(entry, key), value))
                 for name, arguments in (("set", (key, value)), ("add", (entry,))):
-                    self._calls.call(
-                        self._method_lookup.get_method(atom, name), of(atom), arguments, start, end
-                    )
+                    self._calls.call(self._method_lookup.get_method(atom, name), of(atom), arguments, span)
 
     def initialize_instance_elements(self, target: HeapObject, this: Value) -> None:
         """Run a class's field initialisers on an instance, or on what replaces it (ECMA-262 §7.3.33)."""
-        for atom in target.properties.get("@@fields", BOTTOM):
+        for atom in target.properties.get(FIELDS, BOTTOM):
             if isinstance(atom, HeapObject):
                 self._ordinary_calls.ordinary_call(atom, this, ())
 
     def construct_parent(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> Value:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance.
 
@@ -237,23 +230,23 @@ class Constructions:
         self._calls.depth += 1
         self._initialising.add(asked)
         try:
-            return self._construct_parent(target, this, args, rest, start, end)
+            return self._construct_parent(target, this, args, rest, span)
         finally:
             self._calls.depth -= 1
             self._initialising.discard(asked)
 
     def _construct_parent(
-        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, start: int, end: int
+        self, target: HeapObject, this: Value, args: Sequence[Value], rest: Value, span: Span
     ) -> Value:
         target.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for parent in target.prototype:
             if isinstance(parent, HeapObject) and parent.kind == "class":
-                result = join(result, self.initialise(parent, this, args, rest, start, end))
+                result = join(result, self.initialise(parent, this, args, rest, span))
             elif isinstance(parent, HeapObject) and parent.unit is not None:
                 made = self._ordinary_calls.ordinary_call(parent, this, args, rest)
                 result = join(result, frozenset(a for a in made if isinstance(a, (HeapObject, Known))))
             elif parent is not NULL and not (type(parent) is Known and parent.path == "Function.prototype"):
-                result = join(result, self.construct(of(parent), args, start, end, rest))
-                self._fill_collection(parent, this, args, rest, start, end)
+                result = join(result, self.construct(of(parent), args, span, rest))
+                self._fill_collection(parent, this, args, rest, span)
         return result

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import Activation, HeapObject
-from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     NULL,
     UNDEFINED,
-    V_NUMBER,
-    V_U1,
+    V_ANY_NUMBER,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.heap import Activation, HeapObject
+from evalward.guard.domain.instructions import NO_UNIT, RUNS, Unit
+from evalward.guard.domain.slots import MAY_BE_REMOVED, MAY_HAVE_OWN_CALL, RETURNED, WRAPPED_FUNCTION
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
 
-_REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", "@@calls", "@@removed")
+_REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
 _SILENT = frozenset({"3", "7"})  # jumps within the function
 _LONGEST = 2  # an operation and its operand
@@ -104,7 +106,7 @@ class CompiledHelpers:
         for function in functions:
             wrapper = self._store.allocate("native", function.start, "compiled")
             wrapper.bound = of(known(RUNS)), (BOTTOM, of(function))
-            self._store.put(wrapper, "@@function", of(function))
+            self._store.put(wrapper, WRAPPED_FUNCTION, of(function))
             made.add(wrapper)
         return frozenset(made)
 
@@ -129,14 +131,14 @@ class CompiledHelpers:
         promises: set[HeapObject] = set()
         for function in functions:
             start = function.start
-            made = self._machine.call(of(function), this, args, start, start, rest)
+            made = self._machine.call(of(function), this, args, Span.at(start), rest)
             promise = self._store.allocate("promise", start, "compiled")
             for atom in made:
                 if not isinstance(atom, HeapObject) or atom.unit is None or not self._is_plain_call(atom):
                     return None
-                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), start, start)
+                sent = self._iteration.await_value(self._dataflow.read(atom.unit.yielded), Span.at(start))
                 self._iteration.generator_resume(atom, join(sent, V_UNDEFINED))
-                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), start, start)
+                result = self._iteration.await_value(self._dataflow.read(atom.unit.result), Span.at(start))
                 self._store.put_element(promise, result or V_UNDEFINED)
             promises.add(promise)
         return frozenset(promises)
@@ -165,14 +167,14 @@ class CompiledHelpers:
                 generator.unit = Activation(made_from)
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)
-            steps = self._machine.call(of(function), this, (of(state),), start, start)
+            steps = self._machine.call(of(function), this, (of(state),), Span.at(start))
             left = self._left_in(state)
             if left is None or not all(
                 atom is UNDEFINED or self._step(generator, atom) for atom in steps | left
             ):
                 return None
             self._store.put_element(generator, dataflow.read(generator.unit.yielded))
-            self._store.put(generator, "@@returned", dataflow.read(generator.unit.result))
+            self._store.put(generator, RETURNED, dataflow.read(generator.unit.result))
             made.add(generator)
         return frozenset(made)
 
@@ -190,8 +192,8 @@ class CompiledHelpers:
                     join(dataflow.read(dataflow.thrown), V_UNDEFINED),
                 ),
             )
-            self._store.put_element(sent, V_U1 if dataflow.read(dataflow.thrown) else BOTTOM)
-        for name, value in (("label", V_NUMBER), ("sent", of(sent))):
+            self._store.put_element(sent, V_UNKNOWN if dataflow.read(dataflow.thrown) else BOTTOM)
+        for name, value in (("label", V_ANY_NUMBER), ("sent", of(sent))):
             self._store.put(state, name, value)
         for name in ("trys", "ops"):
             array = self._store.allocate("array", start, name)
@@ -255,11 +257,11 @@ class CompiledHelpers:
     def _delegated(self, unit: Activation, value: Value, start: int) -> None:
         """Let a generator go on with another's steps, as ``yield*`` does."""
         dataflow = self._dataflow
-        dataflow.write(unit.yielded, self._iteration.iterate(value, None, start, start))
+        dataflow.write(unit.yielded, self._iteration.iterate(value, None, Span.at(start)))
         for atom in value:
             if isinstance(atom, HeapObject):
                 atom.readers[dataflow.reader] = None
-                dataflow.write(unit.sent, atom.properties.get("@@returned", BOTTOM))
+                dataflow.write(unit.sent, atom.properties.get(RETURNED, BOTTOM))
                 self._iteration.generator_resume(atom, join(dataflow.read(unit.sent), V_UNDEFINED))
             else:
-                dataflow.write(unit.sent, V_U1)
+                dataflow.write(unit.sent, V_UNKNOWN)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 from evalward.guard.domain.heap import Activation, HeapObject, Outcome
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import BOTTOM, V_UNDEFINED, Known, Primitive, Value
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Running
     from evalward.guard.interpret.surroundings import Surroundings

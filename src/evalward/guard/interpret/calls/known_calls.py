@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import prototype_tampering
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_U1,
-    Known,
-    Value,
-    join,
-    known,
-    of,
-)
+from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import objects_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.domain.call import Call
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
@@ -64,7 +61,7 @@ _MAKES_ANOTHER = frozenset(
 _CONVERSIONS = (
     "valueOf",
     "toString",
-    "@@toPrimitive",
+    SYMBOL_TO_PRIMITIVE,
     "toLocaleString",
     "join",
     "@@ nodejs.util.inspect.custom",
@@ -117,7 +114,7 @@ class KnownCalls:
         self._transfers = transfers
         self._machine = machine
 
-    def use_conversions(self, value: Value, start: int, end: int) -> None:
+    def use_conversions(self, value: Value, span: Span) -> None:
         """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
         asked = [given for given in value if isinstance(given, HeapObject) and _may_convert(given)]
         for given in tuple(asked):
@@ -127,12 +124,12 @@ class KnownCalls:
             for name in _CONVERSIONS:
                 method = self._method_lookup.get_method(given, name)
                 if method:
-                    self._judgement.use(method, Flow.CALLBACK, start, end)
+                    self._judgement.use(method, Flow.CALLBACK, span)
 
     def _judge_known(self, path: str, call: Call) -> None:
         """Note what a call of a built-in function says of the payload's keys, objects and prototypes."""
         if path in _KEY_CHECKS:
-            self._findings.key_checks[call.start, call.end] = len(call.args) - (path == "Object.hasOwn")
+            self._findings.key_checks[call.span] = len(call.args) - (path == "Object.hasOwn")
         if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):
             self._methods.readers[self._dataflow.reader] = None
             if self._methods.properties:
@@ -140,26 +137,24 @@ class KnownCalls:
         if path == "Reflect.deleteProperty":
             self._store.expect_deletions()
         if path in _CHANGES_THIS or path in _CHANGES_FIRST:
-            self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.start, call.end)
+            self._judge_change(call.this if path in _CHANGES_THIS else call.arg(0), call.span)
 
-    def _judge_change(self, changed: Value, start: int, end: int) -> None:
+    def _judge_change(self, changed: Value, span: Span) -> None:
         for atom in changed:
             if type(atom) is Known and atom.path.endswith(".prototype"):
-                self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is changed")
+                self._findings.report(
+                    prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is changed"
+                )
 
     def call_known(self, atom: Known, call: Call) -> Value:
         """Call a catalogued function."""
         path = atom.path
         if atom.label is not None:
-            self._judgement.use(
-                of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.start, call.end
-            )
+            self._judgement.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.span)
         if _SCRIPT_ELEMENT in call.this:  # `document.body.append.call(script, …)`
             member = self._catalogue.get("ScriptElement").members.get(path.rpartition(".")[2])
             if member is not None and member.label is not None and atom.label is None:
-                self._findings.report(
-                    member.label, 0, call.start, call.end, atom, "a script is given content"
-                )
+                self._findings.report(member.label, Rank.USED, call.span, atom, "a script is given content")
         if path in _JUDGED:
             self._judge_known(path, call)
         native = self._transfers.get(path)
@@ -173,21 +168,17 @@ class KnownCalls:
                         given.readers[reader] = None
                         converts = converts or _may_convert(given)
                 if converts:
-                    self.use_conversions(value, call.start, call.end)
+                    self.use_conversions(value, call.span)
             if path in _READERS_OF_MEMBERS:
                 for value in (*call.args, call.rest):
                     held = frozenset(a for a in value if type(a) is Known and a.label is not None)
-                    self._judgement.use(held, Flow.ARGUMENT, call.start, call.end)
+                    self._judgement.use(held, Flow.ARGUMENT, call.span)
             made = native(self._machine, call)
             if call.constructing or path == "Error":
                 self._held.keep_in(made, (*call.args, call.rest))
             if path in _MAKES_ANOTHER:
                 classes = frozenset(a for a in objects_of(call.this) if a.kind == "class")
-                return (
-                    join(made, self._machine.construct(classes, (), call.start, call.end))
-                    if classes
-                    else made
-                )
+                return join(made, self._machine.construct(classes, (), call.span)) if classes else made
             if path not in _SPECIES:
                 return made
             # An instance of a payload's subclass: the method makes another one of it.
@@ -195,20 +186,24 @@ class KnownCalls:
         entry = self._catalogue.get(path)
         if not entry.inert:
             for value in (*call.args, call.rest):
-                self._judgement.leak(value, Flow.ARGUMENT, call.start, call.end)
-            self._judgement.leak(objects_of(call.this), Flow.ARGUMENT, call.start, call.end)
+                self._judgement.leak(value, Flow.ARGUMENT, call.span)
+            self._judgement.leak(objects_of(call.this), Flow.ARGUMENT, call.span)
         if call.constructing:
-            made = self._host_objects.instance_of(entry.instance, call.start) if entry.instance else V_U1
+            made = (
+                self._host_objects.instance_of(entry.instance, call.span.start)
+                if entry.instance
+                else V_UNKNOWN
+            )
             self._held.keep_in(made, (*call.args, call.rest))
             if wraps:
                 for instance in made:
                     if isinstance(instance, HeapObject) and native is not None:
                         self._host_objects.wrap(instance, native(self._machine, call))
             return made
-        made = self._host_objects.materialize(entry.result, call.start)
+        made = self._host_objects.materialize(entry.result, call.span.start)
         if atom.path.startswith("console."):
             for value in (*call.args, call.rest):
-                self.use_conversions(value, call.start, call.end)
+                self.use_conversions(value, call.span)
         if entry.inert or atom.path.startswith(_DRIVERS):
             return made
         made = self._held.answered(atom.path, made, (*(objects_of(call.this),), *call.args, call.rest))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_UNDEFINED,
-    Value,
-    join,
-    known,
-    of,
-)
+from evalward.guard.constructs import arguments_callee
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.slots import RETURNED
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
 
 if TYPE_CHECKING:
@@ -105,7 +102,7 @@ class OrdinaryCalls:
         """Return a function's ``arguments`` object (ECMA-262 §10.4.4)."""
         if unit.arguments is None:
             unit.arguments = self._store.allocate("arguments", unit.start, "arguments")
-            self._store.put(unit.arguments, "callee", of(known("arguments.callee", "arguments.callee")))
+            self._store.put(unit.arguments, "callee", of(known("arguments.callee", arguments_callee.LABEL)))
         return unit.arguments
 
     def _fill(self, array: HeapObject, register: int, args: Sequence[Value], rest: Value) -> None:
@@ -128,16 +125,16 @@ class OrdinaryCalls:
             made = self._store.allocate("generator", unit.start, "generator")
             made.unit = unit
             self._store.put_prototype(
-                made, self._properties.get(of(target), "prototype", unit.start, unit.start)
+                made, self._properties.get(of(target), "prototype", Span.at(unit.start))
             )
             self._store.put_element(made, dataflow.read(unit.yielded))
-            self._store.put(made, "@@returned", dataflow.read(unit.result))
+            self._store.put(made, RETURNED, dataflow.read(unit.result))
             return made.value
         result = dataflow.read(unit.result)
         if unit.asynchronous:
             made = self._store.allocate("promise", unit.start, "async")
             self._store.put_element(
-                made, self._iteration.await_value(result, unit.start, unit.start) or V_UNDEFINED
+                made, self._iteration.await_value(result, Span.at(unit.start)) or V_UNDEFINED
             )
             return made.value
         return result or V_UNDEFINED

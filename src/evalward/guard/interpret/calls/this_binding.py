@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     NULL,
     PRIMITIVE_UNKNOWNS,
-    U1,
-    U2,
     UNDEFINED,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
     V_GLOBAL,
     Primitive,
     Value,
@@ -20,8 +20,8 @@ def ordinary_call_bind_this(this: Value, *, strict: bool) -> Value:
 
     In the profile ``strict``, what is unknown may be undefined.
     """
-    if not this or UNDEFINED in this or NULL in this or (strict and U1 in this):
+    if not this or UNDEFINED in this or NULL in this or (strict and UNKNOWN in this):
         this = frozenset(atom for atom in this if atom is not UNDEFINED and atom is not NULL) | V_GLOBAL
     if any(type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS for atom in this):
-        return this | of(U2)  # a wrapper
+        return this | of(UNKNOWN_PLAIN)  # a wrapper
     return this

@@ -4,40 +4,48 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
-    CHARACTER,
-    DATA,
-    DECODED,
-    HELD,
+    COMPOSED_CHARACTER,
+    DECODED_STRING,
+    HOST_HELD_TEXT,
     NULL,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     UNDEFINED,
-    V_NUMBER,
-    V_STRING,
-    W0,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     Atom,
     Host,
     Known,
     Primitive,
     Unknown,
     Value,
-    join,
     known,
     number,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    ANY_OWN_SYMBOL,
+    PRIMITIVE_VALUE,
+    REGISTERED_PREFIX,
+    SYMBOL_TO_PRIMITIVE,
+    SYMBOL_TO_STRING_TAG,
+)
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import join
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
@@ -78,48 +86,48 @@ class Coercion:
         # does the result, and all that the conversion calls has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
-    def to_primitive(self, atom: Atom, start: int, end: int, *, hint: str = "default") -> Value:
+    def to_primitive(self, atom: Atom, span: Span, *, hint: str = "default") -> Value:
         """Return ToPrimitive of one atom (ECMA-262 §7.1.1)."""
         if type(atom) is str or type(atom) is Primitive or atom in PRIMITIVE_UNKNOWNS:
             return of(atom)
         if isinstance(atom, HeapObject):
-            return self._object_primitive(atom, start, end, hint)
+            return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
-            return self.known_primitive(atom, start, end)
-        if atom is HELD:
-            return self._dataflow.read(self._held.given) | V_STRING
+            return self.known_primitive(atom, span)
+        if atom is HOST_HELD_TEXT:
+            return self._dataflow.read(self._held.given) | V_ANY_STRING
         if isinstance(atom, Unknown):
-            self._judgement.use(of(atom), Flow.COERCE, start, end)
-            return of(TEXT, ANY_NUMBER) if atom is DATA else of(ANY_STRING, ANY_NUMBER)
+            self._judgement.use(of(atom), Flow.COERCE, span)
+            return of(TAINTED_STRING, ANY_NUMBER) if atom is TAINTED_DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
-    def known_primitive(self, atom: Known, start: int, end: int) -> Value:
+    def known_primitive(self, atom: Known, span: Span) -> Value:
         if atom.label is not None:
-            self._judgement.use(of(atom), Flow.COERCE, start, end)
-        result = self._builtin_text(atom, start, end)
+            self._judgement.use(of(atom), Flow.COERCE, span)
+        result = self._builtin_text(atom, span)
         self._patches.readers[self._dataflow.reader] = None
         if f"{atom.path}.@@toStringTag" in self._patches.properties:
-            result = V_STRING
-        for name in ("@@toPrimitive", "toString", "valueOf"):
+            result = V_ANY_STRING
+        for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
             method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            made = self._machine.call(method, of(atom), (), start, end) if method else BOTTOM
+            made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
             result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
         return result
 
-    def _builtin_text(self, atom: Known, start: int, end: int) -> Value:
+    def _builtin_text(self, atom: Known, span: Span) -> Value:
         if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
             return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
         if atom.path == "DOMTokenList":
-            return self._machine.get(of(known("Element")), "className", start, end)
+            return self._machine.get(of(known("Element")), "className", span)
         if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
             return of(f"[object {atom.path}]")
-        return V_STRING
+        return V_ANY_STRING
 
-    def _object_primitive(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+    def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
         dataflow = self._dataflow
         if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
-            return V_STRING  # in itself, or met before in this conversion
+            return V_ANY_STRING  # in itself, or met before in this conversion
         if not self.nesting:
             self._converted_objects.clear()
         self._converted_objects.add(target)
@@ -132,30 +140,32 @@ class Coercion:
         version = dataflow.version
         self.nesting += 1
         try:
-            made = self._converted(target, start, end, hint)
+            made = self._converted(target, span, hint)
             # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
-            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_STRING
+            result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_ANY_STRING
         finally:
             self.nesting -= 1
         if not self.nesting:  # inside another conversion, the result depends on which
             self._conversions[asked] = version, result
         return result
 
-    def _converted(self, target: HeapObject, start: int, end: int, hint: str) -> Value:
+    def _converted(self, target: HeapObject, span: Span, hint: str) -> Value:
         order = (
-            ("@@toPrimitive", "toString") if hint == "string" else ("@@toPrimitive", "valueOf", "toString")
+            (SYMBOL_TO_PRIMITIVE, "toString")
+            if hint == "string"
+            else (SYMBOL_TO_PRIMITIVE, "valueOf", "toString")
         )
         result: Value = BOTTOM
         for name in order:
             method = self._method_lookup.get_method(target, name)
             if not method:
                 continue
-            if W0 in method:
+            if UNKNOWN_NESTED_DATA in method:
                 # Given no text but the hint, a function constructor builds nothing that does anything.
-                method -= {W0}
-                self._judgement.leak(of(target), Flow.ARGUMENT, start, end)
+                method -= {UNKNOWN_NESTED_DATA}
+                self._judgement.leak(of(target), Flow.ARGUMENT, span)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
-            made = self._machine.call(method, of(target), (of(hint),), start, end)
+            made = self._machine.call(method, of(target), (of(hint),), span)
             primitives = frozenset(atom for atom in made if not isinstance(atom, HeapObject))
             result = join(result, primitives)
             if (
@@ -170,38 +180,38 @@ class Coercion:
             method = self._method_lookup.get_method(
                 target, "valueOf"
             )  # a `toString` that is no function is passed over
-            result = join(result, self._machine.call(method, of(target), (), start, end))
+            result = join(result, self._machine.call(method, of(target), (), span))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
-        return join(result, self._builtin_primitive(target, start, end))
+        return join(result, self._builtin_primitive(target, span))
 
     @staticmethod
     def _is_uncertain(target: HeapObject, name: str) -> bool:
         """Whether the object itself may lack a property that it was seen with."""
         return name in target.uncertain or (name not in target.properties and target.extensible)
 
-    def _builtin_primitive(self, target: HeapObject, start: int, end: int) -> Value:
-        if "@@primitive" in target.properties:
-            return target.properties["@@primitive"]
+    def _builtin_primitive(self, target: HeapObject, span: Span) -> Value:
+        if PRIMITIVE_VALUE in target.properties:
+            return target.properties[PRIMITIVE_VALUE]
         if target.escaped or target.extensible or any(type(atom) is Known for atom in target.prototype):
             held = frozenset(a for a in target.elements if type(a) is str) if target.extensible else BOTTOM
             if target.kind == "array":
-                held |= self.joined(target, ",", start, end)
+                held |= self.joined(target, ",", span)
                 held |= frozenset(a for a in target.contents() if type(a) is str)  # of one element, its text
             if any(type(atom) is str for atom in target.properties.get("message", BOTTOM)):
-                held |= of(CHARACTER)  # an error's text has its message in it
+                held |= of(COMPOSED_CHARACTER)  # an error's text has its message in it
             return held | of(ANY_STRING, ANY_NUMBER)
         match target.kind:
             case "array":
                 own = self._method_lookup.get_method(target, "join")
                 if own:
                     return join(
-                        self._machine.call(own, of(target), (), start, end),
-                        self.joined(target, ",", start, end),
+                        self._machine.call(own, of(target), (), span),
+                        self.joined(target, ",", span),
                     )
-                return self.joined(target, ",", start, end)
-            case "object" if self._method_lookup.get_method(target, "@@toStringTag"):
-                return V_STRING
+                return self.joined(target, ",", span)
+            case "object" if self._method_lookup.get_method(target, SYMBOL_TO_STRING_TAG):
+                return V_ANY_STRING
             case "object" | "arguments":
                 return of("[object Object]" if target.kind == "object" else "[object Arguments]")
             case "promise" | "map" | "set" | "generator":
@@ -209,28 +219,28 @@ class Coercion:
             case "regexp":
                 return self._regexp_text(target)
             case "function" | "class":
-                return of(DECODED)  # its source, which may spell anything
+                return of(DECODED_STRING)  # its source, which may spell anything
             case _:
-                return V_STRING
+                return V_ANY_STRING
 
     def _regexp_text(self, target: HeapObject) -> Value:
         pieces = (
             of("/"),
-            target.properties.get("source", V_STRING),
+            target.properties.get("source", V_ANY_STRING),
             of("/"),
-            target.properties.get("flags", V_STRING),
+            target.properties.get("flags", V_ANY_STRING),
         )
         return self._concatenation.concatenated(pieces)
 
-    def joined(self, target: HeapObject, separator: str, start: int, end: int) -> Value:
+    def joined(self, target: HeapObject, separator: str, span: Span) -> Value:
         """Return ``Array.prototype.join`` of an exact array, a string that is unknown otherwise."""
         if not target.exact or target.escaped or self.nesting >= _MAX_NESTING:
             self.nesting += 1
-            contents = self.to_string(frozenset(a for a in target.contents() if a is not target), start, end)
+            contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
-                return of(DECODED)  # nobody lists words with a letter between them
-            return unresolved_text((contents, contents)) if contents else V_STRING
+                return of(DECODED_STRING)  # nobody lists words with a letter between them
+            return unresolved_text((contents, contents)) if contents else V_ANY_STRING
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []
         for index, item in enumerate(target.items):
@@ -239,10 +249,10 @@ class Coercion:
             cleaned = frozenset(
                 "" if atom is target or atom is UNDEFINED or atom is NULL else atom for atom in item
             )
-            pieces.append(self.to_string(cleaned, start, end))
+            pieces.append(self.to_string(cleaned, span))
         return self._concatenation.concatenated(pieces)
 
-    def to_string(self, value: Value, start: int, end: int) -> Value:
+    def to_string(self, value: Value, span: Span) -> Value:
         """Return ToString: string constants, or the unknown string (ECMA-262 §7.1.17)."""
         result: set[Atom] = set()
         for atom in value:
@@ -255,7 +265,7 @@ class Coercion:
             elif atom in PRIMITIVE_UNKNOWNS:
                 result.add(ANY_STRING)
             else:
-                for piece in self.to_primitive(atom, start, end, hint="string"):
+                for piece in self.to_primitive(atom, span, hint="string"):
                     result.add(
                         piece
                         if type(piece) is str or piece in STRING_UNKNOWNS
@@ -268,12 +278,12 @@ class Coercion:
     @staticmethod
     def _symbol_text(atom: Primitive) -> Atom:
         """Return ``SymbolDescriptiveString``; any other conversion of a symbol throws."""
-        if atom.text == "@@ any":
+        if atom.text == ANY_OWN_SYMBOL:
             return ANY_STRING
-        own = atom.text.startswith("@@ ")
+        own = atom.text.startswith(REGISTERED_PREFIX)
         return f"Symbol({atom.text[3:]})" if own else f"Symbol(Symbol.{atom.text[2:]})"
 
-    def to_number(self, value: Value, start: int, end: int) -> Value:
+    def to_number(self, value: Value, span: Span) -> Value:
         """Return ToNumber: number constants, or the unknown number (ECMA-262 §7.1.4)."""
         if len(value) == 1:
             (atom,) = value
@@ -286,14 +296,12 @@ class Coercion:
             elif type(atom) is str:
                 result |= number(literals.to_number(atom)).value
             elif isinstance(atom, HeapObject):
-                inner = self.to_primitive(atom, start, end, hint="number")
-                result |= self.to_number(
-                    frozenset(a for a in inner if not isinstance(a, HeapObject)), start, end
-                )
+                inner = self.to_primitive(atom, span, hint="number")
+                result |= self.to_number(frozenset(a for a in inner if not isinstance(a, HeapObject)), span)
             else:
                 if isinstance(atom, (Known, Unknown)) and atom not in PRIMITIVE_UNKNOWNS:
-                    self.to_primitive(atom, start, end)
-                result |= V_NUMBER
+                    self.to_primitive(atom, span)
+                result |= V_ANY_NUMBER
         return result
 
     @staticmethod

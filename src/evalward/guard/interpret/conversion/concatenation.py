@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_STRING, Value, of
 from evalward.guard.domain.texts import unresolved_text
-from evalward.guard.domain.values import (
-    BOTTOM,
-    MAX_STRING_LENGTH,
-    V_STRING,
-    Value,
-    of,
-)
+from evalward.guard.domain.values import MAX_STRING_LENGTH
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -37,7 +32,7 @@ class Concatenation:
             if len(texts) == len(pieces):
                 dataflow.spend(len(texts))
                 text = "".join(texts)
-                return V_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
+                return V_ANY_STRING if len(text) > MAX_STRING_LENGTH else of(literals.join_surrogates(text))
         for piece in pieces:
             if not piece:
                 return BOTTOM

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
-    CHARACTER,
-    V_U1,
+    COMPOSED_CHARACTER,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
@@ -63,14 +65,14 @@ class Iteration:
         self._elements = elements
         self._machine = machine
 
-    def resolve_promise(self, target: HeapObject, value: Value, start: int, end: int) -> None:
+    def resolve_promise(self, target: HeapObject, value: Value, span: Span) -> None:
         """Resolve a promise: what a thenable gives counts too (ECMA-262 §27.2.1.3)."""
         target.readers[self._dataflow.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
-                self._store.put_element(container, self.await_value(value, start, end))
+                self._store.put_element(container, self.await_value(value, span))
 
-    def await_value(self, value: Value, start: int, end: int) -> Value:
+    def await_value(self, value: Value, span: Span) -> Value:
         """Return what ``await`` gives: a promise's value, a thenable's result or itself (ECMA-262 §27.7.5.3)."""
         result: Value = BOTTOM
         for atom in value:
@@ -88,13 +90,13 @@ class Iteration:
             ):  # a property of an unknown name: only what is certainly a function
                 then = frozenset(a for a in then if isinstance(a, (HeapObject, Known)))
             if then:
-                self._judgement.use(then, Flow.CALLBACK, start, end)
+                self._judgement.use(then, Flow.CALLBACK, span)
                 container = self._store.allocate("promise", atom.start, "then")
                 ways = (
                     of(self.create_resolving_function(container)),
                     of(self.create_resolving_function(container, rejects=True)),
                 )
-                self._machine.call(then, of(atom), ways, start, end)
+                self._machine.call(then, of(atom), ways, span)
                 result = join(result, container.elements)
                 container.readers[self._dataflow.reader] = None
             result = join(result, of(atom))
@@ -113,87 +115,89 @@ class Iteration:
         self._store.put_element(made, of(container))
         return made
 
-    def iterate(self, value: Value, index: int | None, start: int, end: int) -> Value:
+    def iterate(self, value: Value, index: int | None, span: Span) -> Value:
         """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
-            result = join(result, self._iterate_atom(atom, index, start, end))
+            result = join(result, self._iterate_atom(atom, index, span))
         return result
 
-    def _iterate_patched(self, atom: Known, start: int, end: int) -> Value:
+    def _iterate_patched(self, atom: Known, span: Span) -> Value:
         """Return what the iterators give that the payload put on an object of the host."""
         self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
-        for name in ("@@iterator", "@@asyncIterator"):
+        for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
             iterator = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
             if iterator:
-                result = join(result, self._stepped(iterator, atom, start, end))
+                result = join(result, self._stepped(iterator, atom, span))
         return result
 
-    def _stepped(self, iterator: Value, atom: Atom, start: int, end: int) -> Value:
+    def _stepped(self, iterator: Value, atom: Atom, span: Span) -> Value:
         """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
-        self._judgement.use(iterator, Flow.CALLBACK, start, end)
-        made = self._machine.call(iterator, of(atom), (), start, end)
-        step = self._machine.call(self._properties.get(made, "next", start, end), made, (), start, end)
+        self._judgement.use(iterator, Flow.CALLBACK, span)
+        made = self._machine.call(iterator, of(atom), (), span)
+        step = self._machine.call(self._properties.get(made, "next", span), made, (), span)
         for each in made:
             if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
-                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_U1,), start, end)
-        inner = self._properties.get(self.await_value(step, start, end), "value", start, end)
+                self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span)
+        inner = self._properties.get(self.await_value(step, span), "value", span)
         if self._coercion.nesting >= _MAX_NESTING:
-            return join(inner, V_U1)
+            return join(inner, V_UNKNOWN)
         self._coercion.nesting += 1
         try:
-            return join(inner, self.iterate(frozenset(a for a in made if a is not atom), None, start, end))
+            return join(inner, self.iterate(frozenset(a for a in made if a is not atom), None, span))
         finally:
             self._coercion.nesting -= 1
 
-    def _iterate_atom(self, atom: Atom, index: int | None, start: int, end: int) -> Value:
+    def _iterate_atom(self, atom: Atom, index: int | None, span: Span) -> Value:
         self._dataflow.spend()
         if type(atom) is str:
             if index is not None:
                 return of(atom[index]) if index < len(atom) else V_UNDEFINED
             characters = set(atom)
-            return frozenset(characters) if len(characters) <= 16 else of(CHARACTER)  # noqa: PLR2004 - a small set
+            return frozenset(characters) if len(characters) <= 16 else of(COMPOSED_CHARACTER)  # noqa: PLR2004 - a small set
         if type(atom) is Known:
-            return join(self._elements.get_element(atom, start), self._iterate_patched(atom, start, end))
+            return join(self._elements.get_element(atom, span.start), self._iterate_patched(atom, span))
         if not isinstance(atom, HeapObject):
-            return self._elements.get_element(atom, start)
+            return self._elements.get_element(atom, span.start)
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
-            given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), start, end)
-            made = self._machine.call(given, of(atom), (), start, end)
+            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
+            given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), span)
+            made = self._machine.call(given, of(atom), (), span)
             if self._coercion.nesting >= _MAX_NESTING:
-                return V_U1
+                return V_UNKNOWN
             self._coercion.nesting += 1
             try:
-                through = join(self.iterate(inner, None, start, end), self.iterate(made, None, start, end))
+                through = join(self.iterate(inner, None, span), self.iterate(made, None, span))
             finally:
                 self._coercion.nesting -= 1
-            return join(join(through, atom.contents()), V_U1)
+            return join(join(through, atom.contents()), V_UNKNOWN)
         for parent in atom.prototype if atom.kind == "object" else ():
             if type(parent) is Known and (
-                member := self._catalogue.get(parent.path).members.get("@@iterator")
+                member := self._catalogue.get(parent.path).members.get(SYMBOL_ITERATOR)
             ):
-                listed = self._host_objects.materialize(self._catalogue.get(member.result[1:]).result, start)
-                return join(atom.contents(), self.iterate(listed, index, start, end))
+                listed = self._host_objects.materialize(
+                    self._catalogue.get(member.result[1:]).result, span.start
+                )
+                return join(atom.contents(), self.iterate(listed, index, span))
             if type(parent) is Known and self._catalogue.get(parent.path).element:
-                return join(atom.contents(), self._elements.get_element(parent, start))
-        iterator = self._method_lookup.get_method(atom, "@@iterator") or self._method_lookup.get_method(
-            atom, "@@asyncIterator"
+                return join(atom.contents(), self._elements.get_element(parent, span.start))
+        iterator = self._method_lookup.get_method(atom, SYMBOL_ITERATOR) or self._method_lookup.get_method(
+            atom, SYMBOL_ASYNC_ITERATOR
         )
         if iterator:
-            stepped = self._stepped(iterator, atom, start, end)
+            stepped = self._stepped(iterator, atom, span)
             return join(stepped, atom.contents()) if atom.kind == "array" else stepped
         if atom.kind == "map":
             pair = self._store.allocate("array", atom.start, "pair")
-            self._store.put_item(pair, 0, atom.properties.get("@@keys", V_UNDEFINED))
+            self._store.put_item(pair, 0, atom.properties.get(ENTRY_KEYS, V_UNDEFINED))
             self._store.put_item(pair, 1, atom.elements or V_UNDEFINED)
             if atom.escaped:
-                self._store.put_element(pair, V_U1)
+                self._store.put_element(pair, V_UNKNOWN)
                 self._store.inexact(pair)
             return of(pair)
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED
         contents = atom.contents()
-        return join(contents, V_U1) if atom.escaped else contents or V_UNDEFINED
+        return join(contents, V_UNKNOWN) if atom.escaped else contents or V_UNDEFINED

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import unresolved_text
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,
     FALSE,
@@ -15,22 +13,25 @@ from evalward.guard.domain.values import (
     STRING_UNKNOWNS,
     TRUE,
     UNDEFINED,
-    V_BOOLEAN,
-    V_NUMBER,
-    V_STRING,
+    V_ANY_BOOLEAN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.texts import unresolved_text
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.dataflow import Dataflow
@@ -121,14 +122,14 @@ class Operators:
         self._concatenation = concatenation
         self._coercion = coercion
 
-    def apply_binary_operator(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
+    def apply_binary_operator(self, operator: str, left: Value, right: Value, span: Span) -> Value:
         """Return the value of a binary expression (ECMA-262 §13.15.4)."""
         if not left or not right:
             return join(left, right) if operator in {"||", "&&", "??"} else BOTTOM
         self._dataflow.spend((len(left) + len(right)) >> 2)
         match operator:
             case "+":
-                return self._add(left, right, start, end)
+                return self._add(left, right, span)
             case "||":
                 return join(frozenset(a for a in left if truthiness(a) is not False), right)
             case "&&":
@@ -140,10 +141,10 @@ class Operators:
                 if operator not in {"===", "!==", "in", "instanceof"} and not nothing:
                     objects = [a for a in left | right if isinstance(a, HeapObject)]
                     if objects:
-                        self._primitives(frozenset(objects), start, end)
+                        self._primitives(frozenset(objects), span)
                 return self._compare(operator, left, right)
             case _:
-                return self._arithmetic(operator, left, right, start, end)
+                return self._arithmetic(operator, left, right, span)
 
     def _compare(self, operator: str, left: Value, right: Value) -> Value:
         if len(left) == 1 and len(right) == 1:
@@ -156,13 +157,13 @@ class Operators:
                     return of(TRUE if (left_number == right_number) == operator.startswith("=") else FALSE)
             elif left_number is not None and right_number is not None and operator in _ORDER:
                 return of(TRUE if _ORDER[operator](left_number, right_number) else FALSE)
-        return V_BOOLEAN
+        return V_ANY_BOOLEAN
 
-    def _add(self, left: Value, right: Value, start: int, end: int) -> Value:
-        left = self._primitives(left, start, end)
-        right = self._primitives(right, start, end)
+    def _add(self, left: Value, right: Value, span: Span) -> Value:
+        left = self._primitives(left, span)
+        right = self._primitives(right, span)
         if len(left) * len(right) > _MAX_PAIRS:
-            return join(unresolved_text((left, right)), V_NUMBER)
+            return join(unresolved_text((left, right)), V_ANY_NUMBER)
         if len(left) == len(right) == 1:
             (one,), (other,) = left, right
             return self._add_atoms(one, other)
@@ -174,20 +175,20 @@ class Operators:
                     found |= self._add_atoms(one, other)
         return join(BOTTOM, frozenset(found))
 
-    def _primitives(self, value: Value, start: int, end: int) -> Value:
+    def _primitives(self, value: Value, span: Span) -> Value:
         if len(value) == 1:
             (atom,) = value
             return (
                 value
                 if type(atom) is str or type(atom) is Primitive
-                else self._coercion.to_primitive(atom, start, end)
+                else self._coercion.to_primitive(atom, span)
             )
         found: set[Atom] = set()
         for atom in value:
             if type(atom) is str or type(atom) is Primitive:
                 found.add(atom)
             else:
-                found |= self._coercion.to_primitive(atom, start, end)
+                found |= self._coercion.to_primitive(atom, span)
         return value if len(found) == len(value) and found == value else join(BOTTOM, frozenset(found))
 
     def _add_atoms(self, one: Atom, other: Atom) -> Value:
@@ -201,29 +202,29 @@ class Operators:
             return number(one.number + other.number).value
         if type(one) is str or type(other) is str or one in STRING_UNKNOWNS or other in STRING_UNKNOWNS:
             return self._concatenation.concatenated((of(one), of(other)))
-        return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_NUMBER
+        return of(ANY_BIGINT) if one is ANY_BIGINT or other is ANY_BIGINT else V_ANY_NUMBER
 
-    def _arithmetic(self, operator: str, left: Value, right: Value, start: int, end: int) -> Value:
-        ones, others = self._coercion.to_number(left, start, end), self._coercion.to_number(right, start, end)
+    def _arithmetic(self, operator: str, left: Value, right: Value, span: Span) -> Value:
+        ones, others = self._coercion.to_number(left, span), self._coercion.to_number(right, span)
         function = _ARITHMETIC.get(operator)
         if ANY_BIGINT in left and ANY_BIGINT in right:
-            return join(V_NUMBER, of(ANY_BIGINT))
+            return join(V_ANY_NUMBER, of(ANY_BIGINT))
         if function is None or len(ones) * len(others) > _MAX_PAIRS:
-            return V_NUMBER
+            return V_ANY_NUMBER
         found: set[Atom] = set()
         for one in ones:
             for other in others:
                 if type(one) is not Primitive or type(other) is not Primitive:
-                    return V_NUMBER
+                    return V_ANY_NUMBER
                 try:
                     found.add(number(function(one.number, other.number)))
                 except ZeroDivisionError:
                     found |= _by_zero(operator, one.number)
                 except (ArithmeticError, ValueError):
-                    return V_NUMBER
+                    return V_ANY_NUMBER
         return join(BOTTOM, frozenset(found))
 
-    def apply_unary_operator(self, operator: str, value: Value, start: int, end: int) -> Value:
+    def apply_unary_operator(self, operator: str, value: Value, span: Span) -> Value:
         """Return the value of a unary expression."""
         match operator:
             case "typeof":
@@ -231,19 +232,19 @@ class Operators:
             case "void":
                 return V_UNDEFINED
             case "delete":
-                return V_BOOLEAN
+                return V_ANY_BOOLEAN
             case "!":
                 known = {truthiness(atom) for atom in value}
                 if len(known) == 1 and None not in known:
                     return of(FALSE if known.pop() else TRUE)
-                return V_BOOLEAN if value else BOTTOM
+                return V_ANY_BOOLEAN if value else BOTTOM
             case "+":
-                return self._coercion.to_number(value, start, end)
+                return self._coercion.to_number(value, span)
             case _:
                 result: Value = BOTTOM
-                for atom in self._coercion.to_number(value, start, end):
+                for atom in self._coercion.to_number(value, span):
                     if type(atom) is not Primitive:
-                        return join(V_NUMBER, value & of(ANY_BIGINT))
+                        return join(V_ANY_NUMBER, value & of(ANY_BIGINT))
                     folded = -atom.number if operator == "-" else ~to_int32(atom.number)
                     result = join(result, number(folded).value)
                 return result
@@ -260,17 +261,17 @@ class Operators:
             elif isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
                 if atom.escaped:
-                    return V_STRING
+                    return V_ANY_STRING
                 names.add("function" if atom.callable else "object")
             else:
-                return V_STRING
+                return V_ANY_STRING
         return frozenset(names)
 
-    def update(self, value: Value, step: int, start: int, end: int, *, variable: bool) -> Value:
+    def update(self, value: Value, step: int, span: Span, *, variable: bool) -> Value:
         """Return the new value of ``++`` and ``--``; a variable's is any number, since it counts."""
         if not value:
             return BOTTOM
         if variable:
-            self._coercion.to_number(value, start, end)
-            return of(ANY_BIGINT) if ANY_BIGINT in value else V_NUMBER
-        return self._arithmetic("-", value, number(-step).value, start, end)
+            self._coercion.to_number(value, span)
+            return of(ANY_BIGINT) if ANY_BIGINT in value else V_ANY_NUMBER
+        return self._arithmetic("-", value, number(-step).value, span)

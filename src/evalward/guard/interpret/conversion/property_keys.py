@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.property_key import Key
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_SYMBOL,
-    DATA,
-    DECODED,
-    ELSEWHERE,
-    HELD,
-    LETTER,
-    PREFIXED,
-    SPELLING,
-    TEXT,
+    DECODED_STRING,
+    HARMLESS_STRING,
+    HOST_HELD_TEXT,
+    PREFIXED_STRING,
+    SPELLS_ANY_NAME,
+    TAINTED_CHARACTER,
+    TAINTED_DATA,
+    TAINTED_STRING,
     Known,
     Primitive,
     Value,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.property_key import Key
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.surroundings import Surroundings
 
-_ELSEWHERE = frozenset({PREFIXED, ELSEWHERE})
+_ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 
 
 class PropertyKeys:
@@ -48,7 +49,7 @@ class PropertyKeys:
         self._held = held
         self._coercion = coercion
 
-    def to_property_key(self, value: Value, start: int, end: int) -> Key:
+    def to_property_key(self, value: Value, span: Span) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
         if len(value) == 1:
             (atom,) = value
@@ -70,9 +71,7 @@ class PropertyKeys:
             elif atom is ANY_BOOLEAN:
                 names.extend(("false", "true"))
             elif isinstance(atom, HeapObject):
-                inner = self.to_property_key(
-                    self._coercion.to_primitive(atom, start, end, hint="string"), start, end
-                )
+                inner = self.to_property_key(self._coercion.to_primitive(atom, span, hint="string"), span)
                 names.extend(inner.names)
                 elsewhere = elsewhere or inner.elsewhere
                 hidden = hidden or inner.hidden
@@ -82,18 +81,16 @@ class PropertyKeys:
                     tainted or inner.tainted,
                     decoded or inner.decoded,
                 )
-            elif atom is HELD:
+            elif atom is HOST_HELD_TEXT:
                 unknown = True
                 names.extend(text for text in self._dataflow.read(self._held.given) if type(text) is str)
-            elif atom is LETTER or (atom in _ELSEWHERE and not self._strict):
+            elif atom is TAINTED_CHARACTER or (atom in _ELSEWHERE and not self._strict):
                 numeric = elsewhere = True
             else:
                 unknown = True
-                tainted = tainted or atom is TEXT or atom is DATA
-                decoded = decoded or atom in SPELLING
-                hidden = hidden or atom is DECODED
+                tainted = tainted or atom is TAINTED_STRING or atom is TAINTED_DATA
+                decoded = decoded or atom in SPELLS_ANY_NAME
+                hidden = hidden or atom is DECODED_STRING
                 if type(atom) is Known:
-                    names.extend(
-                        a for a in self._coercion.known_primitive(atom, start, end) if type(a) is str
-                    )
+                    names.extend(a for a in self._coercion.known_primitive(atom, span) if type(a) is str)
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    DATA,
-    SPELLING,
-    U0,
-    U1,
-    V_DATA,
-    V_NUMBER,
-    V_U1,
+    FUNCTION_FROM_TEXT,
+    SPELLS_ANY_NAME,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     V_UNDEFINED,
-    W0,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
     Value,
-    is_tainted,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.values import is_tainted, join
 from evalward.guard.interpret.atoms import in_order, objects_of
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.conversion.iteration import Iteration
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
-_LEADING = frozenset({U0, U1, W0, BUILT})
+_LEADING = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
 _MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
 _REDUCING = frozenset({"reduce", "reduceRight"})
@@ -100,7 +102,7 @@ class CallOperations:
         self._decoded_calls = decoded_calls
         self._limited_reads = limited_reads
 
-    def _arguments_of(self, registers: tuple[int, ...], start: int, end: int) -> tuple[list[Value], Value]:
+    def _arguments_of(self, registers: tuple[int, ...], span: Span) -> tuple[list[Value], Value]:
         """Return the values of call arguments, and the join of those whose position is unknown."""
         values = self._values
         args = [values[register] for register in registers if register >= 0]
@@ -120,62 +122,60 @@ class CallOperations:
             if items is not None and not rest:
                 args.extend(items)
             else:
-                rest = join(rest, self._iteration.iterate(spread, None, start, end) or V_UNDEFINED)
+                rest = join(rest, self._iteration.iterate(spread, None, span) or V_UNDEFINED)
         return args, rest
 
     def op_call(self, instruction: Instruction) -> Value:
-        _, _, callee, registers, _, start, end = instruction
-        args, rest = self._arguments_of(registers, start, end)
-        return self._calls.call(self._values[callee], V_UNDEFINED, args, start, end, rest)
+        _, _, callee, registers, _, span = instruction
+        args, rest = self._arguments_of(registers, span)
+        return self._calls.call(self._values[callee], V_UNDEFINED, args, span, rest)
 
     def op_call_method(self, instruction: Instruction) -> Value:
-        _, _, owner_register, key, registers, start, end = instruction
-        args, rest = self._arguments_of(registers, start, end)
+        _, _, owner_register, key, registers, span = instruction
+        args, rest = self._arguments_of(registers, span)
         owner = self._values[owner_register]
         if self._lowered.classes and not (len(owner) == 1 and type(next(iter(owner))) is HeapObject):
             self._limited_reads.take_method(owner, of(key) if type(key) is str else self._values[key])
         twice = owner_register in self._limited_reads.constructors
         super_unit = self._lowered.supers.get(owner_register)
         if type(key) is int:
-            self._judge_dynamic_call(owner, self._values[key], (*args, rest), start, end)
+            self._judge_dynamic_call(owner, self._values[key], (*args, rest), span)
         elif len(owner) == 1 and key != "constructor" and super_unit is None and not twice:
             (atom,) = owner
             if type(atom) in _DEFINITE:
-                return self._calls.call(
-                    self._properties.get(owner, key, start, end), owner, args, start, end, rest
-                )
+                return self._calls.call(self._properties.get(owner, key, span), owner, args, span, rest)
         result: Value = BOTTOM
         asks_constructor = key == "constructor" or (type(key) is int and "constructor" in self._values[key])
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self._dataflow.read(self._dataflow.units[super_unit].this)
             if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
-                atom is DATA or (not self._strict and (atom is U1 or type(atom) is Host))
+                atom is TAINTED_DATA or (not self._strict and (atom is UNKNOWN or type(atom) is Host))
             ):
-                result = join(result, self._iterate_unknown(atom, key, args, rest, start, end))
+                result = join(result, self._iterate_unknown(atom, key, args, rest, span))
                 continue
-            if atom is DATA and (key in _STORING or type(key) is int):
+            if atom is TAINTED_DATA and (key in _STORING or type(key) is int):
                 for value in (*args, rest):
                     self._store.expect_functions(value)
             function = (
-                self._properties.get(one, key, start, end)
+                self._properties.get(one, key, span)
                 if type(key) is str
-                else self._listed_keys.get_by(one, key, start, end)
+                else self._listed_keys.get_by(one, key, span)
             )
             if twice and asks_constructor:
                 function = self._catalogued.relabelled(function)
-            result = join(result, self._calls.call(function, this, args, start, end, rest))
-            if key in _SETTLING and (atom is U1 or atom is DATA or type(atom) is Host):
-                result = join(result, self._then_unknown(args, start, end))
-        if type(key) is int and not SPELLING.isdisjoint(self._values[key]):
-            result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), start, end))
+            result = join(result, self._calls.call(function, this, args, span, rest))
+            if key in _SETTLING and (atom is UNKNOWN or atom is TAINTED_DATA or type(atom) is Host):
+                result = join(result, self._then_unknown(args, span))
+        if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):
+            result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), span))
         if asks_constructor:
             # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
-            self._findings.origin(BUILT, None, "`constructor` is called", start, end)
-            result = join(result, of(BUILT))
+            self._findings.origin(FUNCTION_FROM_TEXT, None, "`constructor` is called", span)
+            result = join(result, of(FUNCTION_FROM_TEXT))
         return result
 
-    def _then_unknown(self, args: list[Value], start: int, end: int) -> Value:
+    def _then_unknown(self, args: list[Value], span: Span) -> Value:
         """Return a promise of what the callbacks give that a promise of the host is told."""
         given: Value = BOTTOM
         for value in args:
@@ -183,67 +183,57 @@ class CallOperations:
             given = join(
                 given,
                 self._iteration.await_value(
-                    self._calls.call(functions, V_UNDEFINED, (V_U1,), start, end), start, end
+                    self._calls.call(functions, V_UNDEFINED, (V_UNKNOWN,), span), span
                 ),
             )
         if not given:
             return BOTTOM
-        made = self._store.allocate("promise", start, "of the host")
-        self._store.put_element(made, join(given, V_U1))
+        made = self._store.allocate("promise", span.start, "of the host")
+        self._store.put_element(made, join(given, V_UNKNOWN))
         return made.value
 
-    def _iterate_unknown(
-        self, atom: Atom, key: str, args: list[Value], rest: Value, start: int, end: int
-    ) -> Value:
+    def _iterate_unknown(self, atom: Atom, key: str, args: list[Value], rest: Value, span: Span) -> Value:
         """Call back as the array method of the name would: with an element, its index and the array."""
-        element = self._elements.get_element(atom, start) or V_U1
+        element = self._elements.get_element(atom, span.start) or V_UNKNOWN
         given: Value = BOTTOM
-        result = V_DATA if atom is DATA else V_U1
+        result = V_TAINTED_DATA if atom is TAINTED_DATA else V_UNKNOWN
         for value in (*args, rest):
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            each: tuple[Value, ...] = (element, V_NUMBER, of(atom))
+            each: tuple[Value, ...] = (element, V_ANY_NUMBER, of(atom))
             if key in _REDUCING:
-                given = join(
-                    given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, start, end)
-                )
+                given = join(given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, span))
             else:
-                given = join(given, self._calls.call(functions, V_U1, each, start, end))
-            self._judgement.leak(value - functions, Flow.ARGUMENT, start, end)
+                given = join(given, self._calls.call(functions, V_UNKNOWN, each, span))
+            self._judgement.leak(value - functions, Flow.ARGUMENT, span)
         if key in _REDUCING:
             return join(join(result, given), args[1] if len(args) > 1 else rest)
         if key not in _MAPPING or not given:
             return result
         if key == "flatMap":
-            given = join(given, self._iteration.iterate(given, None, start, end))
-        made = self._store.allocate("array", start, "iterated")
+            given = join(given, self._iteration.iterate(given, None, span))
+        made = self._store.allocate("array", span.start, "iterated")
         self._store.inexact(made)
         self._store.put_element(made, given)
         return result | of(made)
 
-    def _reduce(
-        self, functions: Value, each: tuple[Value, ...], initial: Value, start: int, end: int
-    ) -> Value:
+    def _reduce(self, functions: Value, each: tuple[Value, ...], initial: Value, span: Span) -> Value:
         """Return what reducing gives, which is what the function is given next."""
         given: Value = BOTTOM
         leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
         for _ in range(_MAX_ROUNDS):
             # Methods of data, called one after another, lead to no function; read, they do.
-            before = given if leads_on else given - {BUILT}
-            made = self._calls.call(
-                functions, V_U1, (join(join(each[0], initial), before), *each), start, end
-            )
+            before = given if leads_on else given - {FUNCTION_FROM_TEXT}
+            made = self._calls.call(functions, V_UNKNOWN, (join(join(each[0], initial), before), *each), span)
             if made <= given:
                 break
             given = join(given, made)
         return given
 
-    def _judge_dynamic_call(
-        self, owner: Value, key: Value, args: tuple[Value, ...], start: int, end: int
-    ) -> None:
+    def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], span: Span) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
         if all(type(atom) is not Known for atom in owner):
             return
-        resolved = self._property_keys.to_property_key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, span)
         if not resolved.unknown or not any(args):
             return
         for atom in owner:
@@ -257,7 +247,7 @@ class CallOperations:
             )
             if entry.sinks or reflects or (entry.unresolved == "playwright" and (outside or self._strict)):
                 note = f"a member of `{atom.path}` is called by a key that cannot be resolved"
-                self._findings.report("dynamic-key", 1, start, end, atom, note)
+                self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, atom, note)
 
     @staticmethod
     def _hold_prototype(args: tuple[Value, ...]) -> bool:
@@ -277,33 +267,33 @@ class CallOperations:
         return False
 
     def op_tagged(self, instruction: Instruction) -> Value:
-        _, _, (callee, key), (strings, raw), registers, start, end = instruction
+        _, _, (callee, key), (strings, raw), registers, span = instruction
         value = self._values[callee]
         this = V_UNDEFINED
         if key is not None:
             this = value
             value = (
-                self._properties.get(this, key, start, end)
+                self._properties.get(this, key, span)
                 if type(key) is str
-                else self._unknown_keys.get_computed(this, self._values[key], start, end)
+                else self._unknown_keys.get_computed(this, self._values[key], span)
             )
         array = self._values[strings]
         for atom in array:
             if isinstance(atom, HeapObject):
                 self._store.put(atom, "raw", self._values[raw])
         args = [array, *(self._values[register] for register in registers)]
-        return self._calls.call(value, this, args, start, end)
+        return self._calls.call(value, this, args, span)
 
     def op_new(self, instruction: Instruction) -> Value:
-        _, _, callee, registers, _, start, end = instruction
-        args, rest = self._arguments_of(registers, start, end)
-        return self._constructions.construct(self._values[callee], args, start, end, rest)
+        _, _, callee, registers, _, span = instruction
+        args, rest = self._arguments_of(registers, span)
+        return self._constructions.construct(self._values[callee], args, span, rest)
 
     def op_super_call(self, instruction: Instruction) -> Value:
         dataflow = self._dataflow
-        _, _, index, registers, _, start, end = instruction
+        _, _, index, registers, _, span = instruction
         unit = dataflow.units[index]
-        args, rest = self._arguments_of(registers, start, end)
+        args, rest = self._arguments_of(registers, span)
         function = unit.function
         if function is not None:
             function.readers[dataflow.reader] = None
@@ -314,14 +304,17 @@ class CallOperations:
             else None
         )
         if owner is None:
-            return V_U1
-        replaced = self._constructions.construct_parent(
-            owner, dataflow.read(unit.this), args, rest, start, end
-        )
+            return V_UNKNOWN
+        replaced = self._constructions.construct_parent(owner, dataflow.read(unit.this), args, rest, span)
         if replaced:
             self._constructions.initialize_instance_elements(owner, replaced)
             dataflow.write(
                 unit.this,
-                frozenset(a for a in replaced if isinstance(a, (HeapObject, Known)) or a in {U0, U1, BUILT}),
+                frozenset(
+                    a
+                    for a in replaced
+                    if isinstance(a, (HeapObject, Known))
+                    or a in {UNKNOWN_CONSTRUCTOR, UNKNOWN, FUNCTION_FROM_TEXT}
+                ),
             )
         return dataflow.read(unit.this)

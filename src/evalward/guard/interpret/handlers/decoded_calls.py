@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import (
+    BOTTOM,
+    FUNCTION_FROM_TEXT,
+    STRING_UNKNOWNS,
+    UNDEFINED,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    V_UNKNOWN,
+    Known,
+    Value,
+    of,
+)
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import part_of
-from evalward.guard.domain.values import (
-    BOTTOM,
-    BUILT,
-    STRING_UNKNOWNS,
-    U0,
-    U1,
-    UNDEFINED,
-    V_U1,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
@@ -57,7 +58,7 @@ class DecodedCalls:
         self._transfers = transfers
         self._machine = machine
 
-    def call_decoded(self, owner: Value, args: Sequence[Value], start: int, end: int) -> Value:
+    def call_decoded(self, owner: Value, args: Sequence[Value], span: Span) -> Value:
         """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there.
 
         Of a function it may be `call` or `apply`.
@@ -69,7 +70,7 @@ class DecodedCalls:
                 inside = join(inside, atom.contents())
                 self._iteration.generator_resume(atom, args[0] if args else BOTTOM)
             elif type(atom) is Known and self._catalogue.get(atom.path).callable:
-                method = Call("Function.prototype.call", of(atom), args, BOTTOM, start, end)
+                method = Call("Function.prototype.call", of(atom), args, BOTTOM, span)
                 self._transfers["Function.prototype.call"](self._machine, method)
                 self._transfers["Function.prototype.apply"](self._machine, method)
         for value in args:
@@ -83,14 +84,16 @@ class DecodedCalls:
                     callbacks, frozenset(a for a in held if isinstance(a, HeapObject) and a.callable)
                 )
                 self._judgement.use(
-                    frozenset(a for a in held if a is BUILT or a is U0), Flow.CALLBACK, start, end
+                    frozenset(a for a in held if a is FUNCTION_FROM_TEXT or a is UNKNOWN_CONSTRUCTOR),
+                    Flow.CALLBACK,
+                    span,
                 )
         passed = join(join(owner, inside), given - callbacks)
-        made = self._calls.call(callbacks, of(U1, UNDEFINED), (passed, passed), start, end, V_U1)
+        made = self._calls.call(callbacks, of(UNKNOWN, UNDEFINED), (passed, passed), span, V_UNKNOWN)
         texts = frozenset(atom for atom in owner if type(atom) is str or atom in STRING_UNKNOWNS)
         if texts:
             made = join(made, part_of(texts))
-        array = self._store.allocate("array", start, "decoded")
+        array = self._store.allocate("array", span.start, "decoded")
         self._store.inexact(array)
         made = join(made, inside)
         self._store.put_element(array, join(made, given - callbacks))

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import with_statement
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    BUILT,
-    U0,
-    U2,
-    V_U1,
+    FUNCTION_FROM_TEXT,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_PLAIN,
     V_UNDEFINED,
+    V_UNKNOWN,
     Known,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import MAY_BE_REMOVED, RETURNED, SYMBOL_HAS_INSTANCE, SYMBOL_ITERATOR
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.concatenation import Concatenation
@@ -101,33 +105,33 @@ class FlowOperations:
             method = BOTTOM
             for atom in right:
                 if isinstance(atom, HeapObject):
-                    method = join(method, self._method_lookup.get_method(atom, "@@hasInstance"))
+                    method = join(method, self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE))
                 elif type(atom) is Known:
                     self._patches.readers[self._dataflow.reader] = None
                     method = join(method, self._patches.properties.get(f"{atom.path}.@@hasInstance", BOTTOM))
             if method:
-                self._judgement.use(method, Flow.CALLBACK, instruction[5], instruction[6])
-                self._calls.call(method, right, (left,), instruction[5], instruction[6])
+                self._judgement.use(method, Flow.CALLBACK, instruction[5])
+                self._calls.call(method, right, (left,), instruction[5])
         elif operator == "in":
             self._property_keys.to_property_key(
-                frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5], instruction[6]
+                frozenset(a for a in left if isinstance(a, HeapObject)), instruction[5]
             )
-            self._denied_reads.ask_names(right, left, instruction[5], instruction[6])
+            self._denied_reads.ask_names(right, left, instruction[5])
             for atom in right:
                 if isinstance(atom, HeapObject) and atom.kind == "proxy":
-                    self._unknown_keys.get_unknown(atom, instruction[5], instruction[6])
+                    self._unknown_keys.get_unknown(atom, instruction[5])
         elif "__proto__" in left or "__proto__" in right:
-            self._findings.key_checks[instruction[5], instruction[6]] = 0
-        return self._operators.apply_binary_operator(operator, left, right, instruction[5], instruction[6])
+            self._findings.key_checks[instruction[5]] = 0
+        return self._operators.apply_binary_operator(operator, left, right, instruction[5])
 
     def op_unary(self, instruction: Instruction) -> Value:
         return self._operators.apply_unary_operator(
-            instruction[2], self._values[instruction[3]], instruction[5], instruction[6]
+            instruction[2], self._values[instruction[3]], instruction[5]
         )
 
     def op_update(self, instruction: Instruction) -> Value:
-        _, _, register, step, variable, start, end = instruction
-        return self._operators.update(self._values[register], step, start, end, variable=variable)
+        _, _, register, step, variable, span = instruction
+        return self._operators.update(self._values[register], step, span, variable=variable)
 
     def op_join(self, instruction: Instruction) -> Value:
         tested = instruction[3]
@@ -142,30 +146,28 @@ class FlowOperations:
     def _is_there(self, value: Value) -> bool:
         """Whether a feature that is tested for is one that every engine has, and the payload did not remove."""
         self._patches.readers[self._dataflow.reader] = None
-        if len(value) != 1 or "@@removed" in self._patches.properties:
+        if len(value) != 1 or MAY_BE_REMOVED in self._patches.properties:
             return False
         (atom,) = value
         return type(atom) is Known and atom.label is None and atom.path in _EVERYWHERE
 
     def op_template(self, instruction: Instruction) -> Value:
-        start, end = instruction[5], instruction[6]
+        span = instruction[5]
         return self._concatenation.concatenated(
-            [self._coercion.to_string(self._values[register], start, end) for register in instruction[2]]
+            [self._coercion.to_string(self._values[register], span) for register in instruction[2]]
         )
 
     def op_iterate(self, instruction: Instruction) -> Value:
-        return self._iteration.iterate(
-            self._values[instruction[2]], instruction[3], instruction[5], instruction[6]
-        )
+        return self._iteration.iterate(self._values[instruction[2]], instruction[3], instruction[5])
 
     def op_rest(self, instruction: Instruction) -> Value:
-        array = self._store.allocate("array", instruction[5])
+        array = self._store.allocate("array", instruction[5].start)
         items = self._store.iterated_items(self._values[instruction[2]])
         if items is None:
             self._store.inexact(array)
             self._store.put_element(
                 array,
-                self._iteration.iterate(self._values[instruction[2]], None, instruction[5], instruction[6]),
+                self._iteration.iterate(self._values[instruction[2]], None, instruction[5]),
             )
         else:
             for index, item in enumerate(items[instruction[3] :]):
@@ -173,10 +175,8 @@ class FlowOperations:
         return of(array)
 
     def op_omit(self, instruction: Instruction) -> Value:
-        target = self._store.allocate("object", instruction[5])
-        self._makers.copy_data_properties(
-            target, self._values[instruction[2]], instruction[5], instruction[6]
-        )
+        target = self._store.allocate("object", instruction[5].start)
+        self._makers.copy_data_properties(target, self._values[instruction[2]], instruction[5])
         self._store.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
@@ -187,7 +187,7 @@ class FlowOperations:
         return result
 
     def op_await(self, instruction: Instruction) -> Value:
-        return self._iteration.await_value(self._values[instruction[2]], instruction[5], instruction[6])
+        return self._iteration.await_value(self._values[instruction[2]], instruction[5])
 
     def op_yield(self, instruction: Instruction) -> Value:
         dataflow = self._dataflow
@@ -196,29 +196,29 @@ class FlowOperations:
             returned = self._returned(value)
             for atom in value:
                 if not isinstance(atom, HeapObject) or atom.kind not in {"generator", "array"}:
-                    returned = join(returned, V_U1)
+                    returned = join(returned, V_UNKNOWN)
                 elif atom.unit is not None:
                     dataflow.write(atom.unit.sent, dataflow.read(dataflow.unit.sent))
-            self._delegate(value, instruction[5], instruction[6])
-            value = self._iteration.iterate(value, None, instruction[5], instruction[6])
+            self._delegate(value, instruction[5])
+            value = self._iteration.iterate(value, None, instruction[5])
             dataflow.write(dataflow.unit.yielded, value)
             return join(join(returned, value), V_UNDEFINED)
         dataflow.write(dataflow.unit.yielded, value)
         return join(dataflow.read(dataflow.unit.sent), V_UNDEFINED)
 
-    def _delegate(self, value: Value, start: int, end: int) -> None:
+    def _delegate(self, value: Value, span: Span) -> None:
         """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
         sent = join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
         for atom in value:
             if isinstance(atom, HeapObject):
                 made = self._calls.call(
-                    self._method_lookup.get_method(atom, "@@iterator"), of(atom), (), start, end
+                    self._method_lookup.get_method(atom, SYMBOL_ITERATOR), of(atom), (), span
                 )
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
-                        frozenset(a for a in made if isinstance(a, HeapObject)), name, start, end
+                        frozenset(a for a in made if isinstance(a, HeapObject)), name, span
                     )
-                    self._calls.call(method, made, (sent,), start, end)
+                    self._calls.call(method, made, (sent,), span)
 
     def _returned(self, value: Value) -> Value:
         """Return what generators return, which ``yield*`` gives."""
@@ -226,7 +226,7 @@ class FlowOperations:
         for atom in value:
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
-                result = join(result, atom.properties.get("@@returned", BOTTOM))
+                result = join(result, atom.properties.get(RETURNED, BOTTOM))
         return result
 
     def op_return(self, instruction: Instruction) -> Value:
@@ -235,34 +235,42 @@ class FlowOperations:
         dataflow.write(dataflow.unit.result, value)
         function = dataflow.unit.function
         if function is not None and function.escaped:
-            self._judgement.leak(value, Flow.RETURN, instruction[5], instruction[6])
+            self._judgement.leak(value, Flow.RETURN, instruction[5])
         return value
 
     def op_throw(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
         self._dataflow.write(self._dataflow.thrown, value)
-        self._judgement.use(value, Flow.THROW, instruction[5], instruction[6])
+        self._judgement.use(value, Flow.THROW, instruction[5])
         return value
 
     def op_caught(self, _instruction: Instruction) -> Value:
-        return join(self._dataflow.read(self._dataflow.thrown), of(U2))
+        return join(self._dataflow.read(self._dataflow.thrown), of(UNKNOWN_PLAIN))
 
     def op_complete(self, instruction: Instruction) -> Value:
         value = self._values[instruction[2]]
-        start, end = instruction[5], instruction[6]
+        span = instruction[5]
         if self._parameters is not None:
-            self._judgement.use(frozenset(a for a in value if a in {U0, BUILT}), Flow.CALLBACK, start, end)
-            value = self._calls.call(value, self._receiver, self._parameters, start, end, self._rest)
-        self._judgement.leak(self._iteration.await_value(value, start, end), Flow.RETURN, start, end)
+            self._judgement.use(
+                frozenset(a for a in value if a in {UNKNOWN_CONSTRUCTOR, FUNCTION_FROM_TEXT}),
+                Flow.CALLBACK,
+                span,
+            )
+            value = self._calls.call(value, self._receiver, self._parameters, span, self._rest)
+        self._judgement.leak(self._iteration.await_value(value, span), Flow.RETURN, span)
         return value
 
     def op_with(self, instruction: Instruction) -> Value:
         self._findings.report(
-            "with", 0, instruction[5], instruction[6], None, "`with` changes what names mean"
+            with_statement.LABEL,
+            Rank.USED,
+            instruction[5],
+            None,
+            "`with` changes what names mean",
         )
         return BOTTOM
 
     def op_havoc(self, instruction: Instruction) -> Value:
         for register in instruction[2]:
-            self._judgement.leak(self._values[register], Flow.ARGUMENT, instruction[5], instruction[6])
-        return V_U1
+            self._judgement.leak(self._values[register], Flow.ARGUMENT, instruction[5])
+        return V_UNKNOWN

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
-    U1,
-    U2,
-    V_U1,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
+    V_UNKNOWN,
     Known,
     Value,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    MAY_BE_REMOVED,
+    MAY_HAVE_ANY_RECEIVER,
+    MAY_HAVE_FOREIGN_CONSTRUCTOR,
+    MAY_SELECT_CONSTRUCTOR,
+    SYMBOL_HAS_INSTANCE,
+)
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
-_DATA = PRIMITIVE_UNKNOWNS | {DATA, U2}  # has no methods of the payload's classes
-_DOUBTS = frozenset({"@@constructors", "@@selected", "@@removed"})
+_DATA = PRIMITIVE_UNKNOWNS | {TAINTED_DATA, UNKNOWN_PLAIN}  # has no methods of the payload's classes
+_DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED})
 
 
 class LimitedReads:
@@ -50,7 +59,7 @@ class LimitedReads:
         self._properties = properties
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
 
-    def get_constructor(self, owner: Value, classes: Value, start: int, end: int) -> Value:
+    def get_constructor(self, owner: Value, classes: Value, span: Span) -> Value:
         """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
 
         A function is an instance of none but by ``setPrototypeOf`` or ``__proto__``, which are judged themselves.
@@ -59,37 +68,37 @@ class LimitedReads:
         doubts = self._patches.properties
         doubtful = not _DOUBTS.isdisjoint(doubts)
         if doubtful or not all(map(self._makes_objects, classes)):
-            return self._properties.get(owner, "constructor", start, end)
+            return self._properties.get(owner, "constructor", span)
         known = frozenset(
             atom
             for atom in owner
             if (isinstance(atom, HeapObject) and not (atom.kind == "function" and not atom.prototype))
             or type(atom) is Known
         )
-        made = self._properties.get(known, "constructor", start, end)
-        return made if known == owner else made | V_U1
+        made = self._properties.get(known, "constructor", span)
+        return made if known == owner else made | V_UNKNOWN
 
     def is_capability(self, atom: Atom) -> bool:
         """Whether a catalogued object's members are denied to a key that cannot be resolved."""
-        return type(atom) is Known and self._catalogue.get(atom.path).unresolved == "dynamic-key"
+        return type(atom) is Known and self._catalogue.get(atom.path).unresolved == dynamic_key.LABEL
 
     def take_method(self, owner: Value, key: Value) -> None:
         """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
-        if self._strict or "@@receivers" in self._patches.properties:
+        if self._strict or MAY_HAVE_ANY_RECEIVER in self._patches.properties:
             return
         self._methods.readers[self._dataflow.reader] = None
         names = self._methods.properties
         if not names or all(isinstance(atom, HeapObject) or atom in _DATA for atom in owner):
             return
         if any(type(atom) is str and atom in names for atom in key) or not key.isdisjoint(
-            STRING_UNKNOWNS | {U1, DATA}
+            STRING_UNKNOWNS | {UNKNOWN, TAINTED_DATA}
         ):
             self._store.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
         """Whether a function is a class whose instances are found by their prototypes and are no functions."""
         if isinstance(atom, HeapObject):
-            if self._method_lookup.get_method(atom, "@@hasInstance"):
+            if self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE):
                 return False
             given = atom.properties.get("prototype", BOTTOM)
             return atom.kind == "class" or all(

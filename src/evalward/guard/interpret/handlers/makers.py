@@ -4,33 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import proto
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
-    DECODED,
+    DECODED_STRING,
     NULL,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     UNDEFINED,
-    V_DATA,
-    V_NUMBER,
-    V_STRING,
-    V_U1,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
+    V_TAINTED_DATA,
     V_UNDEFINED,
+    V_UNKNOWN,
     Host,
     Known,
     Primitive,
     Value,
-    join,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    ADDED_NAMES,
+    CONSTRUCTOR,
+    FIELDS,
+    FUNCTION_NAME,
+    REGISTERED_PREFIX,
+    SYMBOL_PREFIX,
+    SYMBOL_SPECIES,
+)
+from evalward.guard.domain.span import NOWHERE, Span
+from evalward.guard.domain.values import join
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.iteration import Iteration
@@ -60,7 +72,7 @@ _SYMBOL_NAMES = """
 _SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
 
 
-_TELLING = frozenset({"__proto__", "@@species"})  # what an object literal does not only hold
+_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # what an object literal does not only hold
 
 
 def _holds_method(value: Value) -> bool:
@@ -103,7 +115,7 @@ class Makers:
         self._calls = calls
 
     def op_array(self, instruction: Instruction) -> Value:
-        array = self._store.allocate("array", instruction[5])
+        array = self._store.allocate("array", instruction[5].start)
         if instruction[3]:
             self._store.inexact(array)  # a hole is skipped by some methods and undefined to others
         index = 0
@@ -119,9 +131,7 @@ class Makers:
             items = self._store.iterated_items(spread)
             if items is None or (array.items and len(array.items) < index):
                 self._store.inexact(array)
-                self._store.put_element(
-                    array, self._iteration.iterate(spread, None, instruction[5], instruction[6])
-                )
+                self._store.put_element(array, self._iteration.iterate(spread, None, instruction[5]))
                 continue
             for item in list(items):
                 self._store.put_item(array, index, item)
@@ -131,53 +141,51 @@ class Makers:
         return array.value
 
     def op_object(self, instruction: Instruction) -> Value:
-        target = self._store.allocate("object", instruction[5])
-        start, end = instruction[5], instruction[6]
+        target = self._store.allocate("object", instruction[5].start)
+        span = instruction[5]
         for kind, key, register in instruction[2]:
             value = self._values[register]
             if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
                 self._store.put(target, key, value)
             elif kind == "spread":
-                self.copy_data_properties(target, value, start, end)
+                self.copy_data_properties(target, value, span)
             else:
-                self._define_member(target, kind, key, value, start, end)
+                self._define_member(target, kind, key, value, span)
         return target.value
 
-    def _define_member(
-        self, target: HeapObject, kind: str, key: str | int, value: Value, start: int, end: int
-    ) -> None:
+    def _define_member(self, target: HeapObject, kind: str, key: str | int, value: Value, span: Span) -> None:
         for atom in value:
             if isinstance(atom, HeapObject) and atom.unit is not None and atom.unit.method:
                 self._store.settle_in(atom, target)
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._property_keys.to_property_key(self._values[key], start, end)  # type: ignore[index]  # a register
+            resolved = self._property_keys.to_property_key(self._values[key], span)  # type: ignore[index]  # a register
             names = resolved.names
             if resolved.unknown or resolved.numeric:
                 self._store.extend(target)
                 self._store.put_element(
-                    target, self._calls.call(value, of(target), (), start, end) if kind == "get" else value
+                    target, self._calls.call(value, of(target), (), span) if kind == "get" else value
                 )
             if len(names) + resolved.unknown + resolved.numeric > 1 and not target.uncertain.issuperset(
                 names
             ):
                 target.uncertain.update(names)  # it has one of them
                 self._dataflow.changed(target)
-        if "@@species" in names:
-            self._judgement.use(value, Flow.CALLBACK, start, end)  # array methods construct it
+        if SYMBOL_SPECIES in names:
+            self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
         for name in names:
             if kind == "init":
                 if name == "__proto__":
-                    self._findings.report("__proto__", 0, start, end, None, "`__proto__` is written")
+                    self._findings.report(proto.LABEL, Rank.USED, span, None, "`__proto__` is written")
                     self._store.put_prototype(target, value)
                 self._store.put(target, name, value)
             else:
                 self._store.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
-                    self._judgement.leak(value, Flow.CALLBACK, start, end)
+                    self._judgement.leak(value, Flow.CALLBACK, span)
 
-    def copy_data_properties(self, target: HeapObject, source: Value, start: int, end: int) -> None:
+    def copy_data_properties(self, target: HeapObject, source: Value, span: Span) -> None:
         """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
         for atom in source:
             if isinstance(atom, HeapObject):
@@ -187,32 +195,32 @@ class Makers:
                 for name, value in list(atom.properties.items()):
                     if listed and (name == "length" or is_index(name)):
                         self.put_or_add(target, name, value)
-                    elif name[:2] != "@@" or name[:3] == "@@ " or name in _SYMBOLS:
+                    elif name[:2] != SYMBOL_PREFIX or name[:3] == REGISTERED_PREFIX or name in _SYMBOLS:
                         if name not in target.properties:
                             target.uncertain.add(name)
                         self._store.put(target, name, value)
                 for name, getter in list(atom.getters.items()):
                     if name not in target.properties:
                         target.uncertain.add(name)
-                    self._store.put(
-                        target, name, self._calls.call(getter, of(atom), (), start, end) or V_UNDEFINED
-                    )
+                    self._store.put(target, name, self._calls.call(getter, of(atom), (), span) or V_UNDEFINED)
                 for index, item in enumerate(atom.items):
                     self.put_or_add(target, str(index), item)
                 for parent in atom.prototype:
                     if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
                         self._store.extend(target)
-                        self._store.put_element(target, self._elements.get_element(atom, start))
+                        self._store.put_element(target, self._elements.get_element(atom, span.start))
                 if atom.elements or atom.escaped:
                     self._store.extend(target)
-                    self._store.put_element(target, join(atom.elements, V_U1 if atom.escaped else BOTTOM))
+                    self._store.put_element(
+                        target, join(atom.elements, V_UNKNOWN if atom.escaped else BOTTOM)
+                    )
             elif type(atom) is Known and atom.label is not None:
-                self._judgement.use(of(atom), Flow.ARGUMENT, start, end)
+                self._judgement.use(of(atom), Flow.ARGUMENT, span)
             elif type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_COPIED]):
                     self.put_or_add(target, str(index), of(character))
             elif type(atom) is not Primitive:
-                copied = self._unknown_keys.get_unknown(atom, start, end) if type(atom) is Known else V_DATA
+                copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_TAINTED_DATA
                 self._store.extend(target)
                 self._store.put_element(target, copied)
 
@@ -225,7 +233,7 @@ class Makers:
             self._store.put(target, name, value)
 
     def op_regexp(self, instruction: Instruction) -> Value:
-        made = self._store.allocate("regexp", instruction[5])
+        made = self._store.allocate("regexp", instruction[5].start)
         self._store.put_element(made, of(instruction[2]))
         self._store.put(made, "source", of(instruction[2]))
         self._store.put(made, "flags", of(instruction[3]))
@@ -239,40 +247,38 @@ class Makers:
         return unit.function.value
 
     def op_class(self, instruction: Instruction) -> Value:
-        _, _, (name, parent, constructor, _), members, fields, start, end = instruction
+        _, _, (name, parent, constructor, _), members, fields, span = instruction
         instance, static = (self._dataflow.units[each] for each in fields)
-        target = self._store.allocate("class", start)
-        prototype = self._store.allocate("object", start, "prototype")
+        target = self._store.allocate("class", span.start)
+        prototype = self._store.allocate("object", span.start, "prototype")
         self._store.put(target, "prototype", of(prototype))
-        self._store.put(target, "@@name", of(name) if name else V_STRING)
+        self._store.put(target, FUNCTION_NAME, of(name) if name else V_ANY_STRING)
         self._store.put(prototype, "constructor", of(target))
         if parent is not None:
             above = self._values[parent]
-            self._judgement.use(above, Flow.CONSTRUCT, start, end)
+            self._judgement.use(above, Flow.CONSTRUCT, span)
             self._store.put_prototype(target, above)
-            self._store.put_prototype(prototype, self._properties.get(above, "prototype", start, end))
+            self._store.put_prototype(prototype, self._properties.get(above, "prototype", span))
             for atom in above:
                 if type(atom) is Known and self._catalogue.get(atom.path).instance:
                     self._store.put_prototype(prototype, of(known(self._catalogue.get(atom.path).instance)))
         if constructor is not None:
-            self._store.put(target, "@@constructor", self._values[constructor])
+            self._store.put(target, CONSTRUCTOR, self._values[constructor])
             for atom in self._values[constructor]:
                 if isinstance(atom, HeapObject):
                     self._store.settle_in(atom, prototype)
         for is_static, kind, key, register in members:
-            self._define_member(
-                target if is_static else prototype, kind, key, self._values[register], start, end
-            )
+            self._define_member(target if is_static else prototype, kind, key, self._values[register], span)
         for unit, owner in ((instance, prototype), (static, target)):
             if not unit.code:
                 unit.ran = True
                 continue
             if unit.function is None:
-                unit.function = self._store.allocate("function", start, unit.name)
+                unit.function = self._store.allocate("function", span.start, unit.name)
                 unit.function.unit = unit
                 unit.function.home = owner
         if instance.code:
-            self._store.put(target, "@@fields", of(instance.function))
+            self._store.put(target, FIELDS, of(instance.function))
         for unit in (instance, static):
             if unit.executed:
                 self._dataflow.enqueue(unit)  # computed keys are registers of this unit
@@ -286,19 +292,19 @@ class Makers:
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
-                self._judgement.use(of(atom), Flow.ARGUMENT, -1, -1)
+                self._judgement.use(of(atom), Flow.ARGUMENT, NOWHERE)
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
-                return of(DECODED)  # the names of its methods: whoever lists them means to call one
-            return of(TEXT) if atom is DATA else V_STRING
+                return of(DECODED_STRING)  # the names of its methods: whoever lists them means to call one
+            return of(TAINTED_STRING) if atom is TAINTED_DATA else V_ANY_STRING
         atom.readers[self._dataflow.reader] = None
         if atom.prototype:
             self._denied_reads.ask_names(
-                of(atom), V_STRING, atom.start, atom.start
+                of(atom), V_ANY_STRING, Span.at(atom.start)
             )  # `for … in` gives inherited ones too
         self._dataflow.spend(len(atom.properties) >> 3)
         names = frozenset(
-            name for name in (*atom.properties, *atom.getters) if not name.startswith(("@@", "#"))
+            name for name in (*atom.properties, *atom.getters) if not name.startswith((SYMBOL_PREFIX, "#"))
         )
-        others = V_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
-        others = join(others, atom.properties.get("@@names", BOTTOM))
-        return join(names, join(others, V_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))
+        others = V_ANY_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
+        others = join(others, atom.properties.get(ADDED_NAMES, BOTTOM))
+        return join(names, join(others, V_ANY_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))

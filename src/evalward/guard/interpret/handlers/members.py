@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import prototype_tampering
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    V_U1,
-    V_UNDEFINED,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
-    from evalward.guard.domain.values import Atom
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
@@ -71,16 +66,14 @@ class Members:
         if super_unit is not None and type(key) is str:
             this, result = self._dataflow.read(self._dataflow.units[super_unit].this), BOTTOM
             for atom in owner:
-                result = join(
-                    result, self._properties.get_from(atom, key, this, instruction[5], instruction[6])
-                )
+                result = join(result, self._properties.get_from(atom, key, this, instruction[5]))
             return result or V_UNDEFINED
         if key == "constructor":
             if instruction[4] is None:
-                made = self._properties.get(owner, key, instruction[5], instruction[6])
+                made = self._properties.get(owner, key, instruction[5])
             else:
                 classes = self._values[instruction[4]]
-                made = self._limited_reads.get_constructor(owner, classes, instruction[5], instruction[6])
+                made = self._limited_reads.get_constructor(owner, classes, instruction[5])
             self._asks_constructor(instruction[1])
             return (
                 self._catalogued.relabelled(made)
@@ -88,7 +81,7 @@ class Members:
                 else made
             )
         if type(key) is str:
-            return self._properties.get(owner, key, instruction[5], instruction[6])
+            return self._properties.get(owner, key, instruction[5])
         if instruction[4] and not self._strict and any(type(a) is not str for a in self._values[key]):
             owner = frozenset(
                 atom
@@ -97,13 +90,13 @@ class Members:
             )  # its type is no use of it, unless whether it is there tells something
         if "constructor" in self._values[key]:
             self._asks_constructor(instruction[1])
-            made = self._listed_keys.get_by(owner, key, instruction[5], instruction[6])
+            made = self._listed_keys.get_by(owner, key, instruction[5])
             return (
                 self._catalogued.relabelled(made)
                 if instruction[2] in self._limited_reads.constructors
                 else made
             )
-        return self._listed_keys.get_by(owner, key, instruction[5], instruction[6])
+        return self._listed_keys.get_by(owner, key, instruction[5])
 
     def _holds_data(self, atom: Atom) -> bool:
         return type(atom) is Known and self._catalogue.denied_data.holds_data(atom.path)
@@ -125,13 +118,11 @@ class Members:
         key, value = instruction[3], self._values[instruction[4]]
         if super_unit is not None:
             names = of(key) if type(key) is str else self._values[key]
-            self._writes.set_through_super(
-                self._values[instruction[2]], owner, names, value, instruction[5], instruction[6]
-            )
+            self._writes.set_through_super(self._values[instruction[2]], owner, names, value, instruction[5])
         elif type(key) is str:
-            self._writes.set(owner, key, value, instruction[5], instruction[6])
+            self._writes.set(owner, key, value, instruction[5])
         else:
-            self._writes.set_computed(owner, self._values[key], value, instruction[5], instruction[6])
+            self._writes.set_computed(owner, self._values[key], value, instruction[5])
         return value
 
     def op_delete(self, instruction: Instruction) -> Value:
@@ -139,7 +130,7 @@ class Members:
         if type(key) is str:
             names: tuple[str, ...] = (key,)
         else:
-            resolved = self._property_keys.to_property_key(self._values[key], instruction[5], instruction[6])
+            resolved = self._property_keys.to_property_key(self._values[key], instruction[5])
             names = resolved.names
             if resolved.unknown or resolved.elsewhere:
                 self._store.expect_deletions()
@@ -157,15 +148,14 @@ class Members:
                 self._store.expect_removals()
             if type(atom) is Known and atom.label is not None and atom.path != "globalThis":
                 self._findings.report(
-                    atom.label, 0, instruction[5], instruction[6], atom, f"`{atom.path}` is changed"
+                    atom.label, Rank.USED, instruction[5], atom, f"`{atom.path}` is changed"
                 )
             elif type(atom) is Known and atom.path.endswith(".prototype"):
                 self._findings.report(
-                    "prototype-tampering",
-                    0,
+                    prototype_tampering.LABEL,
+                    Rank.USED,
                     instruction[5],
-                    instruction[6],
                     atom,
                     f"`{atom.path}` is changed",
                 )
-        return self._operators.apply_unary_operator("delete", V_U1, instruction[5], instruction[6])
+        return self._operators.apply_unary_operator("delete", V_UNKNOWN, instruction[5])

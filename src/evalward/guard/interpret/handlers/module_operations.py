@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import (
-    V_U1,
-    Value,
-)
+from evalward.guard.constructs import dynamic_import, import_meta, static_import
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import V_UNKNOWN, Value
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
@@ -21,15 +20,19 @@ class ModuleOperations:
         self._findings = findings
 
     def op_import(self, instruction: Instruction) -> Value:
-        self._findings.report("import()", 0, instruction[5], instruction[6], None, "a module is imported")
-        return V_U1
+        self._findings.report(dynamic_import.LABEL, Rank.USED, instruction[5], None, "a module is imported")
+        return V_UNKNOWN
 
     def op_import_meta(self, instruction: Instruction) -> Value:
-        self._findings.report("import.meta", 0, instruction[5], instruction[6], None, "`import.meta` is read")
-        return V_U1
+        self._findings.report(import_meta.LABEL, Rank.USED, instruction[5], None, "`import.meta` is read")
+        return V_UNKNOWN
 
     def op_static_import(self, instruction: Instruction) -> Value:
         self._findings.report(
-            "static-import", 0, instruction[5], instruction[6], None, "a module is imported or exported"
+            static_import.LABEL,
+            Rank.USED,
+            instruction[5],
+            None,
+            "a module is imported or exported",
         )
-        return V_U1
+        return V_UNKNOWN

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject, Readers
-from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    SELECTED_PROTOTYPE,
+    TAINTED_SELECTION_PROTOTYPE,
+    UNKNOWN_NESTED_DATA,
+    V_ANY_NUMBER,
     V_GLOBAL,
-    V_NUMBER,
-    V_U1,
     V_UNDEFINED,
-    W0,
+    V_UNKNOWN,
     Known,
     Primitive,
     Value,
     host,
-    join,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject, Readers
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import Activation
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.scope import Reference, UnitIndex
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -94,7 +95,7 @@ class Variables:
                 readers[dataflow.reader] = None
             return self._values[register]
         if register < 0:
-            return self.load_global(reference, instruction[5], instruction[6])
+            return self.load_global(reference, instruction[5])
         result = dataflow.read(register)
         name = reference.name
         if (
@@ -104,7 +105,7 @@ class Variables:
             and not (reference.is_global and name in self._modules and not self._is_stored(reference))
         ):
             return result if not reference.implicit else join(result, of(host(name)))
-        return join(result, self.load_global(reference, instruction[5], instruction[6]))
+        return join(result, self.load_global(reference, instruction[5]))
 
     def op_narrow(self, instruction: Instruction) -> Value:
         """Read a key that the payload has found in a list of its own: it is one of the list's texts."""
@@ -153,7 +154,7 @@ class Variables:
             }
         return reference.register in self._stored
 
-    def load_global(self, reference: Reference, start: int, end: int) -> Value:
+    def load_global(self, reference: Reference, span: Span) -> Value:
         """Return a name that the payload does not bind."""
         name = reference.name
         if name == "arguments":
@@ -169,16 +170,16 @@ class Variables:
         if stored and member is None and not (stored == V_UNDEFINED and name in self._modules):
             return join(stored, of(host(name)))
         if member is None and name in self._modules and not stored - V_UNDEFINED:
-            return self._catalogued.module_named(name, start, end)
+            return self._catalogued.module_named(name, span)
         if member is None:
-            inherited = self._catalogued.get_builtin("Object.prototype", name, start, end)
+            inherited = self._catalogued.get_builtin("Object.prototype", name, span)
             return inherited or of(host(name))
         made = self._host_objects.constant(member.result, member.label)
         if made is None:
-            made = self._host_objects.materialize(member.result, start, member.label, name)
+            made = self._host_objects.materialize(member.result, span.start, member.label, name)
         for atom in made:
             if type(atom) is Known and atom.label is not None:
-                self._findings.origin(atom, None, f"`{atom.path}` is read here", start, end)
+                self._findings.origin(atom, None, f"`{atom.path}` is read here", span)
         return join(made, stored) if stored else made
 
     def _arguments_unit(self, unit: UnitIndex) -> Activation | None:
@@ -229,56 +230,53 @@ class Variables:
             if reference.register in self._lowered.counters and any(
                 type(atom) is Primitive and atom.type == "number" for atom in value
             ):
-                value = join(value, V_NUMBER)
+                value = join(value, V_ANY_NUMBER)
             self._dataflow.write(reference.register, value)
         if reference.is_global:
-            start, end = instruction[5], instruction[6]
+            span = instruction[5]
             if reference.register < 0 or reference.implicit:
-                self._store_global(reference.name, value, start, end)
+                self._store_global(reference.name, value, span)
             elif value:
-                self.store_script_binding(value, start, end)
+                self.store_script_binding(value, span)
         return value
 
-    def store_script_binding(self, value: Value, start: int, end: int) -> None:
+    def store_script_binding(self, value: Value, span: Span) -> None:
         """Judge what a script's own ``var`` keeps: it outlives the payload, the global object aside.
 
         What may be a function constructor among data is handed on as by `const`: `var cell = table[row][column]`.
         """
-        among_data = SELECTED_PROTOTYPE not in value and not self._strict
+        among_data = TAINTED_SELECTION_PROTOTYPE not in value and not self._strict
         self._judgement.use(
             frozenset(
                 a
                 for a in value
                 if not (type(a) is Known and (a.path == "globalThis" or a.label is None))
-                and not (a is W0 and among_data)
+                and not (a is UNKNOWN_NESTED_DATA and among_data)
             ),
             Flow.GLOBAL,
-            start,
-            end,
+            span,
         )
 
-    def _store_global(self, name: str, value: Value, start: int, end: int) -> None:
+    def _store_global(self, name: str, value: Value, span: Span) -> None:
         if name in self._bindings:
-            self._judgement.leak(value, Flow.PROPERTY, start, end)
+            self._judgement.leak(value, Flow.PROPERTY, span)
             return
-        self._writes.set(V_GLOBAL, name, value, start, end)
+        self._writes.set(V_GLOBAL, name, value, span)
 
     def op_this(self, instruction: Instruction) -> Value:
         value = self._dataflow.read(self._dataflow.units[instruction[2]].this)
         for atom in value:
             if type(atom) is Known and atom.label is not None:
-                self._findings.origin(
-                    atom, None, "`this` is the global object here", instruction[5], instruction[6]
-                )
+                self._findings.origin(atom, None, "`this` is the global object here", instruction[5])
         return value
 
     def op_super(self, instruction: Instruction) -> Value:
         unit = self._dataflow.units[instruction[2]]
         if unit.function is None:
-            return V_U1
+            return V_UNKNOWN
         unit.function.readers[self._dataflow.reader] = None
         home = unit.function.home
-        return self._prototypes.get_prototype_of(home) if home is not None else V_U1
+        return self._prototypes.get_prototype_of(home) if home is not None else V_UNKNOWN
 
     def op_new_target(self, instruction: Instruction) -> Value:
         unit = self._dataflow.units[instruction[2]]

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.catalogue.denied_data import INSIDE
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import constructor_chain, function_constructor, nested_evaluation
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     ANY_STRING,
     BOTTOM,
-    DATA,
+    TAINTED_DATA,
     Known,
     Value,
     host,
-    join,
     known,
     of,
     symbol,
 )
+from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_ITERATOR, SYMBOL_PREFIX
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 
@@ -51,7 +55,7 @@ _COMPILER_HELPERS = frozenset(
 
 # One entry stands for every interface of the DOM, and for their prototypes, but for writes.
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
-_NAMED: Value = of(DATA, known("Element"))
+_NAMED: Value = of(TAINTED_DATA, known("Element"))
 
 
 class Catalogued:
@@ -78,14 +82,14 @@ class Catalogued:
         self._host_objects = host_objects
         self._denied_reads = denied_reads
 
-    def module_named(self, name: str, start: int, end: int) -> Value:
+    def module_named(self, name: str, span: Span) -> Value:
         """Return the module that a name stands for where the payload runs."""
         made = self._modules[name]
         for atom in made:
-            self._findings.origin(atom, None, f"`{name}` is read here", start, end)
+            self._findings.origin(atom, None, f"`{name}` is read here", span)
         return made
 
-    def get_builtin(self, path: str, name: str, start: int, end: int) -> Value:
+    def get_builtin(self, path: str, name: str, span: Span) -> Value:
         """Return a member of a built-in prototype or of what it inherits from."""
         for _ in range(MAX_CHAIN):
             if not path:
@@ -94,41 +98,43 @@ class Catalogued:
             member = entry.members.get(name)
             if member is not None:
                 if name == "constructor":
-                    return self._constructor(member.result[1:], start, end)
+                    return self._constructor(member.result[1:], span)
                 constant = self._host_objects.constant(member.result, member.label)
                 if constant is not None and member.label is None:
                     return constant
-                made = self._host_objects.materialize(member.result, start, member.label, f"{path}.{name}")
+                made = self._host_objects.materialize(
+                    member.result, span.start, member.label, f"{path}.{name}"
+                )
                 if member.label is not None:
                     for atom in made:
-                        self._findings.origin(atom, None, f"`{name}` is read here", start, end)
+                        self._findings.origin(atom, None, f"`{name}` is read here", span)
                         if type(atom) is Known:
-                            self._denied_reads.read_denied_data(atom, start, end)
+                            self._denied_reads.read_denied_data(atom, span)
                 return made
             path = entry.prototype
         return (
-            of(known("Array.prototype.values" if name == "@@iterator" else name))
-            if name.startswith("@@") and not name.startswith("@@#")
+            of(known("Array.prototype.values" if name == SYMBOL_ITERATOR else name))
+            if name.startswith(SYMBOL_PREFIX) and not name.startswith(PRIVATE_PREFIX)
             else BOTTOM
         )
 
-    def _constructor(self, path: str, start: int, end: int) -> Value:
+    def _constructor(self, path: str, span: Span) -> Value:
         if path == "Function":
-            made = known("Function", "function-constructor")
-            self._findings.origin(made, None, "`constructor` of a function is `Function`", start, end)
+            made = known("Function", function_constructor.LABEL)
+            self._findings.origin(made, None, "`constructor` of a function is `Function`", span)
             return of(made)
         made = known(path, by_constructor=True)
-        self._findings.origin(made, None, f"`constructor` is `{path}`", start, end)
+        self._findings.origin(made, None, f"`constructor` is `{path}`", span)
         return of(made)
 
-    def get_from_known(self, atom: Known, name: str, start: int, end: int) -> Value:
+    def get_from_known(self, atom: Known, name: str, span: Span) -> Value:
         member = self._catalogue.get(atom.path).members.get(name)
         if member is None:
-            return self._unlisted(atom, name, start, end)
+            return self._unlisted(atom, name, span)
         if name == "constructor":
             if not atom.path.endswith(("prototype", "Element", "electron.app")):
-                return self._unlisted(atom, name, start, end)
-            return self._constructor(member.result[1:], start, end)
+                return self._unlisted(atom, name, span)
+            return self._constructor(member.result[1:], span)
         if atom.path == "DOMInterface" and name == "prototype":
             return of(ELEMENT_PROTOTYPE)
         if member.result == "symbol" and atom.path == "Symbol":
@@ -137,7 +143,9 @@ class Catalogued:
         patches.readers[self._dataflow.reader] = None
         made = self._host_objects.constant(member.result, member.label)
         if made is None:
-            made = self._host_objects.materialize(member.result, start, member.label, f"{atom.path}.{name}")
+            made = self._host_objects.materialize(
+                member.result, span.start, member.label, f"{atom.path}.{name}"
+            )
         if patches.properties:
             made = join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM))
         if member.result == "text":
@@ -149,39 +157,39 @@ class Catalogued:
                     if atom.path != "globalThis"
                     else f"`{child.path}` is read here"
                 )
-                self._findings.origin(child, atom, note, start, end)
-                self._denied_reads.read_denied_data(child, start, end)
+                self._findings.origin(child, atom, note, span)
+                self._denied_reads.read_denied_data(child, span)
         return made
 
-    def _unlisted(self, atom: Known, name: str, start: int, end: int) -> Value:
+    def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
         """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
         patches = self._patches
         patches.readers[self._dataflow.reader] = None
-        made = self._unlisted_builtin(atom, name, start, end)
+        made = self._unlisted_builtin(atom, name, span)
         return (
             join(made, patches.properties.get(f"{atom.path}.{name}", BOTTOM)) if patches.properties else made
         )
 
-    def _unlisted_builtin(self, atom: Known, name: str, start: int, end: int) -> Value:
+    def _unlisted_builtin(self, atom: Known, name: str, span: Span) -> Value:
         entry = self._catalogue.get(atom.path)
         if is_index(name):
-            return self.element_of(atom, start)
+            return self.element_of(atom, span.start)
         if name == "constructor" and entry.callable:
-            label = ".constructor.constructor" if atom.by_constructor else "function-constructor"
+            label = constructor_chain.LABEL if atom.by_constructor else function_constructor.LABEL
             made = known("Function", label)
-            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
             # What is denied need not be a function: `process.mainModule.constructor` loads modules.
             return of(made, atom) if self._denied_reads.is_denied(atom) else of(made)
         if atom.path == "NamedNodeMap" and name.startswith("on"):
             return of(known("HandlerAttr"))
         if self._denied_reads.is_denied(atom):
-            return of(self._inside(atom, start, end))
+            return of(self._inside(atom, span))
         if atom.path == "globalThis":
             stored = self.global_value(name)
             if stored:
                 return stored
             if name in self._modules:
-                return self.module_named(name, start, end)
+                return self.module_named(name, span)
             if name in _COMPILER_HELPERS and name in self._lowered.global_registers:
                 return BOTTOM
         if name == "prototype" and entry.instance:
@@ -190,7 +198,7 @@ class Catalogued:
             return of(known("process.stdout", "process.stdout"))
         inherited = BOTTOM
         if not entry.others.startswith("deny") or name in INHERITED:
-            inherited = self.get_builtin(entry.prototype, name, start, end)
+            inherited = self.get_builtin(entry.prototype, name, span)
         if inherited and (
             name in INHERITED
             or name in INHERITED_ACCESSORS
@@ -199,8 +207,8 @@ class Catalogued:
         ):
             return inherited
         if atom.path.startswith("playwright.") and name[:1] == "_":
-            made = known(f"{atom.path}.{name}", "nested-evaluation")
-            self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", start, end)
+            made = known(f"{atom.path}.{name}", nested_evaluation.LABEL)
+            self._findings.origin(made, atom, f"`{name}` leads to the driver's connection", span)
             return of(made)
         match entry.others:
             case "deny" if self._denied_reads.allowed_read(atom.path, name):
@@ -209,8 +217,8 @@ class Catalogued:
                 made = known(
                     f"{atom.path}.{name}", f"{atom.path}.{name}" if atom.path == "process" else atom.path
                 )
-                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self._denied_reads.read_denied_data(made, start, end)
+                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", span)
+                self._denied_reads.read_denied_data(made, span)
                 return of(made)
             case "named":  # an element or a window by its name, where the host has nothing of its own
                 return _NAMED
@@ -220,13 +228,13 @@ class Catalogued:
                 return BOTTOM
             case others if others.startswith("deny:"):
                 made = known(f"{atom.path}.{name}", others[5:])
-                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", start, end)
-                self._denied_reads.read_denied_data(made, start, end)
+                self._findings.origin(made, atom, f"`{name}` is read from `{atom.path}`", span)
+                self._denied_reads.read_denied_data(made, span)
                 return of(made)
             case others:
-                return self._host_objects.materialize(others, start)
+                return self._host_objects.materialize(others, span.start)
 
-    def _inside(self, atom: Known, start: int, end: int) -> Known:
+    def _inside(self, atom: Known, span: Span) -> Known:
         """Return what is read from a capability of which no more is known.
 
         A path per member would make as many values as there are paths in a loop.
@@ -235,14 +243,16 @@ class Catalogued:
         if not self._catalogue.denied_data.is_data(path):
             return atom
         made = known(path, atom.label)
-        self._findings.origin(made, atom, f"a member is read from `{atom.path}`", start, end)
-        self._denied_reads.read_denied_data(made, start, end)
+        self._findings.origin(made, atom, f"a member is read from `{atom.path}`", span)
+        self._denied_reads.read_denied_data(made, span)
         return made
 
     def element_of(self, atom: Known, start: int) -> Value:
         """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
         if atom.label is not None and self._catalogue.denied_data.has_secret_names(atom.path):
-            self._findings.report(atom.label, 2, start, start, atom, f"`{atom.path}` is read by a number")
+            self._findings.report(
+                atom.label, Rank.LEAVES, Span.at(start), atom, f"`{atom.path}` is read by a number"
+            )
         return (
             of(atom)
             if self._denied_reads.is_denied(atom)
@@ -251,13 +261,13 @@ class Catalogued:
 
     def relabelled(self, value: Value) -> Value:
         """Return ``Function`` under the label of the road that read ``constructor`` twice."""
-        if not any(type(atom) is Known and atom.label == "function-constructor" for atom in value):
+        if not any(type(atom) is Known and atom.label == function_constructor.LABEL for atom in value):
             return value
-        made = known("Function", ".constructor.constructor")
+        made = known("Function", constructor_chain.LABEL)
         for atom in value:
-            if type(atom) is Known and atom.label == "function-constructor":
+            if type(atom) is Known and atom.label == function_constructor.LABEL:
                 self._findings.origins.setdefault(made, self._findings.origins.get(atom, ()))
-        kept = frozenset(a for a in value if not (type(a) is Known and a.label == "function-constructor"))
+        kept = frozenset(a for a in value if not (type(a) is Known and a.label == function_constructor.LABEL))
         return kept | of(made)
 
     def global_value(self, name: str) -> Value:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import call_sites, prototype_tampering
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, MARKERS, UNDEFINED, Known, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    MARKS,
-    UNDEFINED,
-    Known,
-    Primitive,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.slots import PROXY_TARGET
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.findings import Findings
@@ -55,13 +51,13 @@ class Definitions:
         self._writes = writes
         self._machine = machine
 
-    def define_own_property(self, target: Value, key: Value, descriptor: Value, start: int, end: int) -> None:
+    def define_own_property(self, target: Value, key: Value, descriptor: Value, span: Span) -> None:
         """Model ``Object.defineProperty``: the value, the getter and the setter of a descriptor (ECMA-262 §10.1.6)."""
-        resolved = self._property_keys.to_property_key(key, start, end)
-        value = self._properties.get(descriptor, "value", start, end)
+        resolved = self._property_keys.to_property_key(key, span)
+        value = self._properties.get(descriptor, "value", span)
         getter, setter = (
-            self._properties.get(descriptor, "get", start, end),
-            self._properties.get(descriptor, "set", start, end),
+            self._properties.get(descriptor, "get", span),
+            self._properties.get(descriptor, "set", span),
         )
         callables = frozenset(
             atom for atom in getter if self._coercion.may_be_callable(atom) or isinstance(atom, HeapObject)
@@ -69,44 +65,46 @@ class Definitions:
         setters = frozenset(
             atom for atom in setter if self._coercion.may_be_callable(atom) or isinstance(atom, HeapObject)
         )
-        self._judgement.use(callables | setters, Flow.CALLBACK, start, end)
+        self._judgement.use(callables | setters, Flow.CALLBACK, span)
         if "prepareStackTrace" in resolved.names and any(
             type(atom) is Known and atom.path == "Error" for atom in target
         ):
-            self._findings.report("call-sites", 0, start, end, None, "`prepareStackTrace` is defined")
+            self._findings.report(call_sites.LABEL, Rank.USED, span, None, "`prepareStackTrace` is defined")
         for atom in target:
             if type(atom) is Known and (atom.path.endswith("prototype") or atom is ELEMENT_PROTOTYPE):
-                self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+                self._findings.report(
+                    prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"
+                )
             if type(atom) is Known and atom.path == "globalThis":
-                given = join(value, self._machine.call(callables, of(atom), (), start, end))
+                given = join(value, self._machine.call(callables, of(atom), (), span))
                 for name in resolved.names if given - {UNDEFINED} else ():
-                    self._writes.set(of(atom), name, given, start, end)
+                    self._writes.set(of(atom), name, given, span)
             if type(atom) is Primitive or type(atom) is str:
                 continue  # it throws
             if not isinstance(atom, HeapObject):
                 if type(atom) is not Known:
-                    given = join(value, self._machine.call(callables, of(atom), (), start, end))
+                    given = join(value, self._machine.call(callables, of(atom), (), span))
                     for name in resolved.names if given - {UNDEFINED} else ():
-                        self._writes.set_on(atom, name, given, start, end)
-                    if atom in MARKS and resolved.unknown:
-                        self._writes.set_dynamic(atom, given, start, end, numeric=False)
-                self._judgement.leak(value | callables | setters, Flow.PROPERTY, start, end)
+                        self._writes.set_on(atom, name, given, span)
+                    if atom in MARKERS and resolved.unknown:
+                        self._writes.set_dynamic(atom, given, span, numeric=False)
+                self._judgement.leak(value | callables | setters, Flow.PROPERTY, span)
                 if type(atom) is Known and atom.path != "globalThis":
                     if resolved.unknown or resolved.numeric:
                         self._store.expect_removals()
-                    given = join(value, self._machine.call(callables, of(atom), (), start, end))
+                    given = join(value, self._machine.call(callables, of(atom), (), span))
                     for name in resolved.names:
                         self._store.put(self._patches, f"{atom.path}.{name}", given)
                 continue
             if atom.kind == "proxy":
-                inner = frozenset(a for a in atom.properties.get("@@target", BOTTOM) if a is not atom)
-                self.define_own_property(inner, key, descriptor, start, end)
-                self._properties.call_trap(atom, "defineProperty", (key, descriptor), start, end)
+                inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
+                self.define_own_property(inner, key, descriptor, span)
+                self._properties.call_trap(atom, "defineProperty", (key, descriptor), span)
             if resolved.unknown or resolved.numeric:
-                self._writes.set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
-                self._judgement.leak(callables | setters, Flow.PROPERTY, start, end)
+                self._writes.set_dynamic(atom, value, span, numeric=not resolved.unknown)
+                self._judgement.leak(callables | setters, Flow.PROPERTY, span)
                 if callables:
-                    self._store.put_element(atom, self._machine.call(callables, of(atom), (), start, end))
+                    self._store.put_element(atom, self._machine.call(callables, of(atom), (), span))
             for name in resolved.names:
                 if callables:
                     self._store.put_accessor(atom, name, callables)
@@ -115,6 +113,6 @@ class Definitions:
                 kept = BOTTOM
                 if atom.kind == "function" and name in _OF_FUNCTIONS and UNDEFINED in value:
                     kept = self._properties.get(
-                        of(atom), name, start, end
+                        of(atom), name, span
                     )  # a descriptor without a value leaves it alone
-                self._writes.set_on(atom, name, join(value, kept), start, end)
+                self._writes.set_on(atom, name, join(value, kept), span)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, Known, Value
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Known,
-    Value,
-)
+from evalward.guard.domain.slots import PROXY_TARGET
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.surroundings import Surroundings
@@ -33,21 +32,25 @@ class DeniedReads:
             return name in self._env_names or name.startswith("ELECTRON_")
         return path == "process" and name in self._process_reads
 
-    def read_denied_data(self, atom: Known, start: int, end: int) -> None:
+    def read_denied_data(self, atom: Known, span: Span) -> None:
         """Report a read of denied data: whatever is done with the value tells something of it."""
         if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
             self._findings.report(
-                atom.label, 2, start, end, atom, f"`{atom.path}` is data: to test it tells its value"
+                atom.label,
+                Rank.LEAVES,
+                span,
+                atom,
+                f"`{atom.path}` is data: to test it tells its value",
             )
 
-    def ask_names(self, owner: Value, key: Value, start: int, end: int) -> None:
+    def ask_names(self, owner: Value, key: Value, span: Span) -> None:
         """Report asking, by `in` or the like, which names an object has whose names are denied data."""
         pending, seen = [*owner], set(owner)
         while pending:
             atom = pending.pop()
             if isinstance(atom, HeapObject):
                 atom.readers[self._dataflow.reader] = None
-                above = (atom.prototype | atom.properties.get("@@target", BOTTOM)) - seen
+                above = (atom.prototype | atom.properties.get(PROXY_TARGET, BOTTOM)) - seen
                 seen |= above
                 pending.extend(above)
             elif type(atom) is Known and self._catalogue.denied_data.has_secret_names(atom.path):
@@ -57,7 +60,9 @@ class DeniedReads:
                     for each in key
                 ):
                     label = atom.label or atom.path
-                    self._findings.report(label, 2, start, end, atom, f"`{atom.path}` is asked for a name")
+                    self._findings.report(
+                        label, Rank.LEAVES, span, atom, f"`{atom.path}` is asked for a name"
+                    )
 
     def is_denied(self, atom: Known) -> bool:
         """Whether an object is a capability of which no more is known."""

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.texts import character_of
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
-    DATA,
-    HELD,
-    MARKS,
+    HOST_HELD_TEXT,
+    MARKERS,
     STRING_UNKNOWNS,
-    U0,
-    U1,
+    TAINTED_DATA,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
     V_UNDEFINED,
-    W0,
     Host,
     Known,
     Primitive,
     Value,
     host,
-    join,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import REGISTERED_PREFIX
+from evalward.guard.domain.texts import character_of
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     UNKNOWN_PRIMITIVE_PROTOTYPES,
 )
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.objects.catalogued import Catalogued
@@ -63,9 +64,9 @@ class Elements:
         if isinstance(atom, HeapObject):
             atom.readers[self._dataflow.reader] = None
             self._dataflow.spend(len(atom.properties) >> 3)
-            result = join(atom.contents(), of(U1) if atom.escaped else V_UNDEFINED)
+            result = join(atom.contents(), of(UNKNOWN) if atom.escaped else V_UNDEFINED)
             for name, value in atom.properties.items():
-                if name[:1] in _NUMERIC_START or name.startswith("@@ ") or name in _WELL_KNOWN:
+                if name[:1] in _NUMERIC_START or name.startswith(REGISTERED_PREFIX) or name in _WELL_KNOWN:
                     result = join(result, value)
             for parent in atom.prototype:
                 if type(parent) is Known:
@@ -77,12 +78,12 @@ class Elements:
             return character_of(of(atom))
         if isinstance(atom, Host):
             return of(host(f"{atom.path}.0"))
-        if atom in MARKS:
+        if atom in MARKERS:
             return BOTTOM
-        if atom is HELD:
+        if atom is HOST_HELD_TEXT:
             return self._held.given_back()
-        if atom is DATA:
+        if atom is TAINTED_DATA:
             return self._unknown_owners.data_inside()
-        if atom is U0 or atom is W0:
+        if atom is UNKNOWN_CONSTRUCTOR or atom is UNKNOWN_NESTED_DATA:
             return of(atom)
-        return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(U1)
+        return BOTTOM if type(atom) is Primitive or atom in UNKNOWN_PRIMITIVE_PROTOTYPES else of(UNKNOWN)

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     ANY_BOOLEAN,
     ANY_NUMBER,
     ANY_STRING,
     ANY_SYMBOL,
-    DATA,
     STRING_UNKNOWNS,
-    TEXT,
-    U2,
-    V_STRING,
-    V_U1,
+    TAINTED_DATA,
+    TAINTED_STRING,
+    UNKNOWN_PLAIN,
+    V_ANY_STRING,
     V_UNDEFINED,
+    V_UNKNOWN,
     Value,
     known,
     of,
     pinned,
 )
+from evalward.guard.domain.slots import PRIMITIVE_VALUE
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import HeapObject
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
 
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
-    "text": of(TEXT),
+    "text": of(TAINTED_STRING),
     "number": of(ANY_NUMBER),
     "boolean": of(ANY_BOOLEAN),
     "bigint": of(ANY_BIGINT),
     "undefined": V_UNDEFINED,
-    "plain": of(U2),
+    "plain": of(UNKNOWN_PLAIN),
     "navigate": V_UNDEFINED,
     "dom-write": V_UNDEFINED,
-    "data": of(DATA),
-    "unknown": V_U1,
+    "data": of(TAINTED_DATA),
+    "unknown": V_UNKNOWN,
     "symbol": of(ANY_SYMBOL),
-    "": V_U1,
+    "": V_UNKNOWN,
 }
 
 
@@ -111,7 +112,7 @@ class HostObjects:
 
     def wrap(self, made: HeapObject, primitive: Value) -> None:
         """Give a wrapper object what it stands for: its primitive, and a string's characters."""
-        self._store.put(made, "@@primitive", primitive)
+        self._store.put(made, PRIMITIVE_VALUE, primitive)
         for atom in primitive:
             if type(atom) is str:
                 for index, character in enumerate(atom[:_MAX_WRAPPED]):
@@ -120,4 +121,4 @@ class HostObjects:
                     self._store.put(made, str(index), of(character))
             if atom in STRING_UNKNOWNS or (type(atom) is str and len(atom) > _MAX_WRAPPED):
                 self._store.extend(made)
-                self._store.put_element(made, of(atom) if atom in STRING_UNKNOWNS else V_STRING)
+                self._store.put_element(made, of(atom) if atom in STRING_UNKNOWNS else V_ANY_STRING)

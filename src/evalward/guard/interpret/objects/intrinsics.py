@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalward.guard.domain.values import ANY_BIGINT, ANY_BOOLEAN, ANY_NUMBER, ANY_SYMBOL, known
+from evalward.guard.domain.atoms import ANY_BIGINT, ANY_BOOLEAN, ANY_NUMBER, ANY_SYMBOL, known
 
 PROTOTYPES = {
     "object": "Object.prototype",

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.constructs import call_sites, dynamic_key, navigation, prototype_tampering
 from evalward.guard.constructs.labels import OFF_BY_DEFAULT_LABELS
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import BOTTOM, Known, Value, of
 from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Known,
-    Value,
-    of,
-)
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 
 if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -52,41 +50,45 @@ class KnownWrites:
         self._coercion = coercion
         self._sinks = sinks
 
-    def set_on_known(self, atom: Known, name: str, value: Value, start: int, end: int) -> None:
+    def set_on_known(self, atom: Known, name: str, value: Value, span: Span) -> None:
         entry = self._catalogue.get(atom.path)
         if name == "prepareStackTrace":
-            self._findings.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+            self._findings.report(call_sites.LABEL, Rank.USED, span, atom, "`prepareStackTrace` is written")
             return
         if atom.path.endswith(".prototype") or atom is ELEMENT_PROTOTYPE:
-            self._findings.report("prototype-tampering", 0, start, end, atom, f"`{atom.path}` is written")
+            self._findings.report(
+                prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"
+            )
             return
         member = entry.members.get(name)
         if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
-            self._findings.report(member.label, 0, start, end, atom, f"`{name}` of `{atom.path}` is written")
+            self._findings.report(
+                member.label, Rank.USED, span, atom, f"`{name}` of `{atom.path}` is written"
+            )
         if (
             atom.label is not None
             and atom.path != "globalThis"
             and (atom.path, name) != ("module", "exports")
         ):
-            self._findings.report(atom.label, 0, start, end, atom, f"`{atom.path}` is written")
+            self._findings.report(atom.label, Rank.USED, span, atom, f"`{atom.path}` is written")
             return
         if atom.path == "globalThis":
-            self._judgement.use(value, Flow.GLOBAL, start, end)
+            self._judgement.use(value, Flow.GLOBAL, span)
             self._store.put(self._global_object, name, value)
             register = self._lowered.global_registers.get(name)
             if register is not None:
                 self._dataflow.write(register, value)
         if atom.path == "location":
-            self._findings.report("navigation", 4, start, end, None, "the page is left")
+            self._findings.report(navigation.LABEL, Rank.NAVIGATES, span, None, "the page is left")
         if name in ATTRIBUTE_VALUES:
-            self._sinks.sink("value", value, start, end)
+            self._sinks.sink("value", value, span)
         kind = entry.sinks.get(name) or self._catalogue.get(entry.prototype).sinks.get(name)
         this = BOTTOM if atom.path == "globalThis" else of(atom)
         if kind is not None:
-            self._sinks.sink(kind, value, start, end, this=this)
+            self._sinks.sink(kind, value, span, this=this)
         elif name.startswith("on"):
-            self._judgement.use(value, Flow.CALLBACK, start, end)
-            self._sinks.call_handler(value, start, this)
+            self._judgement.use(value, Flow.CALLBACK, span)
+            self._sinks.call_handler(value, span.start, this)
         elif (
             self._catalogue.is_standard(atom.path, name)
             or atom.path != "globalThis"
@@ -96,21 +98,29 @@ class KnownWrites:
                 self._patches, f"{atom.path}.{name}", value
             )  # read back wherever the payload reads it
         if member is not None and member.result == "text":
-            texts = self._coercion.to_string(value, start, end)
+            texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)
             self._held.hold((texts,))
-        self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, start, end)
+        self._judgement.leak(value, Flow.PROPERTY if atom.path != "globalThis" else Flow.GLOBAL, span)
 
-    def set_dynamic_on_known(self, atom: Known, start: int, end: int, *, numeric: bool) -> None:
+    def set_dynamic_on_known(self, atom: Known, span: Span, *, numeric: bool) -> None:
         entry = self._catalogue.get(atom.path)
         if numeric or entry.unresolved == "harmless":
             return
-        if entry.unresolved == "dynamic-key" or atom.path.endswith("prototype") or entry.callable:
-            label = "dynamic-key" if entry.unresolved == "dynamic-key" else "prototype-tampering"
+        if entry.unresolved == dynamic_key.LABEL or atom.path.endswith("prototype") or entry.callable:
+            label = dynamic_key.LABEL if entry.unresolved == dynamic_key.LABEL else prototype_tampering.LABEL
             self._findings.report(
-                label, 1, start, end, atom, f"`{atom.path}` is written by a key that cannot be resolved"
+                label,
+                Rank.BY_KEY,
+                span,
+                atom,
+                f"`{atom.path}` is written by a key that cannot be resolved",
             )
         elif entry.sinks or self._catalogue.get(entry.prototype).sinks:
             self._findings.report(
-                "dynamic-key", 1, start, end, atom, "a sink may be written by a key that cannot be resolved"
+                dynamic_key.LABEL,
+                Rank.BY_KEY,
+                span,
+                atom,
+                "a sink may be written by a key that cannot be resolved",
             )

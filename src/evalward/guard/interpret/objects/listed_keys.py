@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, TAINTED_DATA, UNKNOWN, UNKNOWN_NESTED_DATA, Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    DATA,
-    U1,
-    W0,
-    Known,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.slots import MAY_BE_PROXIES, MAY_HAVE_DELETED_CONSTRUCTOR
+from evalward.guard.domain.values import join
 from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
@@ -26,7 +20,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
-_UNNAMED = frozenset({U1, W0, DATA})  # what a listed key reads as any name does but `constructor`
+_UNNAMED = frozenset(
+    {UNKNOWN, UNKNOWN_NESTED_DATA, TAINTED_DATA}
+)  # what a listed key reads as any name does but `constructor`
 
 
 class ListedKeys:
@@ -50,12 +46,12 @@ class ListedKeys:
         self._unknown_owners = unknown_owners
         self._unknown_keys = unknown_keys
 
-    def get_by(self, owner: Value, key: int, start: int, end: int) -> Value:
+    def get_by(self, owner: Value, key: int, span: Span) -> Value:
         """Return a read by the key in a register."""
         if key in self._lowered.listed and self._is_listed(key):
-            return self._get_listed(owner, key, start, end)
+            return self._get_listed(owner, key, span)
         return self._unknown_keys.get_computed(
-            owner, self._values[key], start, end, closed=key in self._lowered.closed
+            owner, self._values[key], span, closed=key in self._lowered.closed
         )
 
     def _is_listed(self, key: int) -> bool:
@@ -65,7 +61,7 @@ class ListedKeys:
         """
         self._patches.readers[self._dataflow.reader] = None
         doubts = self._patches.properties
-        if "@@proxies" in doubts or "@@deleted" in doubts:
+        if MAY_BE_PROXIES in doubts or MAY_HAVE_DELETED_CONSTRUCTOR in doubts:
             return False
         rests_on = self._lowered.listed[key]
         if rests_on == BY_OBJECT_KEYS:
@@ -79,7 +75,7 @@ class ListedKeys:
         found = self._dataflow.read(register)
         return frozenset(atom.path if type(atom) is Known else "" for atom in found)
 
-    def _get_listed(self, owner: Value, key: int, start: int, end: int) -> Value:
+    def _get_listed(self, owner: Value, key: int, span: Span) -> Value:
         """Return a read by a key that names a property of the very object, and none that the language gave it."""
         result: Value = BOTTOM
         others: set[Atom] = set()
@@ -88,19 +84,17 @@ class ListedKeys:
         enumerable = rests_on < 0 or self._listers(rests_on) == {"Object.keys"}
         for atom in owner:
             if isinstance(atom, HeapObject):
-                result = join(result, self._unknown_keys.get_elsewhere(atom, start, end, listed=True))
+                result = join(result, self._unknown_keys.get_elsewhere(atom, span, listed=True))
             elif enumerable and atom in _UNNAMED:
-                result |= self._unknown_owners.data_inside() if atom is DATA else of(U1)
+                result |= self._unknown_owners.data_inside() if atom is TAINTED_DATA else of(UNKNOWN)
             elif type(atom) is Known and self._is_function(atom):
-                result |= of(U1)  # `length` and `name`, and what the payload put there
+                result |= of(UNKNOWN)  # `length` and `name`, and what the payload put there
             else:
                 others.add(atom)
         if others:
             result = join(
                 result,
-                self._unknown_keys.get_computed(
-                    frozenset(others), self._values[key], start, end, closed=True
-                ),
+                self._unknown_keys.get_computed(frozenset(others), self._values[key], span, closed=True),
             )
         return result
 

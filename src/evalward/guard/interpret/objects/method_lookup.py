@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    BOTTOM,
-    Value,
-    join,
-    of,
-)
+from evalward.guard.domain.span import Span
+from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
@@ -39,7 +36,7 @@ class MethodLookup:
             if name in current.getters:
                 result = join(
                     result,
-                    self._machine.call(current.getters[name], of(target), (), current.start, current.start),
+                    self._machine.call(current.getters[name], of(target), (), Span.at(current.start)),
                 )
             if current.extensible:
                 result = join(result, current.elements)

@@ -5,26 +5,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    ACTIVE,
+from evalward.guard.constructs import dom_script_injection, dynamic_key, electron, navigation
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
     ANY_STRING,
     BOTTOM,
-    COMPOSED,
-    DATA,
-    DECODED,
-    SPELLING,
+    COMPOSED_STRING,
+    DECODED_STRING,
+    SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
-    TEXT,
+    TAINTED_DATA,
+    TAINTED_STRING,
     TRUE,
-    V_DATA,
-    V_NUMBER,
+    V_ANY_NUMBER,
+    V_TAINTED_DATA,
     Primitive,
     Value,
     known,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import Span
 from evalward.guard.markup import holds_active_document, is_active, is_script_scheme, is_script_url
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ _CODE = re.compile(
     r"(?:X|Y|Z|3d)?\()[A-Za-z_$][\w$.]*(?:\(|`)",
 )
 _WORDS = re.compile(r"[\w\s.#%\[\]-]*")
-INJECTION = "dom-script-injection"
+INJECTION = dom_script_injection.LABEL
 
 
 class PageSinks:
@@ -81,7 +84,7 @@ class PageSinks:
         self._machine = machine
 
     def sink(
-        self, kind: str, value: Value, start: int, end: int, *, certain: bool = True, this: Value = BOTTOM
+        self, kind: str, value: Value, span: Span, *, certain: bool = True, this: Value = BOTTOM
     ) -> None:
         """Judge a value that a DOM sink turns into markup, a URL or a document.
 
@@ -90,7 +93,7 @@ class PageSinks:
         ``this`` is what a handler is set on, BOTTOM for the window.
         """
         if kind not in {"handler", "setting"}:
-            value = self._coercion.to_string(value, start, end)
+            value = self._coercion.to_string(value, span)
             if certain:
                 value = self._held.perhaps_given_back(value)
         constants = [atom for atom in value if type(atom) is str]
@@ -99,57 +102,61 @@ class PageSinks:
             case "html" | "script":
                 if (
                     any(is_active(text) or (kind == "script" and text) for text in constants)
-                    or ACTIVE in value
+                    or ACTIVE_MARKUP in value
                 ):
-                    self._findings.report(INJECTION, 0, start, end, None, "the markup holds script")
-                elif DECODED in value or (certain and COMPOSED in value):
+                    self._findings.report(INJECTION, Rank.USED, span, None, "the markup holds script")
+                elif DECODED_STRING in value or (certain and COMPOSED_STRING in value):
                     self._findings.report(
-                        INJECTION, 1, start, end, None, "the payload decodes the markup itself"
+                        INJECTION, Rank.BY_KEY, span, None, "the payload decodes the markup itself"
                     )
                 elif not resolved and certain and (self._strict or kind == "script"):
-                    self._findings.report(INJECTION, 1, start, end, None, "the markup cannot be resolved")
+                    self._findings.report(INJECTION, Rank.BY_KEY, span, None, "the markup cannot be resolved")
             case "attribute":
                 if any(is_active(text) for text in constants):
                     self._findings.report(
-                        INJECTION, 0, start, end, None, "the attribute holds markup with script"
+                        INJECTION, Rank.USED, span, None, "the attribute holds markup with script"
                     )
             case "attribute-node":
-                self.sink("url", value, start, end, certain=False)
+                self.sink("url", value, span, certain=False)
                 if any(_CODE.search(text) for text in constants):
                     note = "an attribute that may be a handler is set to code"
-                    self._findings.report(INJECTION, 1, start, end, None, note)
+                    self._findings.report(INJECTION, Rank.BY_KEY, span, None, note)
             case "setting":
                 if TRUE in value:
                     self._findings.report(
-                        "electron", 0, start, end, None, "a page is given what only the host may have"
+                        electron.LABEL,
+                        Rank.USED,
+                        span,
+                        None,
+                        "a page is given what only the host may have",
                     )
             case "scheme":
-                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLING):
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL becomes a script")
+                if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
+                    self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
             case "value":
-                self.sink("url", value, start, end, certain=False)
+                self.sink("url", value, span, certain=False)
             case "url" | "navigate":
                 if kind == "navigate":
-                    self._findings.report("navigation", 4, start, end, None, "the page is left")
-                if any(is_script_url(text) for text in constants) or ACTIVE in value:
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a script")
+                    self._findings.report(navigation.LABEL, Rank.NAVIGATES, span, None, "the page is left")
+                if any(is_script_url(text) for text in constants) or ACTIVE_MARKUP in value:
+                    self._findings.report(INJECTION, Rank.USED, span, None, "the URL is a script")
                 elif any(holds_active_document(text) for text in constants):
-                    self._findings.report(INJECTION, 0, start, end, None, "the URL is a document with script")
-                elif certain and value & SPELLING:
                     self._findings.report(
-                        INJECTION, 1, start, end, None, "the payload decodes the URL itself"
+                        INJECTION, Rank.USED, span, None, "the URL is a document with script"
+                    )
+                elif certain and value & SPELLS_ANY_NAME:
+                    self._findings.report(
+                        INJECTION, Rank.BY_KEY, span, None, "the payload decodes the URL itself"
                     )
             case "handler":
                 if certain and (any(constants) or (value & STRING_UNKNOWNS)):
-                    self._findings.report(INJECTION, 0, start, end, None, "the event handler is text")
+                    self._findings.report(INJECTION, Rank.USED, span, None, "the event handler is text")
                 if certain:
-                    self._judgement.use(value, Flow.CALLBACK, start, end)
-                    self._judgement.use(
-                        value & _TIMERS, Flow.ARGUMENT, start, end
-                    )  # an error's text comes first
-                    self.call_handler(value, start, this)
+                    self._judgement.use(value, Flow.CALLBACK, span)
+                    self._judgement.use(value & _TIMERS, Flow.ARGUMENT, span)  # an error's text comes first
+                    self.call_handler(value, span.start, this)
 
-    def _may_be_code(self, value: Value, start: int, end: int) -> bool:
+    def _may_be_code(self, value: Value, span: Span) -> bool:
         """Whether a value may run as a handler's text: words alone do not, nor does what a plain function is spelt.
 
         It is asked where an attribute's name is one of several: ``h('ul', {class: 'wide', onClick: () => {}})`` writes
@@ -167,7 +174,7 @@ class PageSinks:
                 not _WORDS.fullmatch(text)
                 if type(text) is str
                 else text in STRING_UNKNOWNS or type(text) is not Primitive
-                for text in self._coercion.to_string(of(atom), start, end)
+                for text in self._coercion.to_string(of(atom), span)
             ):
                 return True
         return False
@@ -180,7 +187,9 @@ class PageSinks:
         event = self._host_objects.materialize("new:Event.prototype", start)
         thrown = self.tell_thrown(event)
         # `onerror` of the window is told apart: what happened, where, and what was thrown.
-        self._machine.call(functions, this, (event, V_DATA, V_NUMBER, V_NUMBER, thrown), start, start)
+        self._machine.call(
+            functions, this, (event, V_TAINTED_DATA, V_ANY_NUMBER, V_ANY_NUMBER, thrown), Span.at(start)
+        )
 
     def tell_thrown(self, event: Value) -> Value:
         """Let an event tell what the payload threw, as one of an error or a rejection does."""
@@ -190,34 +199,44 @@ class PageSinks:
                 if isinstance(atom, HeapObject):
                     self._store.put(atom, "error", thrown)
                     self._store.put(atom, "reason", thrown)
-        return thrown | V_DATA
+        return thrown | V_TAINTED_DATA
 
-    def set_attribute(self, name: Value, value: Value, start: int, end: int) -> None:
+    def set_attribute(self, name: Value, value: Value, span: Span) -> None:
         """Judge ``setAttribute``: event handlers, script URLs, ``srcdoc``, markup that a reader may insert."""
-        name = self._coercion.to_string(name, start, end)
+        name = self._coercion.to_string(name, span)
         telling = any(type(atom) is not str or atom.lower() in _URL_ATTRIBUTES for atom in name)
-        self.sink("url", value, start, end, certain=telling)
-        self.sink("attribute", value, start, end)
+        self.sink("url", value, span, certain=telling)
+        self.sink("attribute", value, span)
         scripted = any(type(atom) is str and _CODE.search(atom) for atom in value)
         for atom in name:
             if type(atom) is str:
                 lowered = atom.lower()
                 if lowered.startswith("on"):
-                    if len(name) > 1 and not self._strict and not self._may_be_code(value, start, end):
+                    if len(name) > 1 and not self._strict and not self._may_be_code(value, span):
                         continue
-                    self._findings.report(INJECTION, 0, start, end, None, "an event handler is set from text")
+                    self._findings.report(
+                        INJECTION, Rank.USED, span, None, "an event handler is set from text"
+                    )
                 elif lowered == "srcdoc":
-                    self.sink("script", value, start, end)
-            elif atom is TEXT or atom is DATA or atom in SPELLING or (self._strict and atom is ANY_STRING):
+                    self.sink("script", value, span)
+            elif (
+                atom is TAINTED_STRING
+                or atom is TAINTED_DATA
+                or atom in SPELLS_ANY_NAME
+                or (self._strict and atom is ANY_STRING)
+            ):
                 self._findings.report(
-                    "dynamic-key",
-                    1,
-                    start,
-                    end,
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
+                    span,
                     None,
                     "an attribute is set by a name that cannot be resolved",
                 )
             elif scripted:
                 self._findings.report(
-                    INJECTION, 1, start, end, None, "an attribute that may be a handler is set to code"
+                    INJECTION,
+                    Rank.BY_KEY,
+                    span,
+                    None,
+                    "an attribute that may be a handler is set to code",
                 )

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import proto
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     ANY_SYMBOL,
     BOTTOM,
     NULL,
-    U1,
     UNDEFINED,
-    V_NUMBER,
-    V_STRING,
+    UNKNOWN,
+    V_ANY_NUMBER,
+    V_ANY_STRING,
     V_UNDEFINED,
     Host,
     Known,
     Primitive,
     Value,
-    join,
     number,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import (
+    ANY_OWN_SYMBOL,
+    CONSTRUCTOR,
+    FUNCTION_NAME,
+    MAY_HAVE_FOREIGN_CONSTRUCTOR,
+    MAY_HAVE_OWN_CALL,
+    PRIVATE_PREFIX,
+    PROXY_HANDLER,
+    PROXY_TARGET,
+    REGISTERED_PREFIX,
+    SYMBOL_PREFIX,
+)
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.catalogued import Catalogued
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.machine import Recursion
@@ -70,7 +85,7 @@ class Properties:
             0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
         )
 
-    def get(self, owner: Value, name: str, start: int, end: int) -> Value:
+    def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
         dataflow = self._dataflow
         count = len(owner)
@@ -81,56 +96,56 @@ class Properties:
             (atom,) = owner
             if name != "__proto__":
                 if type(atom) is HeapObject:
-                    return self._get_from_object(atom, name, owner, start, end) or V_UNDEFINED
-                if type(atom) is Known and name[:3] != "@@#":
-                    return self._catalogued.get_from_known(atom, name, start, end) or V_UNDEFINED
+                    return self._get_from_object(atom, name, owner, span) or V_UNDEFINED
+                if type(atom) is Known and name[:3] != PRIVATE_PREFIX:
+                    return self._catalogued.get_from_known(atom, name, span) or V_UNDEFINED
             if atom is UNDEFINED or atom is NULL:
                 return BOTTOM
-            return self.get_from(atom, name, owner, start, end) or V_UNDEFINED
+            return self.get_from(atom, name, owner, span) or V_UNDEFINED
         # Joined once: joining as many values one by one takes the square of the time.
         found: set[Atom] = set()
         for atom in owner:
             if atom is not UNDEFINED and atom is not NULL:
-                found |= self.get_from(atom, name, of(atom), start, end) or V_UNDEFINED
+                found |= self.get_from(atom, name, of(atom), span) or V_UNDEFINED
         return join(BOTTOM, frozenset(found))
 
-    def get_from(self, atom: Atom, name: str, this: Value, start: int, end: int) -> Value:
+    def get_from(self, atom: Atom, name: str, this: Value, span: Span) -> Value:
         """Return one atom's property, BOTTOM when it has none."""
-        if type(atom) is Known and name != "__proto__" and name[:3] != "@@#":
-            return self._catalogued.get_from_known(atom, name, start, end)
+        if type(atom) is Known and name != "__proto__" and name[:3] != PRIVATE_PREFIX:
+            return self._catalogued.get_from_known(atom, name, span)
         if name == "__proto__" and not (isinstance(atom, HeapObject) and name in atom.properties):
-            self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is read")
+            self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is read")
             return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
-            return self._get_from_object(atom, name, this, start, end)
-        if name.startswith("@@#"):
+            return self._get_from_object(atom, name, this, span)
+        if name.startswith(PRIVATE_PREFIX):
             return BOTTOM  # private names are on the payload's own objects only
         if type(atom) is str:
-            return self._get_from_string(atom, name, start, end)
+            return self._get_from_string(atom, name, span)
         if type(atom) is Primitive:
             if atom.type == "symbol" and name == "description":
                 return self._description(atom.text)
-            return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, start, end)
-        return self._unknown_owners.get_from_unknown(atom, name, start, end)
+            return self._catalogued.get_builtin(PRIMITIVE_PROTOTYPES.get(atom.type, ""), name, span)
+        return self._unknown_owners.get_from_unknown(atom, name, span)
 
     @staticmethod
     def _description(text: str) -> Value:
-        if text == "@@ any":
-            return join(V_STRING, V_UNDEFINED)
-        if text == "@@ ":
+        if text == ANY_OWN_SYMBOL:
+            return join(V_ANY_STRING, V_UNDEFINED)
+        if text == REGISTERED_PREFIX:
             return join(of(""), V_UNDEFINED)
-        return of(text[3:] if text.startswith("@@ ") else f"Symbol.{text[2:]}")
+        return of(text[3:] if text.startswith(REGISTERED_PREFIX) else f"Symbol.{text[2:]}")
 
-    def _get_from_string(self, atom: str, name: str, start: int, end: int) -> Value:
+    def _get_from_string(self, atom: str, name: str, span: Span) -> Value:
         if name == "length":
-            return number(len(atom)).value if atom.isascii() else V_NUMBER
+            return number(len(atom)).value if atom.isascii() else V_ANY_NUMBER
         if is_index(name):
             if not atom.isascii() or len(name) > 6:  # noqa: PLR2004 - longer than any string that is followed
-                return V_STRING
+                return V_ANY_STRING
             return of(atom[int(name)]) if int(name) < len(atom) else V_UNDEFINED
-        return self._catalogued.get_builtin("String.prototype", name, start, end)
+        return self._catalogued.get_builtin("String.prototype", name, span)
 
-    def _get_from_object(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> Value:
+    def _get_from_object(self, target: HeapObject, name: str, this: Value, span: Span) -> Value:
         """Walk the prototype chain; where it may branch, every branch counts."""
         dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
@@ -144,92 +159,90 @@ class Properties:
                 dataflow.steps += 1
                 target.readers[dataflow.reader] = None
                 if kind == "array" and (name == "length" or is_index(name)):
-                    return self._own(target, name, this, start, end)[0]
-                return self._catalogued.get_builtin(PROTOTYPES[kind], name, start, end)
+                    return self._own(target, name, this, span)[0]
+                return self._catalogued.get_builtin(PROTOTYPES[kind], name, span)
         result: Value = BOTTOM
         pending, seen, absent = [target], {target}, False
         while pending:
             current = pending.pop()
             dataflow.steps += 1
             current.readers[dataflow.reader] = None
-            if current.escaped and not self._is_intact(current, name, start, end):
-                result = join(result, of(U1))
+            if current.escaped and not self._is_intact(current, name, span):
+                result = join(result, of(UNKNOWN))
             elif current.escaped and name == "constructor":
-                result = join(result, self._patches.properties.get("@@constructor", BOTTOM))
-            found, certain = self._own(current, name, this, start, end)
+                result = join(result, self._patches.properties.get(CONSTRUCTOR, BOTTOM))
+            found, certain = self._own(current, name, this, span)
             result = join(result, found)
             if certain:
                 continue
             if not current.prototype:
                 builtin = self._catalogued.get_builtin(
-                    PROTOTYPES.get(current.kind, "Object.prototype"), name, start, end
+                    PROTOTYPES.get(current.kind, "Object.prototype"), name, span
                 )
                 result = join(result, builtin)
                 absent = absent or not builtin
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if parent is not NULL:
-                        result = join(result, self.get_from(parent, name, this, start, end))
+                        result = join(result, self.get_from(parent, name, this, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
-    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], start: int, end: int) -> Value:
+    def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
-            return of(U1)
+            return of(UNKNOWN)
         proxy.readers[self._dataflow.reader] = None
-        inner = proxy.properties.get("@@target", BOTTOM)
+        inner = proxy.properties.get(PROXY_TARGET, BOTTOM)
         result: Value = BOTTOM
         self._traps += 1
         try:
-            for atom in proxy.properties.get("@@handler", BOTTOM):
+            for atom in proxy.properties.get(PROXY_HANDLER, BOTTOM):
                 if isinstance(atom, HeapObject):
-                    function = self.get(of(atom), trap, start, end)
-                    result = join(result, self._machine.call(function, of(atom), (inner, *args), start, end))
+                    function = self.get(of(atom), trap, span)
+                    result = join(result, self._machine.call(function, of(atom), (inner, *args), span))
         finally:
             self._traps -= 1
         return result
 
-    def _is_intact(self, target: HeapObject, name: str, start: int, end: int) -> bool:
+    def _is_intact(self, target: HeapObject, name: str, span: Span) -> bool:
         """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
-        if name.startswith("@@#"):
+        if name.startswith(PRIVATE_PREFIX):
             return True
         kinds = _OF_CLASSES.get(name)
         if kinds is not None and target.kind in kinds and not self._strict:
             self._patches.readers[self._dataflow.reader] = None
-            return "@@constructors" not in self._patches.properties
+            return MAY_HAVE_FOREIGN_CONSTRUCTOR not in self._patches.properties
         if name in _CALLS and target.callable:
             self._patches.readers[self._dataflow.reader] = None
-            return "@@calls" not in self._patches.properties
+            return MAY_HAVE_OWN_CALL not in self._patches.properties
         contained = target.kind not in {"object", "function", "class", "proxy"}
-        return contained and bool(
-            self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, start, end)
-        )
+        return contained and bool(self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, span))
 
-    def _own(self, target: HeapObject, name: str, this: Value, start: int, end: int) -> tuple[Value, bool]:
+    def _own(self, target: HeapObject, name: str, this: Value, span: Span) -> tuple[Value, bool]:
         """Return what an object itself has under a name, and whether it certainly has it."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
-        if target.kind == "proxy" and "@@target" in target.properties:
-            result = join(result, self.get(target.properties["@@target"], name, start, end))
-            key = of(name) if not name.startswith("@@") else of(ANY_SYMBOL)
-            return join(result, self.call_trap(target, "get", (key, this), start, end)), False
+        if target.kind == "proxy" and PROXY_TARGET in target.properties:
+            result = join(result, self.get(target.properties[PROXY_TARGET], name, span))
+            key = of(name) if not name.startswith(SYMBOL_PREFIX) else of(ANY_SYMBOL)
+            return join(result, self.call_trap(target, "get", (key, this), span)), False
         if name in target.getters:
-            result = join(result, self._machine.call(target.getters[name], this, (), start, end))
+            result = join(result, self._machine.call(target.getters[name], this, (), span))
             certain = name not in target.uncertain
         if name in target.properties:
             result = join(result, target.properties[name])
             certain = name not in target.uncertain
-            if name == "name" and "@@name" in target.properties:
-                result, certain = join(result, target.properties["@@name"]), True
+            if name == "name" and FUNCTION_NAME in target.properties:
+                result, certain = join(result, target.properties[FUNCTION_NAME]), True
         elif name == "prototype" and target.kind == "function":
             named = frozenset(atom for atom in result if isinstance(atom, (HeapObject, Known, Host)))
             return named | of(self._prototypes.prototype_object(target)), True
         elif target.kind in {"array", "arguments"}:
             if name == "length":
-                return (number(len(target.items)).value if target.exact else V_NUMBER), True
+                return (number(len(target.items)).value if target.exact else V_ANY_NUMBER), True
             if is_index(name):
                 result = join(result, target.elements)
                 if len(name) <= 5 and int(name) < len(target.items):  # noqa: PLR2004 - MAX_ITEMS has fewer digits
@@ -238,9 +251,9 @@ class Properties:
         elif name in target.getters:
             pass  # an accessor of its own stands before what a function or class has by itself
         elif name == "name" and target.unit is not None and target.kind == "function":
-            return (of(target.unit.name) if target.unit.name else V_STRING), True
-        elif name == "name" and "@@name" in target.properties:
-            return target.properties["@@name"], True
+            return (of(target.unit.name) if target.unit.name else V_ANY_STRING), True
+        elif name == "name" and FUNCTION_NAME in target.properties:
+            return target.properties[FUNCTION_NAME], True
         elif name == "length" and target.kind == "function" and target.unit is not None:
-            return V_NUMBER, True
+            return V_ANY_NUMBER, True
         return result, certain

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.domain.atoms import (
     BOTTOM,
     NULL,
     STRING_UNKNOWNS,
-    U1,
+    UNKNOWN,
     Known,
     Primitive,
     Value,
     known,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMITIVE_PROTOTYPES, PROTOTYPES
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
@@ -70,4 +70,4 @@ class Prototypes:
             return of(known("String.prototype"))
         if type(atom) is Primitive:
             return of(known(PRIMITIVE_PROTOTYPES.get(atom.type, "Object.prototype")))
-        return of(U1)
+        return of(UNKNOWN)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evalward.guard.domain.atoms import Known, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
-    Known,
-    Value,
-    of,
-)
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.page_sinks import PageSinks
@@ -34,27 +31,23 @@ class Setters:
         self._sinks = sinks
         self._machine = machine
 
-    def judge_inherited_setter(
-        self, target: HeapObject, name: str, value: Value, start: int, end: int
-    ) -> None:
+    def judge_inherited_setter(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         """Judge a write of a property that an object of the host has from its built-in prototype."""
         for parent in target.prototype:
             if type(parent) is Known:
-                self.inherited_setter(parent, target, name, value, start, end)
+                self.inherited_setter(parent, target, name, value, span)
 
-    def inherited_setter(
-        self, parent: Atom, target: HeapObject, name: str, value: Value, start: int, end: int
-    ) -> None:
+    def inherited_setter(self, parent: Atom, target: HeapObject, name: str, value: Value, span: Span) -> None:
         for _ in range(16):
             if type(parent) is Known:
                 kind = self._catalogue.get(parent.path).sinks.get(name)
                 if kind is not None:
-                    self._sinks.sink(kind, value, start, end)
+                    self._sinks.sink(kind, value, span)
             if not isinstance(parent, HeapObject):
                 return
             parent.readers[self._dataflow.reader] = None
             if name in parent.setters:
-                self._machine.call(parent.setters[name], of(target), (value,), start, end)
+                self._machine.call(parent.setters[name], of(target), (value,), span)
                 return
             above = sorted(parent.prototype, key=lambda atom: isinstance(atom, HeapObject), reverse=True)
             if not above:

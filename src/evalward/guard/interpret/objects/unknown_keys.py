@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import dynamic_key
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     ANY_STRING,
     BOTTOM,
-    BUILT,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
-    MARKS,
+    CONSTRUCTOR_OF_DATA,
+    FUNCTION_FROM_TEXT,
+    HOST_HELD_TEXT,
+    MARKERS,
     NULL,
-    SELECTED,
-    SELECTED_PROTOTYPE,
+    OPAQUE_HOST_MEMBER,
     STRING_UNKNOWNS,
-    U0,
-    U1,
-    U2,
+    TAINTED_DATA,
+    TAINTED_SELECTION,
+    TAINTED_SELECTION_PROTOTYPE,
+    UNKNOWN,
+    UNKNOWN_CONSTRUCTOR,
+    UNKNOWN_NESTED_DATA,
+    UNKNOWN_PLAIN,
     V_UNDEFINED,
-    W0,
     Host,
     Known,
     Primitive,
     Value,
-    join,
     of,
 )
+from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.slots import PROXY_TARGET
+from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
     UNKNOWN_PRIMITIVE_PROTOTYPES,
@@ -38,7 +41,8 @@ from evalward.guard.interpret.objects.intrinsics import (
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -84,41 +88,41 @@ class UnknownKeys:
         self._elements = elements
         self._machine = machine
 
-    def get_computed(self, owner: Value, key: Value, start: int, end: int, *, closed: bool = True) -> Value:
+    def get_computed(self, owner: Value, key: Value, span: Span, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
         result: Value
         if len(key) == 1:
             (only,) = key
             if type(only) is str and (closed or is_index(only)):
-                return self._properties.get(owner, only, start, end)
+                return self._properties.get(owner, only, span)
             if only is ANY_NUMBER:
                 result = BOTTOM
                 for atom in owner:
-                    result = join(result, self._elements.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, span.start))
                 return result
-        resolved = self._property_keys.to_property_key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, span)
         result = BOTTOM
         if resolved.unknown and not self._is_bare(owner):
-            checked = (start, end) in self._cleared
+            checked = span in self._cleared
             if resolved.decoded or resolved.tainted:
-                self._findings.selecting.add((start, end))
+                self._findings.selecting.add(span)
             if resolved.decoded:
                 # The payload hides the key: any write through it is meant.
-                result = BOTTOM if checked else of(SELECTED_PROTOTYPE)
+                result = BOTTOM if checked else of(TAINTED_SELECTION_PROTOTYPE)
                 if resolved.hidden and any(self.may_judge(atom) for atom in owner):
-                    result |= of(HIDDEN)
+                    result |= of(OPAQUE_HOST_MEMBER)
             elif resolved.tainted and not checked:
-                result = of(SELECTED)
+                result = of(TAINTED_SELECTION)
             if any(
                 type(atom) is Known and f"{atom.path}.prototype" in self._catalogue.entries for atom in owner
             ):
                 # A built-in constructor: its prototype is all there is to write to.
-                result |= of(SELECTED_PROTOTYPE)
+                result |= of(TAINTED_SELECTION_PROTOTYPE)
         for name in resolved.names:
             asked = owner
             if name == "undefined" and (len(resolved.names) > 1 or resolved.numeric or resolved.unknown):
                 asked = frozenset(a for a in owner if not (type(a) is Known and a.label is not None))
-            result = join(result, self._properties.get(asked, name, start, end))
+            result = join(result, self._properties.get(asked, name, span))
         if (
             not closed
             and resolved.names
@@ -127,56 +131,60 @@ class UnknownKeys:
         ):
             # A key that is put together rather than written is not trusted to stay what it was found to be where
             # one word more makes a function constructor of a function.
-            self._findings.origin(U0, None, "read from a function by a computed key", start, end)
-            result = join(result, of(U0))
+            self._findings.origin(UNKNOWN_CONSTRUCTOR, None, "read from a function by a computed key", span)
+            result = join(result, of(UNKNOWN_CONSTRUCTOR))
         if resolved.numeric:
             for atom in owner:
                 if resolved.elsewhere:
-                    result = join(result, self.get_elsewhere(atom, start, end))
+                    result = join(result, self.get_elsewhere(atom, span))
                 else:
-                    result = join(result, self._elements.get_element(atom, start))
+                    result = join(result, self._elements.get_element(atom, span.start))
         if resolved.unknown:
             self._dataflow.spend(len(owner))
             for atom in owner if len(owner) == 1 else sorted(owner, key=repr):
-                result = join(result, self.get_unknown(atom, start, end))
+                result = join(result, self.get_unknown(atom, span))
                 if resolved.decoded and type(atom) is Known:
-                    result = join(result, self._get_decoded(atom, start, end))
+                    result = join(result, self._get_decoded(atom, span))
         return result
 
-    def get_elsewhere(self, atom: Atom, start: int, end: int, *, listed: bool = False) -> Value:
+    def get_elsewhere(self, atom: Atom, span: Span, *, listed: bool = False) -> Value:
         """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
-            return of(U1) if atom is U1 else self.get_unknown(atom, start, end)
+            return of(UNKNOWN) if atom is UNKNOWN else self.get_unknown(atom, span)
         result: Value = V_UNDEFINED
         pending, seen = [atom], {atom}
         while pending:
             current = pending.pop()
             current.readers[self._dataflow.reader] = None
-            result = join(result, join(current.everything(), of(U1) if current.escaped else BOTTOM))
+            result = join(result, join(current.everything(), of(UNKNOWN) if current.escaped else BOTTOM))
             for getter in current.getters.values():
-                result = join(result, self._machine.call(getter, of(atom), (), start, end))
+                result = join(result, self._machine.call(getter, of(atom), (), span))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
                     if not (listed and type(parent) is Known and parent.path in _WITHOUT_NAMES):
-                        result = join(result, self.get_unknown(parent, start, end))
+                        result = join(result, self.get_unknown(parent, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return result
 
-    def _get_decoded(self, atom: Known, start: int, end: int) -> Value:
+    def _get_decoded(self, atom: Known, span: Span) -> Value:
         """Return every member: the payload put the key together itself, and may mean any of them."""
         entry = self._catalogue.get(atom.path)
-        if entry.unresolved in {"dynamic-key", "harmless"} or not entry.members:
+        if entry.unresolved in {dynamic_key.LABEL, "harmless"} or not entry.members:
             return BOTTOM
         result: Value = BOTTOM
         for name, member in entry.members.items():
             if member.label is not None:
                 self._findings.report(
-                    "dynamic-key", 1, start, end, atom, f"`{atom.path}` may be asked for `{name}`"
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
+                    span,
+                    atom,
+                    f"`{atom.path}` may be asked for `{name}`",
                 )
             elif member.result.startswith(("@", "array:@", "collection:@", "new:")) and name != "constructor":
-                result = join(result, self._host_objects.materialize(member.result, start))
+                result = join(result, self._host_objects.materialize(member.result, span.start))
         return result
 
     def may_judge(self, atom: Atom) -> bool:
@@ -184,102 +192,112 @@ class UnknownKeys:
         if type(atom) is Known:
             entry = self._catalogue.get(atom.path)
             return bool(entry.sinks) or entry.unresolved == "playwright"
-        return isinstance(atom, Host) or atom is U1 or atom is W0
+        return isinstance(atom, Host) or atom is UNKNOWN or atom is UNKNOWN_NESTED_DATA
 
     @staticmethod
     def _is_bare(owner: Value) -> bool:
         """Whether every object has no prototype, so that no key leads to a shared one."""
         return all(isinstance(atom, HeapObject) and atom.prototype == of(NULL) for atom in owner)
 
-    def get_unknown(self, atom: Atom, start: int, end: int) -> Value:
+    def get_unknown(self, atom: Atom, span: Span) -> Value:
         """Return a read by a key that may be anything; d falls by one."""
-        if atom in MARKS:
+        if atom in MARKERS:
             return BOTTOM
-        if atom is HELD:
+        if atom is HOST_HELD_TEXT:
             return self._held.given_back()
-        self._judgement.unresolved(atom, start, end)
+        self._judgement.unresolved(atom, span)
         if isinstance(atom, HeapObject):
-            return self._get_unknown_from_object(atom, start, end)
+            return self._get_unknown_from_object(atom, span)
         if type(atom) is Known:
-            return self._get_unknown_from_known(atom, start, end)
+            return self._get_unknown_from_known(atom, span)
         if type(atom) is Primitive and atom.type in {"undefined", "object"}:
             return BOTTOM
-        if atom is DATA:
-            return of(DATA, U1)
+        if atom is TAINTED_DATA:
+            return of(TAINTED_DATA, UNKNOWN)
         if type(atom) is str or atom in STRING_UNKNOWNS:
-            return of(U1, ANY_STRING)
+            return of(UNKNOWN, ANY_STRING)
         if (
             isinstance(atom, Host)
-            or atom is U2
+            or atom is UNKNOWN_PLAIN
             or type(atom) is Primitive
             or atom in UNKNOWN_PRIMITIVE_PROTOTYPES
         ):
-            return of(U1)
-        made = U0 if atom is U0 or atom is CONSTRUCTOR1 else BUILT if atom is BUILT else W0
-        self._findings.origin(made, atom, "read by a key that cannot be resolved", start, end)
+            return of(UNKNOWN)
+        made = (
+            UNKNOWN_CONSTRUCTOR
+            if atom is UNKNOWN_CONSTRUCTOR or atom is CONSTRUCTOR_OF_DATA
+            else FUNCTION_FROM_TEXT
+            if atom is FUNCTION_FROM_TEXT
+            else UNKNOWN_NESTED_DATA
+        )
+        self._findings.origin(made, atom, "read by a key that cannot be resolved", span)
         return of(made)
 
-    def _get_unknown_from_object(self, target: HeapObject, start: int, end: int) -> Value:
+    def _get_unknown_from_object(self, target: HeapObject, span: Span) -> Value:
         result: Value = BOTTOM
         pending, seen = [target], {target}
         while pending:
             current = pending.pop()
             self._dataflow.spend(1 + (len(result) >> 3))
             current.readers[self._dataflow.reader] = None
-            for inner in current.properties.get("@@target", BOTTOM):  # a proxy
+            for inner in current.properties.get(PROXY_TARGET, BOTTOM):  # a proxy
                 if inner not in seen:
-                    result = join(result, self.get_unknown(inner, start, end))
+                    result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
-                result = join(result, self._machine.call(getter, of(target), (), start, end))
+                result = join(result, self._machine.call(getter, of(target), (), span))
             if current.callable or current.kind == "prototype":
                 self._findings.origin(
-                    U0, None, "read from a function by a key that cannot be resolved", start, end
+                    UNKNOWN_CONSTRUCTOR, None, "read from a function by a key that cannot be resolved", span
                 )
-                result = join(result, of(U0))
+                result = join(result, of(UNKNOWN_CONSTRUCTOR))
             elif not current.prototype or current.escaped:
-                result = join(result, of(U1))
+                result = join(result, of(UNKNOWN))
             for parent in current.prototype:
                 if not isinstance(parent, HeapObject):
-                    result = join(result, self.get_unknown(parent, start, end))
+                    result = join(result, self.get_unknown(parent, span))
                 elif parent not in seen:
                     seen.add(parent)
                     pending.append(parent)
         return result
 
-    def _get_unknown_from_known(self, atom: Known, start: int, end: int) -> Value:
+    def _get_unknown_from_known(self, atom: Known, span: Span) -> Value:
         if atom.label is not None and atom.path not in self._catalogue.entries:
             self._findings.report(
-                atom.label, 1, start, end, atom, f"`{atom.path}` is read by a key that cannot be resolved"
+                atom.label,
+                Rank.BY_KEY,
+                span,
+                atom,
+                f"`{atom.path}` is read by a key that cannot be resolved",
             )
         entry = self._catalogue.get(atom.path)
         match entry.unresolved:
             case "harmless":
                 return self._host_objects.materialize(
-                    entry.others if entry.others != "undefined" else "text", start
-                ) | of(U1)
-            case "dynamic-key":
+                    entry.others if entry.others != "undefined" else "text", span.start
+                ) | of(UNKNOWN)
+            case dynamic_key.LABEL:
                 self._findings.report(
-                    "dynamic-key",
-                    1,
-                    start,
-                    end,
+                    dynamic_key.LABEL,
+                    Rank.BY_KEY,
+                    span,
                     atom,
                     f"`{atom.path}` is read by a key that cannot be resolved",
                 )
-                return of(U0)
+                return of(UNKNOWN_CONSTRUCTOR)
             case "function":
                 pass
             case _ if not entry.callable and atom.path != "Function.prototype":
                 if self._strict and any(member.label for member in entry.members.values()):
                     self._findings.report(
-                        "dynamic-key",
-                        1,
-                        start,
-                        end,
+                        dynamic_key.LABEL,
+                        Rank.BY_KEY,
+                        span,
                         atom,
                         f"`{atom.path}` is read by a key that cannot be resolved",
                     )
-                return of(U1)
-        self._findings.origin(U0, None, "read from a function by a key that cannot be resolved", start, end)
-        return of(U0)
+                return of(UNKNOWN)
+        self._findings.origin(
+            UNKNOWN_CONSTRUCTOR, None, "read from a function by a key that cannot be resolved", span
+        )
+        return of(UNKNOWN_CONSTRUCTOR)

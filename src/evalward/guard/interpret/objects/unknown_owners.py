@@ -4,33 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.values import (
+from evalward.guard.constructs import (
+    constructor_chain,
+    eval_call,
+    function_constructor,
+    global_object,
+    nested_evaluation,
+    worker,
+)
+from evalward.guard.domain.atoms import (
     ANY_STRING,
     BOTTOM,
-    CHARACTER,
-    CONSTRUCTOR0,
-    CONSTRUCTOR1,
-    DATA,
-    HELD,
-    HIDDEN,
-    SELECTED,
-    SELECTED_PROTOTYPE,
+    COMPOSED_CHARACTER,
+    CONSTRUCTOR_OF_DATA,
+    CONSTRUCTOR_OF_UNKNOWN,
+    HOST_HELD_TEXT,
+    OPAQUE_HOST_MEMBER,
     STRING_UNKNOWNS,
-    U1,
-    U2,
-    V_NUMBER,
+    TAINTED_DATA,
+    TAINTED_SELECTION,
+    TAINTED_SELECTION_PROTOTYPE,
+    UNKNOWN,
+    UNKNOWN_PLAIN,
+    V_ANY_NUMBER,
     Host,
     Value,
     host,
     known,
     of,
 )
+from evalward.guard.domain.slots import MAY_HOLD_FUNCTIONS
 from evalward.guard.interpret.objects.catalogued import INHERITED, INHERITED_ACCESSORS, Catalogued
 from evalward.guard.interpret.objects.intrinsics import UNKNOWN_PRIMITIVE_PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
@@ -39,9 +49,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.surroundings import Surroundings
 
-_COMPILERS = {"eval": "eval()", "Function": "function-constructor"}
+_COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
-_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", "global-object")}
+_OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", global_object.LABEL)}
 _NEVER_HELD = frozenset({"constructor", "length"})
 # Methods that nothing else than a text has: data that is asked for one is a text.
 _OF_TEXTS = frozenset(
@@ -84,57 +94,57 @@ class UnknownOwners:
         self._host_objects = host_objects
         self._catalogued = catalogued
 
-    def get_from_unknown(self, atom: Atom, name: str, start: int, end: int) -> Value:
+    def get_from_unknown(self, atom: Atom, name: str, span: Span) -> Value:
         if atom in STRING_UNKNOWNS:
             if name == "length" or not is_index(name):
                 return (
-                    V_NUMBER
+                    V_ANY_NUMBER
                     if name == "length"
-                    else self._catalogued.get_builtin("String.prototype", name, start, end)
+                    else self._catalogued.get_builtin("String.prototype", name, span)
                 )
             return of(
-                CHARACTER if atom is ANY_STRING else atom
+                COMPOSED_CHARACTER if atom is ANY_STRING else atom
             )  # the letter at a place that the payload knows
         if isinstance(atom, Host):
-            return self._get_from_host(atom, name, start, end)
+            return self._get_from_host(atom, name, span)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
-            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, start, end)
-        if atom is HELD:
+            return self._catalogued.get_builtin(UNKNOWN_PRIMITIVE_PROTOTYPES[atom], name, span)
+        if atom is HOST_HELD_TEXT:
             return BOTTOM if name in _CALLS or name in _NEVER_HELD else self._held.given_back()
-        if atom is HIDDEN:
+        if atom is OPAQUE_HOST_MEMBER:
             return of(known(f"Function.prototype.{name}")) if name in _CALLS else BOTTOM
         if name == "constructor":
-            return self._constructor_of_unknown(atom, start, end)
+            return self._constructor_of_unknown(atom, span)
         if name in INHERITED or name in INHERITED_ACCESSORS:
-            found = self._catalogued.get_builtin("Object.prototype", name, start, end)
-            return found if atom is U2 else found | of(U1)
-        if atom is DATA:
-            if name in _OF_TEXTS and "@@stored" not in self._patches.properties:
+            found = self._catalogued.get_builtin("Object.prototype", name, span)
+            return found if atom is UNKNOWN_PLAIN else found | of(UNKNOWN)
+        if atom is TAINTED_DATA:
+            if name in _OF_TEXTS and MAY_HOLD_FUNCTIONS not in self._patches.properties:
                 return of(known(f"String.prototype.{name}")) | self._put_there(name)
             return self._may_be_page_object(name) | self._put_there(name) | self.data_inside()
-        if atom is SELECTED:
-            return of(SELECTED_PROTOTYPE) if name == "prototype" else BOTTOM
-        if atom is SELECTED_PROTOTYPE:
+        if atom is TAINTED_SELECTION:
+            return of(TAINTED_SELECTION_PROTOTYPE) if name == "prototype" else BOTTOM
+        if atom is TAINTED_SELECTION_PROTOTYPE:
             return of(atom) if name == "prototype" else BOTTOM
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
-        return self._may_be_page_object(name) | self._put_there(name) | of(U1)
+        return self._may_be_page_object(name) | self._put_there(name) | of(UNKNOWN)
 
-    def _constructor_of_unknown(self, atom: Atom, start: int, end: int) -> Value:
-        if atom in {CONSTRUCTOR0, CONSTRUCTOR1}:
-            made = known("Function", ".constructor.constructor")
-            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", start, end)
+    def _constructor_of_unknown(self, atom: Atom, span: Span) -> Value:
+        if atom in {CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA}:
+            made = known("Function", constructor_chain.LABEL)
+            self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
             return of(made)
-        if atom in {U2, DATA}:
-            return of(CONSTRUCTOR1)
-        self._findings.origin(CONSTRUCTOR0, atom, "`constructor` of what may be a function", start, end)
-        return of(CONSTRUCTOR0)
+        if atom in {UNKNOWN_PLAIN, TAINTED_DATA}:
+            return of(CONSTRUCTOR_OF_DATA)
+        self._findings.origin(CONSTRUCTOR_OF_UNKNOWN, atom, "`constructor` of what may be a function", span)
+        return of(CONSTRUCTOR_OF_UNKNOWN)
 
-    def _get_from_host(self, atom: Host, name: str, start: int, end: int) -> Value:
+    def _get_from_host(self, atom: Host, name: str, span: Span) -> Value:
         if name == "constructor":
-            return of(CONSTRUCTOR1)
+            return of(CONSTRUCTOR_OF_DATA)
         if name in INHERITED or name in INHERITED_ACCESSORS:
-            return self._catalogued.get_builtin("Object.prototype", name, start, end)
+            return self._catalogued.get_builtin("Object.prototype", name, span)
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
         return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
@@ -142,7 +152,9 @@ class UnknownOwners:
     def data_inside(self) -> Value:
         """Return what data holds: more data, and functions once the payload has put one into some."""
         self._patches.readers[self._dataflow.reader] = None
-        return of(DATA, U1) if "@@stored" in self._patches.properties else of(DATA)
+        return (
+            of(TAINTED_DATA, UNKNOWN) if MAY_HOLD_FUNCTIONS in self._patches.properties else of(TAINTED_DATA)
+        )
 
     def _put_there(self, name: str) -> Value:
         """Return the texts that the payload wrote into objects of the host under a name."""
@@ -158,9 +170,9 @@ class UnknownOwners:
                 "new:electron.webContents.prototype", 0, None, "unknown.webContents"
             )
         if name in self._catalogue.evaluating:
-            return of(known(f"electron.webContents.prototype.{name}", "nested-evaluation"))
+            return of(known(f"electron.webContents.prototype.{name}", nested_evaluation.LABEL))
         if name.endswith("Worklet") and name != "Worklet":
-            return of(known(f"host.{name}", "worker"))
+            return of(known(f"host.{name}", worker.LABEL))
         if name in _OF_NODES:
             return of(_OF_NODES[name])
         path = self._catalogue.judging.get(name)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.flow import Flow
-from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
-from evalward.guard.domain.values import (
-    ACTIVE,
+from evalward.guard.constructs import call_sites, dynamic_key, proto
+from evalward.guard.constructs.rank import Rank
+from evalward.guard.domain.atoms import (
+    ACTIVE_MARKUP,
     ANY_STRING,
-    DATA,
-    DECODED,
-    HELD,
-    HIDDEN,
-    PREFIXED,
-    SELECTED,
-    SELECTED_PROTOTYPE,
-    V_STRING,
+    DECODED_STRING,
+    HOST_HELD_TEXT,
+    OPAQUE_HOST_MEMBER,
+    PREFIXED_STRING,
+    TAINTED_DATA,
+    TAINTED_SELECTION,
+    TAINTED_SELECTION_PROTOTYPE,
+    V_ANY_STRING,
     V_UNDEFINED,
     Host,
     Known,
@@ -24,13 +24,23 @@ from evalward.guard.domain.values import (
     Value,
     of,
 )
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
+from evalward.guard.domain.slots import (
+    ADDED_NAMES,
+    MAY_SELECT_CONSTRUCTOR,
+    PROXY_HANDLER,
+    PROXY_TARGET,
+    SYMBOL_SPECIES,
+)
 from evalward.guard.interpret.judgement import MAYBE_CONSTRUCTORS
 from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.markup import is_active, is_script_scheme
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.values import Atom
+    from evalward.guard.domain.atoms import Atom
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
@@ -46,7 +56,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.surroundings import Surroundings
 
 _CALLS = frozenset({"call", "apply", "bind"})
-_HIDDEN_TEXTS = frozenset({ACTIVE, DECODED, PREFIXED})
+_HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
 # What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
 _SHARED_NAMES = frozenset(
     {
@@ -115,78 +125,79 @@ class Writes:
         self._known_writes = known_writes
         self._machine = machine
 
-    def set(self, owner: Value, name: str, value: Value, start: int, end: int) -> None:
+    def set(self, owner: Value, name: str, value: Value, span: Span) -> None:
         """Write a property by a known name (ECMA-262 §7.3.4)."""
         self._dataflow.spend(len(owner))
         for atom in owner:
-            self.set_on(atom, name, value, start, end)
+            self.set_on(atom, name, value, span)
 
-    def set_computed(self, owner: Value, key: Value, value: Value, start: int, end: int) -> None:
+    def set_computed(self, owner: Value, key: Value, value: Value, span: Span) -> None:
         """Write a property by a computed key."""
-        resolved = self._property_keys.to_property_key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, span)
         for name in resolved.names:
-            self.set(owner, name, value, start, end)
+            self.set(owner, name, value, span)
         if resolved.hidden and any(self._unknown_keys.may_judge(atom) for atom in owner) and _runs(value):
             note = "text that may run is written by a name that the payload decodes itself"
-            self._findings.report("dynamic-key", 1, start, end, None, note)
+            self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, None, note)
         if resolved.numeric or resolved.unknown:
             for atom in owner:
                 self.set_dynamic(
                     atom,
                     value,
-                    start,
-                    end,
+                    span,
                     numeric=not (resolved.unknown or (resolved.elsewhere and type(atom) is Known)),
                 )
 
-    def set_on(self, atom: Atom, name: str, value: Value, start: int, end: int) -> None:
-        if name == "@@species":
-            self._judgement.use(value, Flow.CALLBACK, start, end)  # array methods construct it
+    def set_on(self, atom: Atom, name: str, value: Value, span: Span) -> None:
+        if name == SYMBOL_SPECIES:
+            self._judgement.use(value, Flow.CALLBACK, span)  # array methods construct it
         if name == "__proto__" and not isinstance(atom, Host):
-            self._findings.report("__proto__", 0, start, end, atom, "`__proto__` is written")
+            self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):
-            self._set_on_object(atom, name, value, start, end)
+            self._set_on_object(atom, name, value, span)
         elif type(atom) is Known:
-            self._known_writes.set_on_known(atom, name, value, start, end)
-        elif atom is SELECTED:
+            self._known_writes.set_on_known(atom, name, value, span)
+        elif atom is TAINTED_SELECTION:
             if self._strict or name in _SHARED_NAMES:
-                self._findings.polluted.append((start, end))
-        elif atom is SELECTED_PROTOTYPE:
-            self._findings.polluted.append((start, end))
-        elif atom is HIDDEN or atom is HELD:
+                self._findings.polluted.append(span)
+        elif atom is TAINTED_SELECTION_PROTOTYPE:
+            self._findings.polluted.append(span)
+        elif atom is OPAQUE_HOST_MEMBER or atom is HOST_HELD_TEXT:
             self._held.hold((value,))
         elif type(atom) is not str and type(atom) is not Primitive:
             if name == "prepareStackTrace":
-                self._findings.report("call-sites", 0, start, end, atom, "`prepareStackTrace` is written")
+                self._findings.report(
+                    call_sites.LABEL, Rank.USED, span, atom, "`prepareStackTrace` is written"
+                )
             kind = "value" if name in ATTRIBUTE_VALUES else self._catalogue.unknown_sinks.get(name)
             if kind is not None:
-                self._sinks.sink(kind, value, start, end, certain=False)
+                self._sinks.sink(kind, value, span, certain=False)
             if name.startswith("on"):
-                self._sinks.call_handler(value, start, of(atom))
+                self._sinks.call_handler(value, span.start, of(atom))
             if name in _CALLS:
                 self._store.expect_calls()
             elif name == "constructor":
                 self._judgement.judge_constructor(value)
-            if atom is DATA:
+            if atom is TAINTED_DATA:
                 self._store.expect_functions(value)
             texts = self._held.hold((value,))
             if texts:
                 self._store.put(self._patches, f"unknown.{name}", texts)
-            self._judgement.leak(value, Flow.PROPERTY, start, end)
+            self._judgement.leak(value, Flow.PROPERTY, span)
 
-    def _set_on_object(self, target: HeapObject, name: str, value: Value, start: int, end: int) -> None:
+    def _set_on_object(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         target.readers[self._dataflow.reader] = None  # a setter may come later
         if target.escaped and not (
             target.owners and not self._strict
         ):  # a prototype's methods escape as such
-            self._judgement.leak(value, Flow.RETURN, start, end)
+            self._judgement.leak(value, Flow.RETURN, span)
         if target.kind == "proxy":
-            self._set_through_proxy(target, of(name), value, start, end)
+            self._set_through_proxy(target, of(name), value, span)
         if name in target.setters:
-            self._machine.call(target.setters[name], of(target), (value,), start, end)
+            self._machine.call(target.setters[name], of(target), (value,), span)
             return
         for parent in target.prototype:
-            self._setters.inherited_setter(parent, target, name, value, start, end)
+            self._setters.inherited_setter(parent, target, name, value, span)
         if target.kind in {"array", "arguments"} and is_index(name):
             # What is appended by an instruction that has run before is appended in a loop: who knows how often.
             room = len(target.items) + (not self._dataflow.rerunning)
@@ -204,71 +215,68 @@ class Writes:
             target.uncertain.add(name)
         self._store.put(target, name, value)
 
-    def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, start: int, end: int) -> None:
+    def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
         """Write through a proxy: to what it stands for, and to its ``set`` trap."""
-        inner = proxy.properties.get("@@target", frozenset())
-        handler = proxy.properties.get("@@handler", frozenset())
-        self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, start, end)
+        inner = proxy.properties.get(PROXY_TARGET, frozenset())
+        handler = proxy.properties.get(PROXY_HANDLER, frozenset())
+        self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, span)
         self._machine.call(
-            self._properties.get(handler, "set", start, end),
+            self._properties.get(handler, "set", span),
             handler,
             (inner, key, value, of(proxy)),
-            start,
-            end,
+            span,
         )
 
-    def set_through_super(
-        self, above: Value, this: Value, key: Value, value: Value, start: int, end: int
-    ) -> None:
+    def set_through_super(self, above: Value, this: Value, key: Value, value: Value, span: Span) -> None:
         """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
-        resolved = self._property_keys.to_property_key(key, start, end)
+        resolved = self._property_keys.to_property_key(key, span)
         for atom in this:
             if not isinstance(atom, HeapObject):
-                self.set_computed(of(atom), key, value, start, end)
+                self.set_computed(of(atom), key, value, span)
                 continue
             for name in resolved.names:
                 for parent in above:
-                    self._setters.inherited_setter(parent, atom, name, value, start, end)
+                    self._setters.inherited_setter(parent, atom, name, value, span)
                 self._store.put(atom, name, value)
             if resolved.unknown or resolved.numeric:
                 for parent in above:
                     if isinstance(parent, HeapObject):
                         for setter in parent.setters.values():
-                            self._machine.call(setter, of(atom), (value,), start, end)
-                self.set_dynamic(atom, value, start, end, numeric=not resolved.unknown)
+                            self._machine.call(setter, of(atom), (value,), span)
+                self.set_dynamic(atom, value, span, numeric=not resolved.unknown)
 
-    def set_dynamic(self, atom: Atom, value: Value, start: int, end: int, *, numeric: bool) -> None:
+    def set_dynamic(self, atom: Atom, value: Value, span: Span, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
             atom.readers[self._dataflow.reader] = None
             if atom.escaped:
-                self._judgement.leak(value, Flow.RETURN, start, end)
+                self._judgement.leak(value, Flow.RETURN, span)
             for setter in atom.setters.values():
-                self._machine.call(setter, of(atom), (value,), start, end)
+                self._machine.call(setter, of(atom), (value,), span)
             if atom.kind == "proxy":
-                self._set_through_proxy(atom, of(ANY_STRING), value, start, end)
+                self._set_through_proxy(atom, of(ANY_STRING), value, span)
             if atom.kind == "array":
                 self._store.inexact(atom)
                 if not numeric:
-                    self._store.put(atom, "@@names", V_STRING)
+                    self._store.put(atom, ADDED_NAMES, V_ANY_STRING)
             if atom.kind != "array" or (not numeric and self._holds_function(value)):
                 self._store.extend(atom)
             self._store.put_element(atom, value)
             return
-        if atom is HIDDEN or atom is HELD:
+        if atom is OPAQUE_HOST_MEMBER or atom is HOST_HELD_TEXT:
             return
-        if atom is SELECTED or atom is SELECTED_PROTOTYPE:
-            self._findings.polluted.append((start, end))
+        if atom is TAINTED_SELECTION or atom is TAINTED_SELECTION_PROTOTYPE:
+            self._findings.polluted.append(span)
             return
         if not numeric:
-            self._judgement.unresolved(atom, start, end)
+            self._judgement.unresolved(atom, span)
             self._store.expect_calls()
             if not value.isdisjoint(MAYBE_CONSTRUCTORS):
-                self._store.put(self._patches, "@@selected", V_UNDEFINED)  # `constructor`, perhaps
-        if atom is DATA:
+                self._store.put(self._patches, MAY_SELECT_CONSTRUCTOR, V_UNDEFINED)  # `constructor`, perhaps
+        if atom is TAINTED_DATA:
             self._store.expect_functions(value)
         if type(atom) is Known:
-            self._known_writes.set_dynamic_on_known(atom, start, end, numeric=numeric)
-        self._judgement.leak(value, Flow.PROPERTY, start, end)
+            self._known_writes.set_dynamic_on_known(atom, span, numeric=numeric)
+        self._judgement.leak(value, Flow.PROPERTY, span)
 
     @staticmethod
     def _holds_function(value: Value) -> bool:
