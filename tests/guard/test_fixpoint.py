@@ -8,6 +8,7 @@ more: a use that turns up then is one that the fixpoint missed.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from guard_cases import RULES
@@ -15,6 +16,9 @@ from guard_cases import RULES
 from evalward.corpus.corpus_case import Case, load_cases
 from evalward.guard import judge
 from evalward.guard.interpret.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.span import Span
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 LATE = load_cases([CORPUS / f"escapes/{name}.yaml" for name in ("havoc", "late-carriers", "late-changes")])
@@ -27,7 +31,7 @@ CHAIN = "class C0{{constructor(k){{this.f=(()=>{{}})[k]}}}};{classes}new C{last}
 def test_running_everything_again_finds_nothing_new(
     cases: list[Case], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missed: list[tuple[str, int, int]] = []
+    missed: list[tuple[str, Span]] = []
     programs = 0
     run = Interpreter.run
 

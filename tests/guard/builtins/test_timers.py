@@ -10,6 +10,7 @@ from evalward.guard.builtins.timers import TRANSFER
 from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_GLOBAL, V_UNDEFINED, Value, of
 from evalward.guard.domain.call import Call
 from evalward.guard.domain.heap import HeapObject
+from evalward.guard.domain.span import Span
 
 FUNCTION = HeapObject("function", 1)
 
@@ -35,6 +36,6 @@ class FakeMachine:
 @pytest.mark.parametrize(("handler", "reported"), [("run()", ["string-timer"]), (FUNCTION, [])])
 def test_text_is_reported_and_a_function_is_called(handler: str | HeapObject, reported: list[str]) -> None:
     machine: Any = FakeMachine()
-    call = Call("setTimeout", V_UNDEFINED, [of(handler), V_ANY_NUMBER], BOTTOM, 0, 9)
+    call = Call("setTimeout", V_UNDEFINED, [of(handler), V_ANY_NUMBER], BOTTOM, Span(0, 9))
     assert TRANSFER["setTimeout"](machine, call) == V_ANY_NUMBER
     assert machine.done == [*reported, (of(handler), V_GLOBAL)]

@@ -5,16 +5,15 @@ from __future__ import annotations
 import inspect
 
 from evalward.guard.catalogue import load_catalogue
-from evalward.guard.domain.instructions import Lowered, Op, Unit
+from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.composition import Composition
 from evalward.guard.interpret.surroundings import Surroundings
+from evalward.guard.lower.lower import lower
 
 
 def _composition() -> Composition:
-    lowered = Lowered()
-    lowered.units = [Unit("", None, 0)]
-    lowered.units[0].this, lowered.registers = 0, 1
-    return Composition(Surroundings(lowered, load_catalogue(), steps=10, strict=False), {})
+    empty = lower(b"", [], expression=False, module=False, script=True)
+    return Composition(Surroundings(empty, load_catalogue(), steps=10, strict=False), {})
 
 
 def test_each_operation_has_the_handler_of_its_name() -> None:

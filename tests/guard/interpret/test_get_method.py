@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.instructions import Lowered, Unit
 from evalward.guard.interpret.dataflow import Dataflow
 from evalward.guard.interpret.objects.method_lookup import MethodLookup
+from evalward.guard.lower.lower import lower
 
 GETTER, GIVEN = of(HeapObject("function", 1)), of("what the getter gives")
 
@@ -22,9 +22,8 @@ class FakeMachine:
 
 
 def test_a_method_is_what_the_object_and_its_prototypes_hold_and_what_getters_give() -> None:
-    lowered = Lowered()
-    lowered.units = [Unit("", None, 0)]
-    dataflow = Dataflow(lowered, budget=10)
+    empty = lower(b"", [], expression=False, module=False, script=True)
+    dataflow = Dataflow(empty, budget=10)
     target, parent = HeapObject("object", 0), HeapObject("object", 0)
     target.prototype, parent.properties["next"], target.getters["next"] = of(parent), of("own"), GETTER
 
