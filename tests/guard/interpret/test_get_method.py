@@ -5,7 +5,7 @@ from __future__ import annotations
 from evalward.guard.domain.atoms import BOTTOM, Value, of
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.interpret.dataflow import Dataflow
-from evalward.guard.interpret.objects.method_lookup import MethodLookup
+from evalward.guard.interpret.method_lookup import MethodLookup
 from evalward.guard.lower.lower import lower
 
 GETTER, GIVEN = of(HeapObject("function", 1)), of("what the getter gives")

@@ -12,11 +12,11 @@ from evalward.guard.interpret.calls.calls import Calls
 from evalward.guard.interpret.calls.constructions import Constructions
 from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
 from evalward.guard.interpret.calls.inlining import Inlining
+from evalward.guard.interpret.calls.iteration import Iteration
 from evalward.guard.interpret.calls.known_calls import KnownCalls
 from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
 from evalward.guard.interpret.conversion.coercion import Coercion
 from evalward.guard.interpret.conversion.concatenation import Concatenation
-from evalward.guard.interpret.conversion.iteration import Iteration
 from evalward.guard.interpret.conversion.operators import Operators
 from evalward.guard.interpret.conversion.property_keys import PropertyKeys
 from evalward.guard.interpret.dataflow import Dataflow
@@ -35,6 +35,7 @@ from evalward.guard.interpret.havoc import Havoc
 from evalward.guard.interpret.held_texts import HeldTexts
 from evalward.guard.interpret.implicit_calls import ImplicitCalls
 from evalward.guard.interpret.judgement import Judgement
+from evalward.guard.interpret.method_lookup import MethodLookup
 from evalward.guard.interpret.object_store import ObjectStore
 from evalward.guard.interpret.objects.catalogued import Catalogued
 from evalward.guard.interpret.objects.definitions import Definitions
@@ -43,7 +44,6 @@ from evalward.guard.interpret.objects.elements import Elements
 from evalward.guard.interpret.objects.host_objects import HostObjects
 from evalward.guard.interpret.objects.known_writes import KnownWrites
 from evalward.guard.interpret.objects.listed_keys import ListedKeys
-from evalward.guard.interpret.objects.method_lookup import MethodLookup
 from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes

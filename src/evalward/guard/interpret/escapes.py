@@ -13,8 +13,8 @@ from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.object_store import ObjectStore

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
 
 

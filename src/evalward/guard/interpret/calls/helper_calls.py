@@ -29,12 +29,12 @@ from evalward.guard.domain.values import join
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Recursion
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"

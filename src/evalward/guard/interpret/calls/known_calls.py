@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.surroundings import Surroundings
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.heap import Activation, HeapObject
     from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
-    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Running
     from evalward.guard.interpret.object_store import ObjectStore

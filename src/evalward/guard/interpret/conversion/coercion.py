@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.surroundings import Surroundings
 
 _MAX_NESTING = 24

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.constructions import Constructions
-    from evalward.guard.interpret.conversion.iteration import Iteration
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings

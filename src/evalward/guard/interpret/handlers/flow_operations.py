@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.concatenation import Concatenation
-    from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.makers import Makers
     from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.surroundings import Surroundings

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.interpret.calls.calls import Calls
+    from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.conversion.iteration import Iteration
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings

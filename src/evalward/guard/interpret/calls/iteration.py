@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
+    from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.objects.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
