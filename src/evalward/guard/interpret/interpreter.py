@@ -12,7 +12,7 @@ of all was the collector's, until an analysis was taken apart at its end.
 What an instruction reads is noted where it is read (``readers``), and every operation that looks at an object notes
 it, whatever it looks for: an instruction that should run again and does not would hide what it does. An outcome that
 is reused stands for its call in that. So running everything once more, outcomes forgotten, must find nothing new;
-``tests/guard/test_fixpoint.py`` does that to the corpus.
+``tests/guard/interpret/test_fixpoint.py`` does that to the corpus.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from evalward.corpus.corpus_case import Case, load_cases
 from evalward.guard import judge
 from evalward.guard.interpret.interpreter import Interpreter
 
-CORPUS = Path(__file__).parents[2] / "corpus"
+CORPUS = Path(__file__).parents[3] / "corpus"
 LATE = load_cases([CORPUS / f"escapes/{name}.yaml" for name in ("havoc", "late-carriers", "late-changes")])
 # The whole corpus takes half a minute.
 SAMPLE = load_cases([CORPUS])[::16]
