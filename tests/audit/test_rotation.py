@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class Clock:
-    """Nanoseconds that pass when a test says so."""
+    """A clock in nanoseconds that only the test advances."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000 * SECOND

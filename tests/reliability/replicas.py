@@ -93,7 +93,7 @@ class Figures:
 
 
 class Load:
-    """Clients that ask until they are told to stop."""
+    """Clients that send calls until they are stopped."""
 
     def __init__(self, target: str) -> None:
         self.times: list[float] = []

@@ -154,7 +154,7 @@ def main(modules: Path) -> int:
                 ran = mark in Marks.seen
                 code = denial(ready, tool, {**more, "url": url})
                 missed += ran and code is None
-                assert ran <= bool(spelling.get("runs")), f"{spelling['url']!a} ran: say so in the data"
+                assert ran <= bool(spelling.get("runs")), f"{spelling['url']!a} ran: record that in the data"
                 print(f"{ready:30} {'RAN' if ran else '-':4} {code or 'allowed':16} {spelling['url']!a}")  # noqa: T201
         finally:
             client.close()

@@ -55,7 +55,7 @@ def endless(request: JudgeRequest) -> bytes:
 
 
 def bomb(request: JudgeRequest) -> bytes:
-    """Return a pickle that would kill whoever loads it."""
+    """Return a pickle that kills the process that loads it."""
 
     class Bomb:
         def __reduce__(self) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ GREEDY, MODEST = Requester("host", "host:1"), Requester("host", "host:2")
 
 @dataclass(eq=False)
 class Numbered:
-    """A worker as far as places know one."""
+    """A worker with only the fields that the queue uses."""
 
     pid: int
     spent: float = 0.0

@@ -33,7 +33,7 @@ LIES = [
     "another_verdict",
     "sent_back",
 ]
-# A crash may be the payload's doing; a SIGKILL is somebody else's.
+# A payload can cause a crash, but not a SIGKILL: that comes from another process.
 DEATHS = {"segv": WorkerDied, "abort": WorkerDied, "exit": WorkerDied, "kill": Lost}
 
 

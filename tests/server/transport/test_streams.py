@@ -15,7 +15,7 @@ META = Meta(
 
 
 class Call:
-    """A call of gRPC, as far as a stream needs one."""
+    """The part of a gRPC call that a stream uses."""
 
     def __init__(self) -> None:
         self.code: Any = None
