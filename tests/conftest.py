@@ -1,4 +1,4 @@
-"""What holds for every test: a busy machine is no failure, so no example is timed, and no stopped process is left."""
+"""Settings of all tests: no time limit on hypothesis examples, and no process that outlives its test."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Gather what the image's programs need, and nothing else, into a root file system: ``python3 root.py PLACE VENV``.
+"""Copy the files that the image's programs need into a root file system: ``python3 root.py PLACE VENV``.
 
 Runs in the build, with the base's own Python. The base is not in the resulting image: no shell, no package manager, no
 Perl. The image gets the interpreter of ``VENV``, the part of its standard library that a service needs, every shared

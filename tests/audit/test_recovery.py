@@ -1,4 +1,4 @@
-"""What the log does when its sink fails, and how it comes back: real files, pipes and limits."""
+"""The audit log when its sink fails, and its recovery: real files, pipes and limits."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""A new file when the old one is large or old enough, or was renamed: one chain over all of them."""
+"""Rotation by size, by age and by rename: one chain over all files."""
 
 import os
 from pathlib import Path

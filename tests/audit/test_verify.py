@@ -1,4 +1,4 @@
-"""Every harm to a log of 1,000 keyed records is found and located."""
+"""Every change to a log of 1,000 keyed records is found and located."""
 
 from collections.abc import Callable
 from io import BytesIO

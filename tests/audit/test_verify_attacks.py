@@ -1,4 +1,4 @@
-"""Thousands of random harms to logs of several chains in several files: what may be called whole, and what must be."""
+"""Thousands of random changes to logs of several chains and files: which may verify, and which must."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``evalward audit`` against logs that were really written."""
+"""``evalward audit`` on written logs."""
 
 import hashlib
 import json

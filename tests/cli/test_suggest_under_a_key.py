@@ -1,4 +1,4 @@
-"""``evalward policy suggest`` for a log under a key, as every deployment here writes one."""
+"""``evalward policy suggest`` for a keyed log, as in every documented deployment."""
 
 from __future__ import annotations
 

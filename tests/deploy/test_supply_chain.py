@@ -1,4 +1,4 @@
-"""What the image is made of: pinned, locked, listed, and in a form that scanners read."""
+"""The contents of the image: pinned, locked, listed, and readable for scanners."""
 
 from __future__ import annotations
 

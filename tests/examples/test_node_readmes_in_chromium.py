@@ -1,4 +1,4 @@
-"""The Node dispatchers of both READMEs, as printed, in front of a real page of Playwright."""
+"""The Node dispatchers of both READMEs, as printed, with a real Playwright page."""
 
 import json
 import os

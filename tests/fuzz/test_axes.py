@@ -1,4 +1,4 @@
-"""The axes as data: enough of each, every value whole, nothing that another step of the guard would stop."""
+"""The axes as data: enough values, all complete, and none that an earlier step of the guard rejects."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""What each oracle sees of payloads whose effect is known."""
+"""The capabilities that each engine reports for payloads whose effect is known."""
 
 from __future__ import annotations
 

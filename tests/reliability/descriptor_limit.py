@@ -1,4 +1,4 @@
-"""No descriptor is left, and then the guard's workers die: what the server says, and whether it comes back by itself.
+"""A server without free descriptors whose workers are killed: its reports, and its automatic recovery.
 
 The limit of the running server is lowered (prlimit(2)) below the number of its open descriptors. Every open then fails
 with EMFILE: the replacement of a worker, the reopened audit log (SIGHUP), the changed policy, a connection to the admin

@@ -1,4 +1,4 @@
-"""Requests that are begun and never ended stop no verdict and no health check."""
+"""Requests that are never completed delay no verdict and no health check."""
 
 from __future__ import annotations
 

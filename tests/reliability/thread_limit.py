@@ -1,4 +1,4 @@
-"""A limit on threads, as ``TasksMax`` or ``pids_limit`` set one, and callers who want more threads than there are.
+"""A thread limit, as set by ``TasksMax`` or ``pids_limit``, and callers that need more threads than it allows.
 
 Every kind of call is begun and not ended, more often than the server has threads, every health watch is taken, and
 forty callers send calls as fast as they can. Then all of them close. A server that started must answer afterwards; one

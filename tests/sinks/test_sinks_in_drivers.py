@@ -1,4 +1,4 @@
-"""Texts that mean two things, in the real drivers: what runs there is denied here, and is what the data say."""
+"""Ambiguous texts in the real drivers: those that run there are denied here, as the data file states."""
 
 import json
 import os

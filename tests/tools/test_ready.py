@@ -1,4 +1,4 @@
-"""The ready manifests are their servers', field by field, and nothing in them that runs is without its kind."""
+"""The ready manifests match their servers field by field, and every field that is evaluated has its kind."""
 
 import copy
 import json

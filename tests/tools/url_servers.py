@@ -1,4 +1,4 @@
-"""Measure which spellings of a script's URL run behind real MCP servers, and that ValidateCall denies each that does.
+"""Measure which spellings of a script's URL run in real MCP servers, and check that ValidateCall denies them.
 
 ``python tests/tools/url_servers.py NODE_MODULES`` with @playwright/mcp, chrome-devtools-mcp,
 @modelcontextprotocol/server-puppeteer and puppeteer-mcp-server installed there, and /usr/bin/chromium. Not part of the

@@ -1,4 +1,4 @@
-"""A worker that judges as the real one does, but for payloads that name a misdeed: those it answers with that."""
+"""A worker like the real one, except for payloads that name a misbehaviour: for those it misbehaves."""
 
 import os
 import pickle

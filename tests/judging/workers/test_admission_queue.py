@@ -1,4 +1,4 @@
-"""Who is served first, with workers that only have a number."""
+"""The order of the queue, with fake workers."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a worker may do wrong, and what it costs: one request, never an allow."""
+"""Faults of a worker: each costs one request and never yields an allow."""
 
 import os
 import signal

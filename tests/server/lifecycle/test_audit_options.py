@@ -1,4 +1,4 @@
-"""The audit log's options on the real server: its key, its durability, its files, and what it does not write."""
+"""The audit log's options on the real server: key, durability, files, and the events that are not written."""
 
 import os
 import signal

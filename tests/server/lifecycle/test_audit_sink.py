@@ -1,4 +1,4 @@
-"""The real server while its audit log fails in every way: no ALLOW, blocks still answered, health follows, recovery."""
+"""The real server while its audit log fails: no ALLOW, blocks still answered, health follows, recovery."""
 
 import fcntl
 import json

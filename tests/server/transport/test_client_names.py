@@ -1,4 +1,4 @@
-"""``--client-name``: not every certificate of the client CA may ask for a verdict."""
+"""``--client-name``: only certificates with a listed name may request a verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of streams, where a stream gets its next item in the moment in which it is to give its place away."""
+"""The limit of streams, when an idle stream gets its next item just as it is evicted."""
 
 import threading
 from typing import Any
