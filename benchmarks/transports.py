@@ -1,4 +1,4 @@
-"""Synchronous against asyncio gRPC servers: the measurement behind ``evalward.server.transport.grpc_server``.
+"""Compare synchronous and asyncio gRPC servers: the reason for ``evalward.server.transport.grpc_server``.
 
 Each request parses 1 KB. Prints medians over rounds in which the servers alternate: p50 and CPU of a request
 with one in flight, how long a health check takes while three long parses run, CPU of a request and requests/s

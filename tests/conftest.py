@@ -1,4 +1,4 @@
-"""Shared by all tests: untimed examples, the sample that each run takes of many cases, the end of stopped processes."""
+"""Settings of all tests: untimed hypothesis examples, samples of many cases, and no process that outlives its test."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What the source cites of the design pages is there, and links between pages lead somewhere."""
+"""The source's citations of the design pages and the links between pages resolve."""
 
 import re
 import subprocess
