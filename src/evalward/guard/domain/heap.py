@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from evalward.guard.domain.atoms import BOTTOM, ObjectAtom, Value
+from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -234,6 +235,10 @@ class HeapObject(ObjectAtom):
             for item in self.items:
                 self.inside = join(self.inside, item)
         return self.inside
+
+    def proxied(self) -> Value:
+        """Return the targets of a proxy without the proxy: a variable that is wrapped again holds both."""
+        return frozenset(a for a in self.properties.get(PROXY_TARGET, BOTTOM) if a is not self)
 
     def everything(self) -> Value:
         """Return the join of all that any key may find in the object itself, accessors' results aside."""

@@ -125,7 +125,7 @@ class Composition:
             self,
         )
         definitions = Definitions(
-            store, findings, judgement, coercion, property_keys, properties, writes, self
+            dataflow, store, findings, judgement, coercion, property_keys, properties, writes, self
         )
         inlining = Inlining(dataflow, surroundings, self)
         iteration = Iteration(

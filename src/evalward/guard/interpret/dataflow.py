@@ -7,6 +7,7 @@ worklist (guard.md §2).
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import ACTIVE_MARKUP, BOTTOM, UNKNOWN, Known, Unknown, Value
@@ -16,6 +17,8 @@ from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import MAX_HOSTS, MAX_OBJECTS, counted, join, widened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.instructions import Lowered
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _LOAD = Op.LOAD
 _COSTLY = 4  # atoms, from which on their number counts as steps
+MAX_DEPTH = 48  # of calls, constructions and uses of proxies within one another
 MAX_GROWTH = 6
 MAX_COUNTING = 3  # a value that goes on growing by numbers alone is a count or a sum, and becomes any number
 
@@ -31,7 +35,8 @@ class Dataflow:
     """Registers, their readers, the worklist and the step budget.
 
     ``unit`` and ``reader`` are the code that runs now and the reader that its reads are noted for; ``version`` counts
-    the changes that other code may see. ``local``, ``loaded``, ``settled`` and ``context`` describe the inlined call
+    the changes that other code may see; ``depth`` is how many calls and uses of proxies are nested, at most
+    ``MAX_DEPTH``. ``local``, ``loaded``, ``settled`` and ``context`` describe the inlined call
     that runs now: its registers, those of them that were read in this round, whether none of these has changed since,
     and which call it is.
     """
@@ -57,6 +62,7 @@ class Dataflow:
             int, Activation
         ] = {}  # parameters, and the units whose instructions have them as operands
         self.version = 0
+        self.depth = 0
         self.local: frozenset[int] = frozenset()
         self.loaded: set[int] = set()
         self.settled = True
@@ -66,6 +72,17 @@ class Dataflow:
         """Return a register of its own for what no instruction of the payload writes."""
         self.values.append(BOTTOM)
         return len(self.values) - 1
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Count a use of a proxy's target, which may be a proxy; raise AnalysisLimitError past ``MAX_DEPTH``."""
+        if self.depth > MAX_DEPTH:
+            raise AnalysisLimitError(self.budget)
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
 
     def spend(self, steps: int = 1) -> None:
         """Count work; raise AnalysisLimitError past the budget."""

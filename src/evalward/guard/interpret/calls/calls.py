@@ -30,7 +30,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order, objects_of
-from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
+from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +80,6 @@ class Calls:
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls
         self._known_calls = known_calls
-        self.depth = 0
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
@@ -90,11 +89,11 @@ class Calls:
         dataflow.steps += 1 + len(callee) + len(args)
         if dataflow.steps > dataflow.budget:
             dataflow.spend(0)
-        if self.depth > MAX_DEPTH:
+        if dataflow.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
             return V_UNKNOWN
-        self.depth += 1
+        dataflow.depth += 1
         result: Value = BOTTOM
         try:
             for atom in callee if len(callee) == 1 else in_order(callee):
@@ -111,7 +110,7 @@ class Calls:
                     made = self._call_other(atom, this, args, rest, span)
                 result = join(result, made)
         finally:
-            self.depth -= 1
+            dataflow.depth -= 1
         return result
 
     def _call_other(self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:

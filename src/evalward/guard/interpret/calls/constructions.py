@@ -28,7 +28,7 @@ from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atoms import in_order
-from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
+from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,15 +82,15 @@ class Constructions:
 
     def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        if self._calls.depth > MAX_DEPTH:
+        if self._dataflow.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
             return V_UNKNOWN
-        self._calls.depth += 1
+        self._dataflow.depth += 1
         try:
             return self._construct_each(callee, args, span, rest)
         finally:
-            self._calls.depth -= 1
+            self._dataflow.depth -= 1
 
     def _construct_each(self, callee: Value, args: Sequence[Value], span: Span, rest: Value) -> Value:
         result: Value = BOTTOM
@@ -225,14 +225,16 @@ class Constructions:
         asked = (target, this, (*args, rest))
         if asked in self._initialising:
             return BOTTOM
-        if self._calls.depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
+        if (
+            self._dataflow.depth > MAX_DEPTH
+        ):  # what a constructor further up does with `this` would not be seen
             raise AnalysisLimitError(self._dataflow.budget)
-        self._calls.depth += 1
+        self._dataflow.depth += 1
         self._initialising.add(asked)
         try:
             return self._construct_parent(target, this, args, rest, span)
         finally:
-            self._calls.depth -= 1
+            self._dataflow.depth -= 1
             self._initialising.discard(asked)
 
     def _construct_parent(

@@ -16,7 +16,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
+from evalward.guard.domain.slots import ENTRY_KEYS, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -162,14 +162,13 @@ class Iteration:
             return self._elements.get_element(atom, span.start)
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
             given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), span)
             made = self._machine.call(given, of(atom), (), span)
             if self._coercion.nesting >= _MAX_NESTING:
                 return V_UNKNOWN
             self._coercion.nesting += 1
             try:
-                through = join(self.iterate(inner, None, span), self.iterate(made, None, span))
+                through = join(self.iterate(atom.proxied(), None, span), self.iterate(made, None, span))
             finally:
                 self._coercion.nesting -= 1
             return join(join(through, atom.contents()), V_UNKNOWN)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.surroundings import Surroundings
 
-MAX_DEPTH = 48
-
 
 class OrdinaryCalls:
     """Entries into the payload's functions."""

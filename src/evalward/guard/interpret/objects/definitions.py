@@ -9,7 +9,6 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM, MARKERS, UNDEFINED, Known, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
+    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
@@ -32,6 +32,7 @@ class Definitions:
 
     def __init__(
         self,
+        dataflow: Dataflow,
         store: ObjectStore,
         findings: Findings,
         judgement: Judgement,
@@ -41,6 +42,7 @@ class Definitions:
         writes: Writes,
         machine: Recursion,
     ) -> None:
+        self._dataflow = dataflow
         self._store = store
         self._patches = store.patches
         self._findings = findings
@@ -97,8 +99,8 @@ class Definitions:
                         self._store.put(self._patches, f"{atom.path}.{name}", given)
                 continue
             if atom.kind == "proxy":
-                inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
-                self.define_own_property(inner, key, descriptor, span)
+                with self._dataflow.nested():
+                    self.define_own_property(atom.proxied(), key, descriptor, span)
                 self._properties.call_trap(atom, "defineProperty", (key, descriptor), span)
             if resolved.unknown or resolved.numeric:
                 self._writes.set_dynamic(atom, value, span, numeric=not resolved.unknown)

@@ -36,7 +36,6 @@ from evalward.guard.domain.slots import (
     SYMBOL_PREFIX,
 )
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.objects.catalogued import Catalogued
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
@@ -190,6 +189,13 @@ class Properties:
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
+    def _get_from_proxy(self, proxy: HeapObject, name: str, this: Value, span: Span) -> Value:
+        """Return a read from the target and what the ``get`` trap gives (ECMA-262 §10.5.8)."""
+        with self._dataflow.nested():
+            found = self.get(proxy.proxied(), name, span)
+            key = of(ANY_SYMBOL if name.startswith(SYMBOL_PREFIX) else name)
+            return join(found, self.call_trap(proxy, "get", (key, this), span))
+
     def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
@@ -226,9 +232,7 @@ class Properties:
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
         if target.kind == "proxy" and PROXY_TARGET in target.properties:
-            result = join(result, self.get(target.properties[PROXY_TARGET], name, span))
-            key = of(name) if not name.startswith(SYMBOL_PREFIX) else of(ANY_SYMBOL)
-            return join(result, self.call_trap(target, "get", (key, this), span)), False
+            return join(result, self._get_from_proxy(target, name, this, span)), False
         if name in target.getters:
             result = join(result, self._machine.call(target.getters[name], this, (), span))
             certain = name not in target.uncertain

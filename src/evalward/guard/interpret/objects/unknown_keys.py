@@ -32,7 +32,6 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
@@ -240,9 +239,10 @@ class UnknownKeys:
             current = pending.pop()
             self._dataflow.spend(1 + (len(result) >> 3))
             current.readers[self._dataflow.reader] = None
-            for inner in current.properties.get(PROXY_TARGET, BOTTOM):  # a proxy
-                if inner not in seen:
-                    result = join(result, self.get_unknown(inner, span))
+            if current.kind == "proxy":
+                with self._dataflow.nested():
+                    for inner in current.proxied() - seen:
+                        result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
                 result = join(result, self._machine.call(getter, of(target), (), span))

@@ -9,6 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     ANY_STRING,
+    BOTTOM,
     DECODED_STRING,
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
@@ -217,13 +218,13 @@ class Writes:
 
     def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
         """Write through a proxy: to what it stands for, and to its ``set`` trap."""
-        inner = proxy.properties.get(PROXY_TARGET, frozenset())
         handler = proxy.properties.get(PROXY_HANDLER, frozenset())
-        self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, span)
+        with self._dataflow.nested():
+            self.set_computed(proxy.proxied(), key, value, span)
         self._machine.call(
             self._properties.get(handler, "set", span),
             handler,
-            (inner, key, value, of(proxy)),
+            (proxy.properties.get(PROXY_TARGET, BOTTOM), key, value, of(proxy)),
             span,
         )
 
