@@ -41,7 +41,7 @@ _HARMLESS_SETTINGS = frozenset(
 )
 
 
-# What an application's events tell of.
+# The object that each event of an application carries.
 _MADE = {
     "browser-window-created": "electron.BrowserWindow.prototype",
     "browser-window-focus": "electron.BrowserWindow.prototype",

@@ -1,4 +1,4 @@
-"""Events of the page: listeners, what they are told, observers and custom elements (DOM Standard; guard.md §3)."""
+"""Events of the page: listeners and their arguments, observers, custom elements (DOM Standard; guard.md §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Function.prototype``: calls by another road are calls."""
+"""``Function.prototype``: ``call``, ``apply`` and ``bind`` (ECMA-262 §20.2.3)."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _iterator_callback(result: Value | None) -> Transfer:
 
 
 def _members(machine: Machine, call: Call) -> Value:
-    """Return what a set and the set-like object beside it hold; what is no set is asked for its keys."""
+    """Return the members of a set and of the set-like argument, whose ``keys`` method is called if it is no set."""
     own = contents(machine, call.this)
     given = call.arg(0)
     held = frozenset(a for a in given if isinstance(a, HeapObject) and a.kind in {"set", "map"})

@@ -130,7 +130,7 @@ def _mapped(*folds: Callable[[str], str]) -> Transfer:
 
 
 def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = None) -> Transfer:
-    """Return a case mapping, with ``by_locale`` (Turkish's) beside it; what a later Unicode changes is unknown."""
+    """Return a case mapping and its Turkish variant ``by_locale``; letters that Unicode may change are unknown."""
 
     def transfer(machine: Machine, call: Call) -> Value:
         texts = constants(machine, call.this, call)

@@ -106,7 +106,7 @@ def is_accumulated(texts: Iterable[str]) -> bool:
 
 
 def _is_grown(texts: frozenset[str]) -> bool:
-    """Whether the texts are letters, and what comes of them when more are put before or behind."""
+    """Whether the texts are letters, and strings that grow by one letter at the start or the end."""
     letters = frozenset(text for text in texts if len(text) == 1)
     if len(letters) < _MIN_LETTERS:
         return False
@@ -123,7 +123,7 @@ def _is_grown(texts: frozenset[str]) -> bool:
 
 
 def are_letters(texts: Iterable[str]) -> bool:
-    """Whether the texts are single letters, as names are put together of."""
+    """Whether the texts are single letters, of which a payload may compose names."""
     found = list(texts)
     return max(map(len, found), default=0) == 1 and _letters(found) >= _MIN_LETTERS
 

@@ -1,4 +1,4 @@
-"""A property key, as far as it is known (ECMA-262 §7.1.19)."""
+"""A property key: the names that it may be, and what is known of the others (ECMA-262 §7.1.19)."""
 
 from __future__ import annotations
 

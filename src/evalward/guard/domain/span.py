@@ -18,4 +18,4 @@ class Span(NamedTuple):
 
 
 NOWHERE: Final = Span(-1, -1)
-"""The span of what has no place in the source."""
+"""The span of values that do not occur in the source."""

@@ -376,9 +376,9 @@ class Composition:
         self.click = findings.click
 
     def release(self) -> None:
-        """Take the analysis apart at its end, so that it is freed at once.
+        """Break the reference cycles of the analysis at its end, so that reference counting frees it at once.
 
-        Its parts hold one another. The collector would run twice as often for what is left to it: a tenth of the time.
+        Without this the garbage collector runs twice as often and takes a tenth of the time.
         """
         self.store.release()
         for unit in self.dataflow.units:

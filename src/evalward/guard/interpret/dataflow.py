@@ -28,7 +28,7 @@ _LOAD = Op.LOAD
 _COSTLY = 4  # atoms, from which on their number counts as steps
 MAX_DEPTH = 48  # of calls, constructions and uses of proxies within one another
 MAX_GROWTH = 6
-MAX_COUNTING = 3  # a value that goes on growing by numbers alone is a count or a sum, and becomes any number
+MAX_COUNTING = 3  # a value that keeps growing by numbers alone is a count or a sum, and becomes any number
 
 
 class Dataflow:

@@ -43,7 +43,7 @@ class Execution:
                     self._execute(unit)
 
     def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        """Run a unit that has just been called, so that its caller continues with its result."""
         if self._inlining.active or self._nested >= _MAX_NESTED:
             return
         dataflow = self._dataflow

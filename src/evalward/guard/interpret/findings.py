@@ -51,7 +51,7 @@ class Findings:
         if note:
             trace = (*trace, Step(note, span))
         known = self.uses.get(key)
-        # Of several ways to one use, the one that says most is told, in every process: a set has no order.
+        # Several traces may lead to one use. The longest is kept: the result must not depend on the order of a set.
         if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
             self.uses[key] = Use(construct, rank, span, trace)
 

@@ -1,7 +1,7 @@
-"""The havoc rule: what comes to nothing gives an unknown value, and the run goes on (guard.md §2).
+"""The havoc rule: an instruction without a result gives an unknown value, and the run continues (guard.md §2).
 
-An instruction without a result is code that always throws, or something that is not modelled. Only the latter must not
-silence what comes after it.
+An instruction has no result if it always throws or is not modelled. What follows an instruction that is
+not modelled must still be judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from evalward.guard.domain.atoms import V_UNDEFINED, V_UNKNOWN, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.slots import PRIVATE_PREFIX
-from evalward.guard.interpret.atoms import objects_of
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction

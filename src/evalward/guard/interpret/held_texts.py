@@ -1,9 +1,9 @@
 """Text that the payload hands to the host, and may read back from there (guard.md §2, host objects and sinks).
 
-``new Option('javascript:…').text`` is the payload's own constant after a way through an object of the host: no list
-names all those that keep what they are given. So what such an object gives back is judged as the texts that were
-given, as far as some sink would judge them at all: active markup, a script's URL, the name of a handler or of a
-script element, what reads as a call.
+``new Option('javascript:…').text`` is the payload's own constant, read back from an object of the host. No list names
+all objects that keep their arguments. So a value that such an object returns is judged as the texts that it was given,
+if a sink would judge those: active markup, the URL of a script, the name of a handler or of a script element, text that
+reads as a call.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from evalward.guard.domain.atoms import BOTTOM, of
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
-from evalward.guard.interpret.atoms import in_order
+from evalward.guard.interpret.atom_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ class ImplicitCalls:
             for function in _methods(holder)
         ]
         asked = dataflow.reader
-        dataflow.reader = Outcome(0)  # nobody goes on with what these calls give
+        dataflow.reader = Outcome(0)  # no instruction uses the results of these calls
         for owner, function in found:
             unit = function.unit
             if unit is None:

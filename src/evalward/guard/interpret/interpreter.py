@@ -60,7 +60,7 @@ class Interpreter:
         self._call_implicitly()
         waiting = machine.dataflow.units
         while waiting:
-            # The last one first: it calls those before it, which then are called by nobody else.
+            # The last one first: it calls those before it, which then need no call of their own.
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
             if not functions:
                 break

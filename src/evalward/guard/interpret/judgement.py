@@ -46,7 +46,7 @@ REFLECTIVE = frozenset(
 )
 MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
 _CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
-_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
+_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # no other code gets the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}

@@ -50,7 +50,7 @@ class Running(Protocol):
     operations: list[Callable[[Instruction], Value]]
 
     def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        """Run a unit that has just been called, so that its caller continues with its result."""
         ...
 
 
@@ -82,7 +82,7 @@ class Objects(Protocol):
     patches: HeapObject
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
-        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
+        """Return the object of an allocation site; ``tag`` distinguishes objects of one site."""
         ...
 
     def put(self, target: HeapObject, name: str, value: Value) -> None:
@@ -286,7 +286,7 @@ class Reports(Protocol):
         ...
 
     def tell_thrown(self, event: Value) -> Value:
-        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        """Put what the payload threw on an event, as an event of an error or a rejection carries it."""
         ...
 
     def click(self, span: Span) -> None:

@@ -71,8 +71,8 @@ class ObjectStore:
             self._dataflow.changed(target)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
-        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        # Only arrays are told apart by their call: objects, too, cost six times as much and blocked no less.
+        """Return the object of an allocation site; ``tag`` distinguishes objects of one site."""
+        # Only arrays are distinguished by their call: for objects, too, it took six times as long and blocked as many.
         key = (start, kind, tag, self._dataflow.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
@@ -172,11 +172,11 @@ class ObjectStore:
         self.put(self.patches, MAY_BE_REMOVED, V_UNDEFINED)
 
     def expect_calls(self) -> None:
-        """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
+        """Note that a write to an unknown object may have given a function its own ``call`` or ``apply``."""
         self.put(self.patches, MAY_HAVE_OWN_CALL, V_UNDEFINED)
 
     def expect_receivers(self) -> None:
-        """Note that methods may be called on what has none of them: something unknown is, that may be one."""
+        """Note that an unknown value, which may be a method, is called on an object that may not have that method."""
         self.put(self.patches, MAY_HAVE_ANY_RECEIVER, V_UNDEFINED)
 
     def expect_constructors(self) -> None:

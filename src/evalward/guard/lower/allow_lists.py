@@ -100,7 +100,7 @@ def exits(statement: Node | None) -> bool:
 
 
 def narrow(stores: Stores, narrowings: list[Narrowing]) -> None:
-    """Have the reads of a checked key give what its list holds, wherever the check surely stands before them."""
+    """Replace reads of a checked key by the values of its list, wherever the check certainly precedes them."""
     for each in narrowings:
         key = each.key
         register = key.register

@@ -10,7 +10,7 @@ from evalward.guard.domain.scope import Reference, Scope, UnitIndex
 from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.lower.compiled_helpers import may_be_compiled
 from evalward.guard.lower.drafts import LoweredDraft, UnitDraft
-from evalward.guard.lower.kinds import kinds
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from evalward.guard.domain.atoms import V_ANY_STRING, number
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import string
 from evalward.guard.lower.enumeration import callback_of
-from evalward.guard.lower.kinds import kinds
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

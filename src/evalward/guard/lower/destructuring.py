@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.instructions import Op
 from evalward.guard.lower.call_expressions import member, named, property_key, unwrapped
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled
+from evalward.guard.lower.node_kinds import kinds
 
 if TYPE_CHECKING:
     from tree_sitter import Node

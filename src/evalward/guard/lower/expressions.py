@@ -9,8 +9,8 @@ from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import string
 from evalward.guard.lower.call_expressions import argument, member, named, property_key, template_parts
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:

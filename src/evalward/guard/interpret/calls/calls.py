@@ -29,7 +29,7 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import in_order, objects_of
+from evalward.guard.interpret.atom_order import in_order, objects_of
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Calls:
         return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 
     def _tell(self, args: Sequence[Value], span: Span) -> None:
-        """Let callbacks of the payload be given what holds the texts that stand beside them."""
+        """Call the payload's callbacks with a value that may hold the texts passed in the same call."""
         for value in args:
             functions = frozenset(a for a in objects_of(value) if a.kind == "function")
             if functions:

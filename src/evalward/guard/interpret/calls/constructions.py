@@ -27,7 +27,7 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import in_order
+from evalward.guard.interpret.atom_order import in_order
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:

@@ -138,7 +138,7 @@ class Iteration:
         made = self._machine.call(iterator, of(atom), (), span)
         step = self._machine.call(self._properties.get(made, "next", span), made, (), span)
         for each in made:
-            if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
+            if isinstance(each, HeapObject):  # IteratorClose: a loop or a pattern ends early
                 self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span)
         inner = self._properties.get(self.await_value(step, span), "value", span)
         if self._coercion.nesting >= _MAX_NESTING:

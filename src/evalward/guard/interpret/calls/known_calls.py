@@ -11,7 +11,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import objects_of
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

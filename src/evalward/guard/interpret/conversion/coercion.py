@@ -239,7 +239,7 @@ class Coercion:
             contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
-                return of(DECODED_STRING)  # nobody lists words with a letter between them
+                return of(DECODED_STRING)  # a list of words has no letter as its separator
             return unresolved_text((contents, contents)) if contents else V_ANY_STRING
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []

@@ -27,7 +27,7 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import is_tainted, join
-from evalward.guard.interpret.atoms import in_order, objects_of
+from evalward.guard.interpret.atom_order import in_order, objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -170,13 +170,13 @@ class CallOperations:
         if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):
             result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), span))
         if asks_constructor:
-            # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
+            # `x.constructor(…)` is called to build something: the result is watched, whatever `x` was found to be.
             self._findings.origin(FUNCTION_FROM_TEXT, None, "`constructor` is called", span)
             result = join(result, of(FUNCTION_FROM_TEXT))
         return result
 
     def _then_unknown(self, args: list[Value], span: Span) -> Value:
-        """Return a promise of what the callbacks give that a promise of the host is told."""
+        """Return a promise of the results of callbacks that are passed to a promise of the host."""
         given: Value = BOTTOM
         for value in args:
             functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
@@ -258,7 +258,7 @@ class CallOperations:
 
     @staticmethod
     def _lead_on(args: tuple[Value, ...]) -> bool:
-        """Whether what is given is, or holds, a function or an object of the host: reflection goes on from there."""
+        """Whether an argument is, or holds, a function or an object of the host, which further reflection can use."""
         for value in args:
             for atom in value:
                 held = (atom, *atom.everything()) if isinstance(atom, HeapObject) else (atom,)

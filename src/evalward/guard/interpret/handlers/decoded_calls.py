@@ -59,7 +59,7 @@ class DecodedCalls:
         self._machine = machine
 
     def call_decoded(self, owner: Value, args: Sequence[Value], span: Span) -> Value:
-        """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there.
+        """Call a method whose name the payload decodes: callbacks and the result may get any property of the owner.
 
         Of a function it may be `call` or `apply`.
         """

@@ -294,7 +294,9 @@ class Makers:
             if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
                 self._judgement.use(of(atom), Flow.ARGUMENT, NOWHERE)
             if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
-                return of(DECODED_STRING)  # the names of its methods: whoever lists them means to call one
+                return of(
+                    DECODED_STRING
+                )  # the names of its methods: code that lists them is about to call one
             return of(TAINTED_STRING) if atom is TAINTED_DATA else V_ANY_STRING
         atom.readers[self._dataflow.reader] = None
         if atom.prototype:

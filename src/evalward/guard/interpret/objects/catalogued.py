@@ -260,7 +260,7 @@ class Catalogued:
         )
 
     def relabelled(self, value: Value) -> Value:
-        """Return ``Function`` under the label of the road that read ``constructor`` twice."""
+        """Return ``Function`` under the label of a chain that reads ``constructor`` twice."""
         if not any(type(atom) is Known and atom.label == function_constructor.LABEL for atom in value):
             return value
         made = known("Function", constructor_chain.LABEL)

@@ -186,13 +186,13 @@ class PageSinks:
             return
         event = self._host_objects.materialize("new:Event.prototype", start)
         thrown = self.tell_thrown(event)
-        # `onerror` of the window is told apart: what happened, where, and what was thrown.
+        # `onerror` of the window gets five arguments: message, source, line, column and what was thrown.
         self._machine.call(
             functions, this, (event, V_TAINTED_DATA, V_ANY_NUMBER, V_ANY_NUMBER, thrown), Span.at(start)
         )
 
     def tell_thrown(self, event: Value) -> Value:
-        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        """Put what the payload threw on an event, as an event of an error or a rejection carries it."""
         thrown = self._dataflow.read(self._dataflow.thrown)
         if thrown:
             for atom in event:

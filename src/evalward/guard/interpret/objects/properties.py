@@ -80,9 +80,8 @@ class Properties:
         self._catalogued = catalogued
         self._unknown_owners = unknown_owners
         self._machine = machine
-        self._traps = (
-            0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
-        )
+        # Nested calls of traps: a handler may be a proxy, and inherit from its own proxy.
+        self._traps = 0
 
     def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
@@ -253,7 +252,7 @@ class Properties:
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
                 return (join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED), True
         elif name in target.getters:
-            pass  # an accessor of its own stands before what a function or class has by itself
+            pass  # its own accessor replaces the built-in property of a function or class
         elif name == "name" and target.unit is not None and target.kind == "function":
             return (of(target.unit.name) if target.unit.name else V_ANY_STRING), True
         elif name == "name" and FUNCTION_NAME in target.properties:

@@ -59,7 +59,7 @@ class Prototypes:
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
             if atom.path.startswith(("playwright.", "electron")) or self._denied_reads.is_denied(atom):
-                return of(atom)  # its methods stand there
+                return of(atom)  # which has its methods
             if atom.path in {"Element", "document"}:
                 return of(ELEMENT_PROTOTYPE)
             if atom.path == "Function":  # the constructors of other kinds of functions inherit from it

@@ -200,7 +200,7 @@ class Writes:
         for parent in target.prototype:
             self._setters.inherited_setter(parent, target, name, value, span)
         if target.kind in {"array", "arguments"} and is_index(name):
-            # What is appended by an instruction that has run before is appended in a loop: who knows how often.
+            # An instruction that has run before appends in a loop, any number of times.
             room = len(target.items) + (not self._dataflow.rerunning)
             if len(name) <= 5 and int(name) < room <= MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
                 self._store.put_item(target, int(name), value)
