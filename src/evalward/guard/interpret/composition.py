@@ -51,6 +51,7 @@ from evalward.guard.interpret.objects.setters import Setters
 from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
 from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
 from evalward.guard.interpret.objects.writes import Writes
+from evalward.guard.interpret.run_state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,49 +72,30 @@ class Composition:
         dataflow, findings = Dataflow(lowered, surroundings.steps), Findings()
         dataflow.values[lowered.units[0].this] = surroundings.this
         store = ObjectStore(dataflow)
-        judgement = Judgement(dataflow, store, findings, surroundings)
-        held = HeldTexts(dataflow, store)
-        host_objects = HostObjects(dataflow, store, surroundings)
+        state = RunState(dataflow, store, findings, surroundings)
+        judgement = Judgement(state)
+        held = HeldTexts(state)
+        host_objects = HostObjects(state)
         method_lookup = MethodLookup(dataflow, self)
         concatenation = Concatenation(dataflow)
-        coercion = Coercion(
-            dataflow, store, surroundings, judgement, held, method_lookup, concatenation, self
-        )
-        property_keys = PropertyKeys(dataflow, surroundings, held, coercion)
+        coercion = Coercion(state, judgement, held, method_lookup, concatenation, self)
+        property_keys = PropertyKeys(state, held, coercion)
         operators = Operators(dataflow, concatenation, coercion)
-        denied_reads = DeniedReads(dataflow, findings, surroundings)
-        prototypes = Prototypes(dataflow, store, surroundings, denied_reads)
-        catalogued = Catalogued(dataflow, store, findings, surroundings, held, host_objects, denied_reads)
-        unknown_owners = UnknownOwners(
-            dataflow, store, findings, surroundings, held, host_objects, catalogued
-        )
-        properties = Properties(
-            dataflow, store, findings, surroundings, prototypes, catalogued, unknown_owners, self
-        )
+        denied_reads = DeniedReads(state)
+        prototypes = Prototypes(state, denied_reads)
+        catalogued = Catalogued(state, held, host_objects, denied_reads)
+        unknown_owners = UnknownOwners(state, held, host_objects, catalogued)
+        properties = Properties(state, prototypes, catalogued, unknown_owners, self)
         elements = Elements(dataflow, held, catalogued, unknown_owners)
         unknown_keys = UnknownKeys(
-            dataflow,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            host_objects,
-            property_keys,
-            properties,
-            elements,
-            self,
+            state, judgement, held, host_objects, property_keys, properties, elements, self
         )
-        listed_keys = ListedKeys(dataflow, store, surroundings, unknown_owners, unknown_keys)
-        sinks = PageSinks(
-            dataflow, store, findings, surroundings, judgement, held, host_objects, coercion, self
-        )
-        setters = Setters(dataflow, surroundings, sinks, self)
-        known_writes = KnownWrites(dataflow, store, findings, surroundings, judgement, held, coercion, sinks)
+        listed_keys = ListedKeys(state, unknown_owners, unknown_keys)
+        sinks = PageSinks(state, judgement, held, host_objects, coercion, self)
+        setters = Setters(state, sinks, self)
+        known_writes = KnownWrites(state, judgement, held, coercion, sinks)
         writes = Writes(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             held,
             property_keys,
@@ -124,97 +106,26 @@ class Composition:
             known_writes,
             self,
         )
-        definitions = Definitions(
-            dataflow, store, findings, judgement, coercion, property_keys, properties, writes, self
-        )
-        inlining = Inlining(dataflow, surroundings, self)
+        definitions = Definitions(state, judgement, coercion, property_keys, properties, writes, self)
+        inlining = Inlining(state, self)
         iteration = Iteration(
-            dataflow,
-            store,
-            surroundings,
-            judgement,
-            host_objects,
-            method_lookup,
-            coercion,
-            properties,
-            elements,
-            self,
+            state, judgement, host_objects, method_lookup, coercion, properties, elements, self
         )
-        helpers = CompiledHelpers(dataflow, store, method_lookup, elements, iteration, self)
-        ordinary_calls = OrdinaryCalls(
-            dataflow, store, surroundings, properties, inlining, iteration, helpers, self
-        )
-        known_calls = KnownCalls(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            host_objects,
-            method_lookup,
-            transfers,
-            self,
-        )
-        calls = Calls(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            properties,
-            sinks,
-            iteration,
-            ordinary_calls,
-            known_calls,
-        )
+        helpers = CompiledHelpers(state, method_lookup, elements, iteration, self)
+        ordinary_calls = OrdinaryCalls(state, properties, inlining, iteration, helpers, self)
+        known_calls = KnownCalls(state, judgement, held, host_objects, method_lookup, transfers, self)
+        calls = Calls(state, judgement, held, properties, sinks, iteration, ordinary_calls, known_calls)
         constructions = Constructions(
-            dataflow,
-            store,
-            judgement,
-            held,
-            method_lookup,
-            properties,
-            iteration,
-            ordinary_calls,
-            known_calls,
-            calls,
+            state, judgement, held, method_lookup, properties, iteration, ordinary_calls, known_calls, calls
         )
-        variables = Variables(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            host_objects,
-            prototypes,
-            catalogued,
-            writes,
-            ordinary_calls,
-        )
-        decoded_calls = DecodedCalls(
-            dataflow, store, surroundings, judgement, iteration, calls, transfers, self
-        )
-        limited_reads = LimitedReads(dataflow, store, surroundings, method_lookup, properties)
+        variables = Variables(state, judgement, host_objects, prototypes, catalogued, writes, ordinary_calls)
+        decoded_calls = DecodedCalls(state, judgement, iteration, calls, transfers, self)
+        limited_reads = LimitedReads(state, method_lookup, properties)
         members = Members(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            property_keys,
-            operators,
-            catalogued,
-            properties,
-            listed_keys,
-            writes,
-            limited_reads,
+            state, property_keys, operators, catalogued, properties, listed_keys, writes, limited_reads
         )
         call_operations = CallOperations(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             property_keys,
             catalogued,
@@ -230,10 +141,7 @@ class Composition:
         )
         module_operations = ModuleOperations(findings)
         makers = Makers(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             property_keys,
             denied_reads,
@@ -245,10 +153,7 @@ class Composition:
             calls,
         )
         flow = FlowOperations(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             method_lookup,
             concatenation,
@@ -262,13 +167,13 @@ class Composition:
             calls,
             makers,
         )
-        havoc = Havoc(dataflow, surroundings, judgement, properties, listed_keys, calls)
-        escapes = Escapes(dataflow, store, surroundings, judgement, iteration, ordinary_calls, constructions)
+        havoc = Havoc(state, judgement, properties, listed_keys, calls)
+        escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions)
         execution = Execution(dataflow, inlining, havoc, escapes, self)
 
         self.dataflow, self.findings, self.store = dataflow, findings, store
         self.escapes, self.havoc, self.execution = escapes, havoc, execution
-        self.implicit_calls = ImplicitCalls(dataflow, store, calls)
+        self.implicit_calls = ImplicitCalls(state, calls)
         # By the number of the operation (``instructions.Op``).
         self.operations: list[Callable[[Instruction], Value]] = [
             variables.op_load,

@@ -17,11 +17,10 @@ from evalward.guard.interpret.atom_order import objects_of
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _REVIVED = frozenset(
     {
@@ -44,16 +43,15 @@ class Havoc:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         properties: Properties,
         listed_keys: ListedKeys,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._lowered = surroundings.lowered
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._properties = properties
         self._listed_keys = listed_keys

@@ -30,8 +30,7 @@ from evalward.guard.markup import is_active, is_running_name, starts_like_script
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 _CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 _MAX_NESTING = 2
@@ -57,10 +56,12 @@ def _telling(text: str) -> Value:
 class HeldTexts:
     """Texts that objects of the host were given."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self.given = dataflow.add_register()  # the join of the texts that objects of the host were given
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self.given = (
+            state.dataflow.add_register()
+        )  # the join of the texts that objects of the host were given
 
     def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
         """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.run_state import RunState
 
 _PROTOCOLS = frozenset(
     {
@@ -48,9 +47,9 @@ _MAX_CHAIN = 16
 class ImplicitCalls:
     """The methods that convert, read or step an object; ``_made`` are objects, and those that ran on them."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore, calls: Calls) -> None:
-        self._dataflow = dataflow
-        self._store = store
+    def __init__(self, state: RunState, calls: Calls) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
         self._calls = calls
         self._made: set[tuple[HeapObject, HeapObject]] = set()
 

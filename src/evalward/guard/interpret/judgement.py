@@ -34,10 +34,7 @@ from evalward.guard.domain.values import NAMESPACES
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 REFLECTIVE = frozenset(
@@ -68,17 +65,11 @@ _BUILT_LEAKS = {
 class Judgement:
     """The rules for uses; every other part of the interpreter asks ``use``."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-    ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
 
     def use(self, value: Value, flow: Flow, span: Span) -> None:
         """Report what the flow of this value means."""

@@ -40,14 +40,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 
@@ -57,10 +54,7 @@ class Calls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         properties: Properties,
@@ -69,10 +63,10 @@ class Calls:
         ordinary_calls: OrdinaryCalls,
         known_calls: KnownCalls,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._properties = properties

@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.run_state import RunState
 
 
 _MAY_BE_BUILT = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
@@ -55,8 +54,7 @@ class Constructions:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         method_lookup: MethodLookup,
@@ -66,8 +64,8 @@ class Constructions:
         known_calls: KnownCalls,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
+        self._dataflow = state.dataflow
+        self._store = state.store
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.run_state import RunState
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
@@ -48,17 +47,16 @@ class CompiledHelpers:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
+        state: RunState,
         method_lookup: MethodLookup,
         elements: Elements,
         iteration: Iteration,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._global_object = store.global_object
-        self._patches = store.patches
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
         self._method_lookup = method_lookup
         self._elements = elements
         self._iteration = iteration

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.domain.atoms import Atom
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Running
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 Shape: TypeAlias = "str | tuple[int, str]"
 
@@ -63,11 +62,11 @@ _MAX_CONTEXTS = 16
 class Inlining:
     """Calls that keep their arguments apart."""
 
-    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Running) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState, machine: Running) -> None:
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._machine = machine
         self._nested = 0
         self._runs = 0

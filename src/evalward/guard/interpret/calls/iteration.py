@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 _MAX_NESTING = 24
@@ -42,9 +40,7 @@ class Iteration:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         host_objects: HostObjects,
         method_lookup: MethodLookup,
@@ -53,10 +49,10 @@ class Iteration:
         elements: Elements,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._host_objects = host_objects
         self._method_lookup = method_lookup

@@ -18,15 +18,12 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
 # Their constructors read members of what they are given, all of them or those of their options.
@@ -91,10 +88,7 @@ class KnownCalls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
@@ -102,11 +96,11 @@ class KnownCalls:
         transfers: Mapping[str, Transfer],
         machine: Machine,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._methods = store.methods
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._methods = state.store.methods
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects

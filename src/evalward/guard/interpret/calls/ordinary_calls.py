@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.machine import Running
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class OrdinaryCalls:
@@ -30,19 +28,17 @@ class OrdinaryCalls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         properties: Properties,
         inlining: Inlining,
         iteration: Iteration,
         helpers: CompiledHelpers,
         machine: Running,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._strict = state.surroundings.strict
         self._properties = properties
         self._inlining = inlining
         self._iteration = iteration

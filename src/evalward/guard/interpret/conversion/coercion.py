@@ -47,13 +47,11 @@ if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.concatenation import Concatenation
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _MAX_NESTING = 24
 
@@ -63,18 +61,16 @@ class Coercion:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup

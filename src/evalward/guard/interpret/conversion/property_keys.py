@@ -27,9 +27,8 @@ from evalward.guard.domain.property_key import Key
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 
@@ -37,15 +36,9 @@ _ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 class PropertyKeys:
     """Folding of computed keys."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        coercion: Coercion,
-    ) -> None:
-        self._dataflow = dataflow
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState, held: HeldTexts, coercion: Coercion) -> None:
+        self._dataflow = state.dataflow
+        self._strict = state.surroundings.strict
         self._held = held
         self._coercion = coercion
 

@@ -37,18 +37,15 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
 _LEADING = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
@@ -65,10 +62,7 @@ class CallOperations:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         property_keys: PropertyKeys,
         catalogued: Catalogued,
@@ -82,13 +76,13 @@ class CallOperations:
         decoded_calls: DecodedCalls,
         limited_reads: LimitedReads,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._property_keys = property_keys
         self._catalogued = catalogued

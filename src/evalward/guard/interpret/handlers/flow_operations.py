@@ -31,16 +31,13 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.makers import Makers
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript 2017
     f"{owner}.{name}"
@@ -61,10 +58,7 @@ class FlowOperations:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
@@ -78,14 +72,14 @@ class FlowOperations:
         calls: Calls,
         makers: Makers,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
-        self._parameters = surroundings.parameters
-        self._receiver = surroundings.receiver
-        self._rest = surroundings.rest
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._parameters = state.surroundings.parameters
+        self._receiver = state.surroundings.receiver
+        self._rest = state.surroundings.rest
         self._judgement = judgement
         self._method_lookup = method_lookup
         self._concatenation = concatenation

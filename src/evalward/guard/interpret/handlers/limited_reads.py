@@ -28,11 +28,9 @@ from evalward.guard.domain.slots import (
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _DATA = PRIMITIVE_UNKNOWNS | {TAINTED_DATA, UNKNOWN_PLAIN}  # has no methods of the payload's classes
 _DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED})
@@ -41,20 +39,13 @@ _DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_B
 class LimitedReads:
     """Reads of what has been tested."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
-        method_lookup: MethodLookup,
-        properties: Properties,
-    ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._methods = store.methods
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState, method_lookup: MethodLookup, properties: Properties) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._methods = state.store.methods
+        self._patches = state.store.patches
+        self._catalogue = state.surroundings.catalogue
+        self._strict = state.surroundings.strict
         self._method_lookup = method_lookup
         self._properties = properties
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`

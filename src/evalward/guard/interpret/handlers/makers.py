@@ -47,15 +47,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 _MAX_COPIED = 64
@@ -85,10 +82,7 @@ class Makers:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         property_keys: PropertyKeys,
         denied_reads: DeniedReads,
@@ -99,11 +93,11 @@ class Makers:
         ordinary_calls: OrdinaryCalls,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._property_keys = property_keys
         self._denied_reads = denied_reads

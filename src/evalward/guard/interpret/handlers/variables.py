@@ -29,15 +29,12 @@ if TYPE_CHECKING:
     from evalward.guard.domain.scope import Reference, UnitIndex
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.writes import Writes
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _SEARCHES = frozenset({"has", "includes", "indexOf"})
 
@@ -50,10 +47,7 @@ class Variables:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         host_objects: HostObjects,
         prototypes: Prototypes,
@@ -61,16 +55,16 @@ class Variables:
         writes: Writes,
         ordinary_calls: OrdinaryCalls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._arguments_given = surroundings.arguments_given
-        self._bindings = surroundings.bindings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._modules = surroundings.modules
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._arguments_given = state.surroundings.arguments_given
+        self._bindings = state.surroundings.bindings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._modules = state.surroundings.modules
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._host_objects = host_objects
         self._prototypes = prototypes

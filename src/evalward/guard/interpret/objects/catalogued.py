@@ -25,13 +25,10 @@ from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 MAX_CHAIN = 32
 INHERITED = frozenset(
@@ -62,22 +59,15 @@ class Catalogued:
     """Reads of catalogued objects."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        host_objects: HostObjects,
-        denied_reads: DeniedReads,
+        self, state: RunState, held: HeldTexts, host_objects: HostObjects, denied_reads: DeniedReads
     ) -> None:
-        self._dataflow = dataflow
-        self._global_object = store.global_object
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._modules = surroundings.modules
+        self._dataflow = state.dataflow
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._modules = state.surroundings.modules
         self._held = held
         self._host_objects = host_objects
         self._denied_reads = denied_reads

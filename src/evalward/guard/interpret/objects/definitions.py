@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.writes import Writes
+    from evalward.guard.interpret.run_state import RunState
 
 _OF_FUNCTIONS = frozenset({"prototype", "name", "length"})
 
@@ -32,9 +30,7 @@ class Definitions:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
+        state: RunState,
         judgement: Judgement,
         coercion: Coercion,
         property_keys: PropertyKeys,
@@ -42,10 +38,10 @@ class Definitions:
         writes: Writes,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
         self._judgement = judgement
         self._coercion = coercion
         self._property_keys = property_keys

@@ -11,20 +11,18 @@ from evalward.guard.domain.slots import PROXY_TARGET
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class DeniedReads:
     """Judgement of reads by what is read."""
 
-    def __init__(self, dataflow: Dataflow, findings: Findings, surroundings: Surroundings) -> None:
-        self._dataflow = dataflow
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._env_names = surroundings.env_names
-        self._process_reads = surroundings.process_reads
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._env_names = state.surroundings.env_names
+        self._process_reads = state.surroundings.process_reads
 
     def allowed_read(self, path: str, name: str) -> bool:
         """Whether policy allows a read that the catalogue denies."""

@@ -26,9 +26,7 @@ from evalward.guard.domain.slots import PRIMITIVE_VALUE
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
@@ -53,10 +51,10 @@ _MAX_WRAPPED = 64
 class HostObjects:
     """What a catalogue result stands for."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore, surroundings: Surroundings) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._catalogue = surroundings.catalogue
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._catalogue = state.surroundings.catalogue
 
     def constant(self, result: str, label: str | None) -> Value | None:
         """Return the value of a result that is the same wherever it is read, None for one that makes an object."""

@@ -13,11 +13,9 @@ from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
 _UNNAMED = frozenset(
@@ -28,21 +26,14 @@ _UNNAMED = frozenset(
 class ListedKeys:
     """Reads by listed keys."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
-        unknown_owners: UnknownOwners,
-        unknown_keys: UnknownKeys,
-    ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._global_object = store.global_object
-        self._patches = store.patches
-        self._bindings = surroundings.bindings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
+    def __init__(self, state: RunState, unknown_owners: UnknownOwners, unknown_keys: UnknownKeys) -> None:
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
+        self._bindings = state.surroundings.bindings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
         self._unknown_owners = unknown_owners
         self._unknown_keys = unknown_keys
 

@@ -32,14 +32,11 @@ from evalward.guard.markup import holds_active_document, is_active, is_script_sc
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
@@ -63,20 +60,17 @@ class PageSinks:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
         coercion: Coercion,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects

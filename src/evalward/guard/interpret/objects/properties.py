@@ -42,14 +42,11 @@ from evalward.guard.syntax.literals import is_index
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _MAX_TRAPS = 6
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
@@ -63,19 +60,16 @@ class Properties:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         prototypes: Prototypes,
         catalogued: Catalogued,
         unknown_owners: UnknownOwners,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._findings = findings
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
         self._prototypes = prototypes
         self._catalogued = catalogued
         self._unknown_owners = unknown_owners

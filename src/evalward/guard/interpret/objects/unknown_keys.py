@@ -43,15 +43,13 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 _NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
@@ -63,9 +61,7 @@ class UnknownKeys:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
@@ -74,11 +70,11 @@ class UnknownKeys:
         elements: Elements,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._cleared = surroundings.cleared
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._cleared = state.surroundings.cleared
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects

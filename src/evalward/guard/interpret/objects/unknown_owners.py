@@ -41,13 +41,10 @@ from evalward.guard.syntax.literals import is_index
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
@@ -76,20 +73,13 @@ class UnknownOwners:
     """Reads by a name from an owner that is not known."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        host_objects: HostObjects,
-        catalogued: Catalogued,
+        self, state: RunState, held: HeldTexts, host_objects: HostObjects, catalogued: Catalogued
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._modules = surroundings.modules
+        self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._modules = state.surroundings.modules
         self._held = held
         self._host_objects = host_objects
         self._catalogued = catalogued

@@ -43,18 +43,15 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.known_writes import KnownWrites
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.setters import Setters
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _CALLS = frozenset({"call", "apply", "bind"})
 _HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
@@ -96,10 +93,7 @@ class Writes:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         property_keys: PropertyKeys,
@@ -110,12 +104,12 @@ class Writes:
         known_writes: KnownWrites,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._property_keys = property_keys
