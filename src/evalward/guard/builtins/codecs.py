@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins import arrays
+from evalward.guard.builtins import array_callbacks
 from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     BOTTOM,
@@ -97,7 +97,9 @@ def _reduced(machine: Machine, call: Call) -> Value:
     numbers = machine.allocate("array", call.span.start, "bytes")
     machine.inexact(numbers)
     machine.put_element(numbers, V_ANY_NUMBER)
-    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](machine, replace(call, this=of(numbers)))
+    return array_callbacks.TRANSFER[call.path.replace("Uint8Array", "Array")](
+        machine, replace(call, this=of(numbers))
+    )
 
 
 def _query(machine: Machine, call: Call) -> Value:

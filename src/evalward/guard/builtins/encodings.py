@@ -9,7 +9,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.builtins.constant_arguments import constants, integers
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from evalward.guard.builtins.strings import constants
+from evalward.guard.builtins.constant_arguments import constants
 from evalward.guard.domain.atoms import (
     BOTTOM,
     DECODED_STRING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.strings import constants
+from evalward.guard.builtins.constant_arguments import constants
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,

@@ -17,6 +17,7 @@ from evalward.guard.interpret.calls.known_calls import KnownCalls
 from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
 from evalward.guard.interpret.conversion.coercion import Coercion
 from evalward.guard.interpret.conversion.concatenation import Concatenation
+from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
 from evalward.guard.interpret.conversion.operators import Operators
 from evalward.guard.interpret.conversion.property_keys import PropertyKeys
 from evalward.guard.interpret.dataflow import Dataflow
@@ -30,6 +31,7 @@ from evalward.guard.interpret.handlers.limited_reads import LimitedReads
 from evalward.guard.interpret.handlers.makers import Makers
 from evalward.guard.interpret.handlers.members import Members
 from evalward.guard.interpret.handlers.module_operations import ModuleOperations
+from evalward.guard.interpret.handlers.unknown_callbacks import UnknownCallbacks
 from evalward.guard.interpret.handlers.variables import Variables
 from evalward.guard.interpret.havoc import Havoc
 from evalward.guard.interpret.held_texts import HeldTexts
@@ -44,6 +46,7 @@ from evalward.guard.interpret.objects.elements import Elements
 from evalward.guard.interpret.objects.host_objects import HostObjects
 from evalward.guard.interpret.objects.known_writes import KnownWrites
 from evalward.guard.interpret.objects.listed_keys import ListedKeys
+from evalward.guard.interpret.objects.own_properties import OwnProperties
 from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes
@@ -78,8 +81,9 @@ class Composition:
         host_objects = HostObjects(state)
         method_lookup = MethodLookup(dataflow, self)
         concatenation = Concatenation(dataflow)
-        coercion = Coercion(state, judgement, held, method_lookup, concatenation, self)
-        property_keys = PropertyKeys(state, held, coercion)
+        host_primitives = HostPrimitives(state, judgement, self)
+        coercion = Coercion(state, judgement, held, method_lookup, concatenation, host_primitives, self)
+        property_keys = PropertyKeys(state, held, coercion, host_primitives)
         operators = Operators(dataflow, concatenation, coercion)
         denied_reads = DeniedReads(state)
         prototypes = Prototypes(state, denied_reads)
@@ -90,6 +94,7 @@ class Composition:
         unknown_keys = UnknownKeys(
             state, judgement, held, host_objects, property_keys, properties, elements, self
         )
+        own_properties = OwnProperties(state, judgement, denied_reads, elements, unknown_keys, self)
         listed_keys = ListedKeys(state, unknown_owners, unknown_keys)
         sinks = PageSinks(state, judgement, held, host_objects, coercion, self)
         setters = Setters(state, sinks, self)
@@ -124,13 +129,13 @@ class Composition:
         members = Members(
             state, property_keys, operators, catalogued, properties, listed_keys, writes, limited_reads
         )
+        unknown_callbacks = UnknownCallbacks(state, judgement, elements, iteration, calls)
         call_operations = CallOperations(
             state,
-            judgement,
             property_keys,
             catalogued,
             properties,
-            elements,
+            unknown_callbacks,
             unknown_keys,
             listed_keys,
             iteration,
@@ -141,16 +146,7 @@ class Composition:
         )
         module_operations = ModuleOperations(findings)
         makers = Makers(
-            state,
-            judgement,
-            property_keys,
-            denied_reads,
-            properties,
-            elements,
-            unknown_keys,
-            iteration,
-            ordinary_calls,
-            calls,
+            state, judgement, property_keys, own_properties, properties, iteration, ordinary_calls, calls
         )
         flow = FlowOperations(
             state,
@@ -165,7 +161,7 @@ class Composition:
             unknown_keys,
             iteration,
             calls,
-            makers,
+            own_properties,
         )
         havoc = Havoc(state, judgement, properties, listed_keys, calls)
         escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions)
@@ -249,8 +245,8 @@ class Composition:
         self.get_prototype_of = prototypes.get_prototype_of
         self.call_trap = properties.call_trap
         self.ask_names = denied_reads.ask_names
-        self.enumerable_keys = makers.enumerable_keys
-        self.copy_data_properties = makers.copy_data_properties
+        self.enumerable_keys = own_properties.enumerable_keys
+        self.copy_data_properties = own_properties.copy_data_properties
 
         self.to_property_key = property_keys.to_property_key
         self.to_string = coercion.to_string

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.escapes import Escapes
     from evalward.guard.interpret.havoc import Havoc
-    from evalward.guard.interpret.machine import Running
+    from evalward.guard.interpret.recursion import Running
 
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 

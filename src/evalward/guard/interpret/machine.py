@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from evalward.guard.domain.atoms import BOTTOM, Value
+from evalward.guard.interpret.recursion import Recursion, Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,38 +21,10 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
-    from evalward.guard.domain.heap import Activation, HeapObject
-    from evalward.guard.domain.instructions import Instruction, Lowered
+    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.span import Span
-
-
-class Recursion(Protocol):
-    """What leads from a lower part of the interpreter to a higher one: a read, a call, a construction."""
-
-    def get(self, owner: Value, name: str, span: Span) -> Value:
-        """Return a read by a known name (ECMA-262 §7.3.2)."""
-        ...
-
-    def call(
-        self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
-    ) -> Value:
-        """Return the result of a call (ECMA-262 §7.3.13)."""
-        ...
-
-    def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
-        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        ...
-
-
-class Running(Protocol):
-    """The instructions' handlers, by the number of the operation, and the run of a unit."""
-
-    operations: list[Callable[[Instruction], Value]]
-
-    def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller continues with its result."""
-        ...
 
 
 class Registers(Protocol):

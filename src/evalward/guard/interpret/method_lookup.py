@@ -11,7 +11,7 @@ from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Recursion
+    from evalward.guard.interpret.recursion import Recursion
 
 _MAX_NESTING = 24
 

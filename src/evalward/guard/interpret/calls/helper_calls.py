@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.domain.atoms import Atom
-    from evalward.guard.interpret.machine import Running
+    from evalward.guard.interpret.recursion import Running
     from evalward.guard.interpret.run_state import RunState
 
 Shape: TypeAlias = "str | tuple[int, str]"

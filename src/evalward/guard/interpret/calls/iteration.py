@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 

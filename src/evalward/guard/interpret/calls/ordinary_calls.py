@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.machine import Running
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.recursion import Running
     from evalward.guard.interpret.run_state import RunState
 
 

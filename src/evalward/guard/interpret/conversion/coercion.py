@@ -26,7 +26,6 @@ from evalward.guard.domain.atoms import (
     Primitive,
     Unknown,
     Value,
-    known,
     number,
     of,
 )
@@ -47,10 +46,11 @@ if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.concatenation import Concatenation
+    from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_NESTING = 24
@@ -66,15 +66,15 @@ class Coercion:
         held: HeldTexts,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
+        host_primitives: HostPrimitives,
         machine: Recursion,
     ) -> None:
         self._dataflow = state.dataflow
-        self._patches = state.store.patches
-        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup
         self._concatenation = concatenation
+        self._host_primitives = host_primitives
         self._machine = machine
         self.nesting = 0
         self._converted_objects: set[HeapObject] = set()
@@ -89,35 +89,13 @@ class Coercion:
         if isinstance(atom, HeapObject):
             return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
-            return self.known_primitive(atom, span)
+            return self._host_primitives.known_primitive(atom, span)
         if atom is HOST_HELD_TEXT:
             return self._dataflow.read(self._held.given) | V_ANY_STRING
         if isinstance(atom, Unknown):
             self._judgement.use(of(atom), Flow.COERCE, span)
             return of(TAINTED_STRING, ANY_NUMBER) if atom is TAINTED_DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
-
-    def known_primitive(self, atom: Known, span: Span) -> Value:
-        if atom.label is not None:
-            self._judgement.use(of(atom), Flow.COERCE, span)
-        result = self._builtin_text(atom, span)
-        self._patches.readers[self._dataflow.reader] = None
-        if f"{atom.path}.@@toStringTag" in self._patches.properties:
-            result = V_ANY_STRING
-        for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
-            method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
-            result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
-        return result
-
-    def _builtin_text(self, atom: Known, span: Span) -> Value:
-        if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
-            return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
-        if atom.path == "DOMTokenList":
-            return self._machine.get(of(known("Element")), "className", span)
-        if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
-            return of(f"[object {atom.path}]")
-        return V_ANY_STRING
 
     def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
         """Call the conversion methods that the payload defines, else fold what the built-in ones give."""

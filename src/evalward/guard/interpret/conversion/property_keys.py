@@ -27,6 +27,7 @@ from evalward.guard.domain.property_key import Key
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
+    from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.run_state import RunState
 
@@ -36,11 +37,14 @@ _ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 class PropertyKeys:
     """Folding of computed keys."""
 
-    def __init__(self, state: RunState, held: HeldTexts, coercion: Coercion) -> None:
+    def __init__(
+        self, state: RunState, held: HeldTexts, coercion: Coercion, host_primitives: HostPrimitives
+    ) -> None:
         self._dataflow = state.dataflow
         self._strict = state.surroundings.strict
         self._held = held
         self._coercion = coercion
+        self._host_primitives = host_primitives
 
     def to_property_key(self, value: Value, span: Span) -> Key:
         """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
@@ -85,5 +89,7 @@ class PropertyKeys:
                 decoded = decoded or atom in SPELLS_ANY_NAME
                 hidden = hidden or atom is DECODED_STRING
                 if type(atom) is Known:
-                    names.extend(a for a in self._coercion.known_primitive(atom, span) if type(a) is str)
+                    names.extend(
+                        a for a in self._host_primitives.known_primitive(atom, span) if type(a) is str
+                    )
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.handlers.makers import Makers
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.own_properties import OwnProperties
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.run_state import RunState
@@ -70,7 +70,7 @@ class FlowOperations:
         unknown_keys: UnknownKeys,
         iteration: Iteration,
         calls: Calls,
-        makers: Makers,
+        own_properties: OwnProperties,
     ) -> None:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
@@ -91,7 +91,7 @@ class FlowOperations:
         self._unknown_keys = unknown_keys
         self._iteration = iteration
         self._calls = calls
-        self._makers = makers
+        self._own_properties = own_properties
 
     def op_binary(self, instruction: Instruction) -> Value:
         operator, left, right = instruction[2], self._values[instruction[3]], self._values[instruction[4]]
@@ -170,14 +170,14 @@ class FlowOperations:
 
     def op_omit(self, instruction: Instruction) -> Value:
         target = self._store.allocate("object", instruction[5].start)
-        self._makers.copy_data_properties(target, self._values[instruction[2]], instruction[5])
+        self._own_properties.copy_data_properties(target, self._values[instruction[2]], instruction[5])
         self._store.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
     def op_keys(self, instruction: Instruction) -> Value:
         result: Value = BOTTOM
         for atom in self._values[instruction[2]]:
-            result = join(result, self._makers.enumerable_keys(atom))
+            result = join(result, self._own_properties.enumerable_keys(atom))
         return result
 
     def op_await(self, instruction: Instruction) -> Value:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.writes import Writes
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _OF_FUNCTIONS = frozenset({"prototype", "name", "length"})

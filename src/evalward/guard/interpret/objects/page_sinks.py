@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.host_objects import HostObjects
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _URL_ATTRIBUTES = frozenset(

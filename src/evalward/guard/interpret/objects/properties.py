@@ -42,10 +42,10 @@ from evalward.guard.syntax.literals import is_index
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _MAX_TRAPS = 6

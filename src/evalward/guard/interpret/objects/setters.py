@@ -10,8 +10,8 @@ from evalward.guard.domain.heap import HeapObject
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.page_sinks import PageSinks
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 

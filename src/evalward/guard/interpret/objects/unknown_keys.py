@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 

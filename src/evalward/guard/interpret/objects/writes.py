@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.known_writes import KnownWrites
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.setters import Setters
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
+    from evalward.guard.interpret.recursion import Recursion
     from evalward.guard.interpret.run_state import RunState
 
 _CALLS = frozenset({"call", "apply", "bind"})
