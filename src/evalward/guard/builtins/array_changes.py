@@ -1,4 +1,4 @@
-"""Methods that change an array in place: what they add joins its elements, and its order is no longer known."""
+"""Array methods that change their receiver: added values join its elements, and its order becomes unknown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mutate(machine: Machine, value: Value, added: Value) -> None:
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
                 machine.extend(atom)
                 machine.put_element(atom, atom.everything())
-            if atom.kind == "arguments":  # each parameter may now hold what another did
+            if atom.kind == "arguments":  # each parameter may now hold the value of another
                 machine.put_element(atom, atom.contents())
             if added:
                 machine.put_element(atom, added)

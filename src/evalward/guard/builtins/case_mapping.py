@@ -1,4 +1,4 @@
-"""Case mappings of strings: Unicode's, and those of Turkish (ECMA-262 §22.1.3, ECMA-402 §20.1.2)."""
+"""Case mappings of strings: Unicode's, and those of Turkish (ECMA-262 §22.1.3, ECMA-402)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,9 @@ def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) 
             if atom.elements:
                 machine.define_own_property(target, V_ANY_STRING, atom.elements, call.span)
         elif type(atom) is not Primitive:
-            machine.use(of(atom), Flow.ARGUMENT, call.span)  # an exception says what is no descriptor
+            machine.use(
+                of(atom), Flow.ARGUMENT, call.span
+            )  # the exception for an invalid descriptor quotes it
             machine.leak(target, Flow.ARGUMENT, call.span)
 
 

@@ -151,7 +151,7 @@ def _own_keys(machine: Machine, call: Call) -> Value:
         else:
             certain = False
             machine.put_element(made, machine.enumerable_keys(atom))
-            if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
+            if call.path != "Object.keys":  # built-in own names of arrays, functions and other objects
                 machine.put_element(made, V_ANY_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
                 given = machine.call_trap(atom, "ownKeys", (), call.span)

@@ -129,7 +129,7 @@ def _normalize(machine: Machine, call: Call) -> Value:
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
         return part_of(machine.to_string(call.this, call.span))
     if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
-        # A newer Unicode may know the letter, and take it apart.
+        # A newer version of Unicode may assign the letter a decomposition.
         return part_of(machine.to_string(call.this, call.span))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
-"""What built-in functions do: one module per family, each a table from catalogue path to transfer function.
+"""The table of all transfer functions, by catalogue path.
 
-A transfer function takes the machine and a call and returns the abstract result. What stands in no table is
-treated as unmodelled: its arguments are handed over and its result is what the catalogue says.
+A transfer function takes the machine and a call and returns the abstract result. A function without an entry is
+not modelled: its arguments escape, and its result is the one in the catalogue.
 """
 
 from __future__ import annotations

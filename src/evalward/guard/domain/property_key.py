@@ -15,4 +15,4 @@ class Key:
     tainted: bool = False
     decoded: bool = False  # may spell any name
     hidden: bool = False  # the payload decodes it from its own text
-    elsewhere: bool = False  # begins as no name does that leads anywhere
+    elsewhere: bool = False  # has a prefix that no dangerous name has

@@ -1,4 +1,4 @@
-"""Where something stands in the wrapped source."""
+"""Positions in the wrapped source."""
 
 from __future__ import annotations
 

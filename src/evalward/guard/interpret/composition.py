@@ -1,6 +1,6 @@
 """The composition: every part of a run, made once, each with the state and the lower parts that it uses.
 
-The order of the lines is the order of the layers: a part depends on parts made before it. What leads to a later one,
+The order of the lines is the order of the layers: a part depends on parts made before it. A call of a later part,
 JavaScript's recursion, goes through the machine, which is this object.
 """
 

@@ -1,6 +1,6 @@
-"""The registers, who reads them, and what waits to run: the worklist of the fixpoint.
+"""Registers, their readers, and the worklist of the fixpoint.
 
-A value only grows. What reads a register or an object is noted as its reader; a change puts the readers on the
+Values only grow. An instruction that reads a register or an object becomes its reader; a change puts its readers on the
 worklist (guard.md §2).
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _LOAD = Op.LOAD
-_COSTLY = 4  # atoms, from which on their number counts as steps
+_COSTLY = 4  # number of atoms from which a write costs further steps
 MAX_DEPTH = 48  # of calls, constructions and uses of proxies within one another
 MAX_GROWTH = 6
 MAX_COUNTING = 3  # a value that keeps growing by numbers alone is a count or a sum, and becomes any number
@@ -69,7 +69,7 @@ class Dataflow:
         self.context = 0
 
     def add_register(self) -> int:
-        """Return a register of its own for what no instruction of the payload writes."""
+        """Return a new register that no instruction of the payload writes."""
         self.values.append(BOTTOM)
         return len(self.values) - 1
 
@@ -91,7 +91,7 @@ class Dataflow:
             raise AnalysisLimitError(self.budget)
 
     def enqueue(self, unit: Activation) -> None:
-        """Have all of a unit run (again)."""
+        """Queue all instructions of a unit."""
         unit.dirty[:] = b"\x01" * len(unit.code)
         self._queue(unit)
 
@@ -101,7 +101,7 @@ class Dataflow:
             self.queue.append(unit)
 
     def wake(self, readers: Readers) -> None:
-        """Have the readers run again; each asks again if it still reads this."""
+        """Queue the readers; a reader that still reads this registers again."""
         self.spend(len(readers) >> 4)
         for reader in readers:
             if type(reader) is int:
@@ -118,7 +118,7 @@ class Dataflow:
         readers.clear()
 
     def feed(self, unit: Activation, register: int) -> None:
-        """Have those instructions of a unit run again that have a register as an operand."""
+        """Queue the instructions of a unit that have a register as an operand."""
         if unit.executed:  # else all of it will run
             for index in self.users_in(unit).get(register, ()):
                 unit.dirty[index] = 1
@@ -207,7 +207,7 @@ class Dataflow:
             self.changed(target)
 
     def changed(self, target: HeapObject) -> None:
-        """Run again what has read the object."""
+        """Queue the readers of an object."""
         self.version += 1
         if target.escaped and target not in self.pending_escapes[-1:]:
             self.pending_escapes.append(target)

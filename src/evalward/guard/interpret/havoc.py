@@ -59,7 +59,7 @@ class Havoc:
         self.revived: set[int] = set()
 
     def revive(self) -> bool:
-        """Give what came to nothing an unknown value; return whether there was anything."""
+        """Give instructions without a result an unknown value; return whether there was one."""
         dataflow = self._dataflow
         silent = False
         for unit in dataflow.units:
@@ -75,7 +75,7 @@ class Havoc:
         return silent
 
     def unknown_result(self, instruction: Instruction) -> Value:
-        """Return what an instruction gives that came to nothing: a read what it reads of anything."""
+        """Return the unknown value for an instruction without a result; for a read, a read from an unknown owner."""
         if instruction[0] is not Op.GET:
             self._hand_over(instruction)
             return V_UNKNOWN

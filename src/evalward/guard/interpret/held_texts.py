@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 _MAX_NESTING = 2
 _HOLDERS = frozenset({"array", "object"})
-# What asks the page for something that is there: the text is not kept.
+# Searches of the page: the text is not kept.
 _QUERIES = frozenset(
     {"querySelector", "querySelectorAll", "closest", "matches", "locator", "waitForSelector"}
     | {"getElementById", "getElementsByTagName", "getElementsByClassName", "getAttribute", "hasAttribute"}
@@ -54,7 +54,7 @@ def _telling(text: str) -> Value:
 
 
 class HeldTexts:
-    """Texts that objects of the host were given."""
+    """Texts that the payload passed to host objects."""
 
     def __init__(self, state: RunState) -> None:
         self._dataflow = state.dataflow
@@ -93,7 +93,7 @@ class HeldTexts:
         return texts
 
     def keep_in(self, made: Value, values: Iterable[Value]) -> None:
-        """Let any property of new objects of the host be the texts that their constructor was given."""
+        """Let reads from new host objects return the texts that their constructor got."""
         targets = [a for a in made if isinstance(a, HeapObject) and a.kind == "object"]
         texts = self.telling(values)
         if not texts:
@@ -106,11 +106,11 @@ class HeldTexts:
                 self._store.put_element(target, texts)
 
     def given_back(self) -> Value:
-        """Return what an object of the host that holds texts may answer to anything."""
+        """Return the value of any read from a host object that holds texts."""
         return self._dataflow.read(self.given) | of(HOST_HELD_TEXT)
 
     def perhaps_given_back(self, value: Value) -> Value:
-        """Return a text from the page with those that the payload handed over: it may be one of them."""
+        """Return a text from the page joined with those that the payload passed to the host: it may be one of them."""
         if TAINTED_STRING not in value:
             return value
         return value | frozenset(
@@ -118,7 +118,7 @@ class HeldTexts:
         )
 
     def asked(self, path: str) -> bool:
-        """Whether a function of the host only looks for what it is given."""
+        """Whether a host function only searches for its argument."""
         return path.rpartition(".")[2] in _QUERIES
 
     def answered(self, path: str, made: Value, values: Iterable[Value]) -> Value:

@@ -38,7 +38,7 @@ _MAX_REVIVALS = 3
 
 
 class Interpreter:
-    """Joins over every order in which a payload's instructions may run, to a fixpoint.
+    """The run of a payload to a fixpoint, joined over every order in which its instructions may run.
 
     A function runs where it is first called, and its caller continues with the result. If it waited in the queue, each
     caller would run twice, the first time without a result.
@@ -98,7 +98,7 @@ class Interpreter:
             machine.execution.drain()
 
     def _says(self, word: str) -> bool:
-        """Whether any text or pattern of the payload holds a word, in whatever case."""
+        """Whether any string or pattern of the payload contains a word, in any case."""
         machine = self.machine
         patterns = [
             part

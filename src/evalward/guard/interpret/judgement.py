@@ -1,4 +1,4 @@
-"""Judgement: which flow of which value is a use that policy decides about (guard.md §2, use)."""
+"""Judgement: which flows of which values are uses that policy decides about (guard.md §2, use)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _BUILT_LEAKS = {
 
 
 class Judgement:
-    """The rules for uses; every other part of the interpreter asks ``use``."""
+    """The rules for uses; every other part of the interpreter calls ``use``."""
 
     def __init__(self, state: RunState) -> None:
         self._dataflow = state.dataflow
@@ -72,7 +72,7 @@ class Judgement:
         self._strict = state.surroundings.strict
 
     def use(self, value: Value, flow: Flow, span: Span) -> None:
-        """Report what the flow of this value means."""
+        """Report the uses that a flow of this value makes."""
         for atom in value:
             if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
                 continue
@@ -122,7 +122,7 @@ class Judgement:
                 )
 
     def judge_constructor(self, value: Value) -> None:
-        """Note that code of others may get to see what may be a function constructor as ``constructor``."""
+        """Note that other code may read a possible function constructor as ``constructor``."""
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
             self._store.expect_constructors()
 
@@ -150,7 +150,7 @@ class Judgement:
             )
 
     def leak(self, value: Value, flow: Flow, span: Span) -> None:
-        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        """Treat a value as passed to code that is not modelled: capabilities are used, objects escape."""
         self.use(value, flow, span)
         objects = [
             atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)

@@ -17,7 +17,7 @@ _MAX_NESTING = 24
 
 
 class MethodLookup:
-    """Methods of the payload, where the built-in ones are modelled otherwise."""
+    """Methods that the payload defines; the built-in ones are modelled by the operations that call them."""
 
     def __init__(self, dataflow: Dataflow, machine: Recursion) -> None:
         self._dataflow = dataflow

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Recursion(Protocol):
-    """What leads from a lower part of the interpreter to a higher one: a read, a call, a construction."""
+    """Operations through which an earlier part of the interpreter calls a later one: Get, Call, Construct."""
 
     def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """Registers and worklist, objects, uses found, and what surrounds the payload."""
+    """Registers and worklist, objects, uses found, and the inputs of the run."""
 
     dataflow: Dataflow
     store: ObjectStore

@@ -92,7 +92,7 @@ def is_written_out(node: Node) -> bool:
 
 
 def exits(statement: Node | None) -> bool:
-    """Whether a statement surely leaves the list that it stands in."""
+    """Whether a statement certainly leaves the statement list that contains it."""
     while statement is not None and statement.type == "statement_block":
         inner = statement.named_children
         statement = inner[-1] if inner else None

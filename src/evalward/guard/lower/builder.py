@@ -1,4 +1,4 @@
-"""The state that lowering builds up: registers, constants, the current unit and scope."""
+"""The state of lowering: registers, constants, the current unit and scope."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Builder:
         return unit
 
     def this_unit(self) -> UnitDraft:
-        """Return the unit whose ``this`` an expression here sees, and note that it is seen."""
+        """Return the unit whose ``this`` an expression here reads, and mark it as read."""
         unit = self.unit
         while unit.arrow and unit.outer is not None:
             unit = unit.outer

@@ -1,4 +1,4 @@
-"""Calls: payload functions, the host's, and what may be a function constructor (guard.md §2, use)."""
+"""Call: payload functions, host functions, and callees that may be a function constructor (guard.md §2, use)."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Calls:
         return result
 
     def _call_other(self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
-        """Call what is neither the payload's own function nor one that the catalogue names."""
+        """Call an atom that is neither a payload function nor a catalogued one."""
         if atom is OPAQUE_HOST_MEMBER:
             self.call_hidden((*args, rest), span)
         elif atom is HOST_HELD_TEXT:
@@ -122,7 +122,7 @@ class Calls:
         return BOTTOM
 
     def judge_receiver(self, this: Value) -> None:
-        """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
+        """Note that an unknown callee, which may be a payload method, has a function or an heir of one as receiver."""
         for atom in this:
             if type(atom) is Known:
                 functional = self._catalogue.get(atom.path).callable
@@ -134,7 +134,7 @@ class Calls:
                 self._store.expect_receivers()
 
     def _is_instance(self, atom: HeapObject) -> bool:
-        """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
+        """Whether an object inherits only from prototypes of payload classes and functions or from built-in ones."""
         atom.readers[self._dataflow.reader] = None
         return all(
             bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
@@ -142,7 +142,7 @@ class Calls:
         )
 
     def call_hidden(self, given: Sequence[Value], span: Span) -> None:
-        """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
+        """Report a call with arguments of a host member selected by a decoded name: it may evaluate text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, OPAQUE_HOST_MEMBER, note)
@@ -156,7 +156,7 @@ class Calls:
         *,
         constructing: bool = False,
     ) -> Value:
-        """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
+        """Call an unknown callee: its arguments escape, and a d of 0 builds a function."""
         flow = Flow.CALL
         self._judgement.use(of(atom), flow, span)
         for value in (*args, rest):
@@ -175,7 +175,7 @@ class Calls:
             return texts | of(TAINTED_DATA, UNKNOWN)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
         copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
-        # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
+        # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
         copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
             return texts | V_UNKNOWN
@@ -222,7 +222,7 @@ class Calls:
         span: Span,
         trap: str = "apply",
     ) -> Value:
-        """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
+        """Call or construct a proxy: its trap and its target get the receiver and the arguments (ECMA-262 §10.5.12)."""
         target.readers[self._dataflow.reader] = None
         everything = join(rest, BOTTOM)
         for value in args:

@@ -130,14 +130,14 @@ class Constructions:
         return join(of(instance), objects)
 
     def instantiate(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
-        """Construct a payload class: fields, then the constructor, the parent's when there is none."""
+        """Construct a payload class: run its fields, then its constructor or the parent's (ECMA-262 §10.2.2)."""
         instance = self._store.allocate("object", target.start, "instance")
         self._store.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         self._tell_ancestors(target)
         return join(of(instance), self.initialise(target, of(instance), args, rest, span))
 
     def _tell_ancestors(self, target: HeapObject) -> None:
-        """Let each constructor above a class see it as ``new.target``."""
+        """Write a class to ``new.target`` of the constructors that it inherits."""
         dataflow = self._dataflow
         pending, seen = [target], {target}
         while pending:
@@ -173,7 +173,7 @@ class Constructions:
             if isinstance(atom, HeapObject) and atom.unit is not None:
                 dataflow.write(atom.unit.new_target, of(target))
                 made = self._ordinary_calls.ordinary_call(atom, this, args, rest)
-                given = dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                given = dataflow.read(atom.unit.this)  # `new` gives the result of `super(…)`
                 result = join(
                     result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
                 )
@@ -218,14 +218,14 @@ class Constructions:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance.
 
         A class that takes its parent's name, as in ``window.X = class extends X {}``, has itself among its parents: a
-        variable holds all that it ever held. What comes round again unchanged gives nothing new.
+        variable holds all that it ever held. A repeated call with the same arguments gives nothing new.
         """
         asked = (target, this, (*args, rest))
         if asked in self._initialising:
             return BOTTOM
         if (
             self._dataflow.depth > MAX_DEPTH
-        ):  # what a constructor further up does with `this` would not be seen
+        ):  # the effects of an inherited constructor on `this` would be missed
             raise AnalysisLimitError(self._dataflow.budget)
         self._dataflow.depth += 1
         self._initialising.add(asked)

@@ -1,4 +1,4 @@
-"""Iteration and promises: what ``for of``, spread, ``await`` and thenables give."""
+"""Iteration and promises: the values of ``for of``, spread, ``await`` and thenables (ECMA-262 §7.4, §27)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MAX_NESTING = 24
 
 
 class Iteration:
-    """Protocols that the language calls by itself."""
+    """Iterators, thenables and promises."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Iteration:
         self._machine = machine
 
     def resolve_promise(self, target: HeapObject, value: Value, span: Span) -> None:
-        """Resolve a promise: what a thenable gives counts too (ECMA-262 §27.2.1.3)."""
+        """Resolve a promise, also with the result of a thenable (ECMA-262 §27.2.1.3)."""
         target.readers[self._dataflow.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
@@ -99,27 +99,27 @@ class Iteration:
         return result
 
     def generator_resume(self, target: HeapObject, value: Value) -> None:
-        """Send a value into a generator, or throw it there; other objects are left alone (ECMA-262 §27.5.3.3)."""
+        """Send a value into a generator, or throw it there; other objects do not change (ECMA-262 §27.5.3.3)."""
         dataflow = self._dataflow
         if target.kind == "generator" and target.unit is not None:
             dataflow.write(target.unit.sent, value)
             dataflow.write(dataflow.thrown, value)
 
     def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
+        """Return a function that settles a promise; a rejected value may also be caught (ECMA-262 §27.2.1.3)."""
         made = self._store.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
         self._store.put_element(made, of(container))
         return made
 
     def iterate(self, value: Value, index: int | None, span: Span) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
+        """Return the element of an iteration at an index, or the join of all elements (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
             result = join(result, self._iterate_atom(atom, index, span))
         return result
 
     def _iterate_patched(self, atom: Known, span: Span) -> Value:
-        """Return what the iterators give that the payload put on an object of the host."""
+        """Return the values of iterators that the payload assigned to a host object."""
         self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
@@ -129,7 +129,7 @@ class Iteration:
         return result
 
     def _stepped(self, iterator: Value, atom: Atom, span: Span) -> Value:
-        """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
+        """Return the values of a payload iterator's steps, and those that the iterator holds."""
         self._judgement.use(iterator, Flow.CALLBACK, span)
         made = self._machine.call(iterator, of(atom), (), span)
         step = self._machine.call(self._properties.get(made, "next", span), made, (), span)

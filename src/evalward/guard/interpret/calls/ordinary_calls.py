@@ -1,4 +1,4 @@
-"""Calls of the payload's own functions: arguments, `this`, `arguments`, and what comes out."""
+"""Calls of payload functions: parameters, `this`, `arguments` and the result (ECMA-262 §10.2.1)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class OrdinaryCalls:
                 unit.this, this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
             )
         unit.ran = True
-        if not unit.executed:  # it may have run inlined, which says nothing about this call
+        if not unit.executed:  # an earlier inlined run does not cover this call
             dataflow.enqueue(unit)
             self._machine.execute_now(unit)
         return self._outcome(target)

@@ -78,8 +78,8 @@ class Coercion:
         self._machine = machine
         self.nesting = 0
         self._converted_objects: set[HeapObject] = set()
-        # What an object gave as a primitive to a reader, and the version at which it did: while the version stands, so
-        # does the result, and all that the conversion calls has been called.
+        # The primitive that an object gave a reader, and the version then. While the version is unchanged, so is
+        # the result, and every method of the conversion has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
     def to_primitive(self, atom: Atom, span: Span, *, hint: str = "default") -> Value:
@@ -98,7 +98,7 @@ class Coercion:
         return of(ANY_STRING, ANY_NUMBER)
 
     def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
-        """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
+        """Call the conversion methods that the payload defines, else fold the built-in ones (OrdinaryToPrimitive)."""
         dataflow = self._dataflow
         if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
             return V_ANY_STRING  # in itself, or met before in this conversion
@@ -115,7 +115,7 @@ class Coercion:
         self.nesting += 1
         try:
             made = self._converted(target, span, hint)
-            # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
+            # A conversion method that returns an object counts as absent; as a text it would be converted again.
             result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_ANY_STRING
         finally:
             self.nesting -= 1
@@ -135,7 +135,7 @@ class Coercion:
             if not method:
                 continue
             if UNKNOWN_NESTED_DATA in method:
-                # Given no text but the hint, a function constructor builds nothing that does anything.
+                # With the hint as its only text, a function constructor builds a harmless function.
                 method -= {UNKNOWN_NESTED_DATA}
                 self._judgement.leak(of(target), Flow.ARGUMENT, span)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
@@ -153,7 +153,7 @@ class Coercion:
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
             method = self._method_lookup.get_method(
                 target, "valueOf"
-            )  # a `toString` that is no function is passed over
+            )  # a `toString` that is not a function is skipped
             result = join(result, self._machine.call(method, of(target), (), span))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))

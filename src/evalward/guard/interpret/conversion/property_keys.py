@@ -1,4 +1,4 @@
-"""ToPropertyKey: the names that a computed key may be, and what else it may be (ECMA-262 §7.1.19)."""
+"""ToPropertyKey: the names that a computed key may be, and the kinds of keys otherwise (ECMA-262 §7.1.19)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PropertyKeys:
         self._host_primitives = host_primitives
 
     def to_property_key(self, value: Value, span: Span) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
+        """Return a computed key; an object's ``toString`` is called (ECMA-262 §7.1.19)."""
         if len(value) == 1:
             (atom,) = value
             if type(atom) is str:

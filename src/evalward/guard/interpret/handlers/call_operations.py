@@ -1,4 +1,4 @@
-"""Calls: of functions, of methods, of templates' tags, ``new`` and ``super(…)``."""
+"""Handlers of calls: functions, methods, tagged templates, ``new`` and ``super(…)``."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class CallOperations:
 
     @staticmethod
     def _hold_prototype(args: tuple[Value, ...]) -> bool:
-        """Whether a built-in prototype is handed over."""
+        """Whether an argument is a built-in prototype."""
         return any(
             type(atom) is Known and atom.path.endswith(".prototype") for value in args for atom in value
         )

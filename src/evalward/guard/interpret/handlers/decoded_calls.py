@@ -1,4 +1,4 @@
-"""Calls of methods whose names the payload decodes itself: which method it is cannot be known, what it may do can."""
+"""Calls of methods whose names the payload decodes: any method of the owner may be called."""
 
 from __future__ import annotations
 

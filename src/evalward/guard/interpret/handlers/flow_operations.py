@@ -1,4 +1,4 @@
-"""Operators, iteration, asynchrony, and the ways a value leaves."""
+"""Handlers of operators, iteration, ``await`` and ``yield``, and completions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript
 
 
 class FlowOperations:
-    """Instructions that combine values or hand them on."""
+    """Instructions that combine values or pass them on."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class FlowOperations:
         return result
 
     def _is_there(self, value: Value) -> bool:
-        """Whether a feature that is tested for is one that every engine has, and the payload did not remove."""
+        """Whether a feature test is for a function that every engine has and the payload did not delete."""
         self._patches.readers[self._dataflow.reader] = None
         if len(value) != 1 or MAY_BE_REMOVED in self._patches.properties:
             return False
@@ -201,7 +201,7 @@ class FlowOperations:
         return join(dataflow.read(dataflow.unit.sent), V_UNDEFINED)
 
     def _delegate(self, value: Value, span: Span) -> None:
-        """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
+        """Pass values sent into this generator to an iterator of the payload, as ``yield*`` does."""
         sent = join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
         for atom in value:
             if isinstance(atom, HeapObject):
@@ -215,7 +215,7 @@ class FlowOperations:
                     self._calls.call(method, made, (sent,), span)
 
     def _returned(self, value: Value) -> Value:
-        """Return what generators return, which ``yield*`` gives."""
+        """Return the return values of generators, which are the value of ``yield*``."""
         result: Value = BOTTOM
         for atom in value:
             if isinstance(atom, HeapObject):

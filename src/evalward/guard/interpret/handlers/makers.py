@@ -1,4 +1,4 @@
-"""What makes objects: literals, functions, classes."""
+"""Handlers of literals, functions and classes, which make objects."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.run_state import RunState
 
 
-_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # what an object literal does not only hold
+_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # names with a meaning in an object literal
 
 
 def _holds_method(value: Value) -> bool:
-    """Whether there is a function that may ask for ``super``."""
+    """Whether a value holds a method, which may use ``super``."""
     return any(type(atom) is HeapObject and atom.unit is not None and atom.unit.method for atom in value)
 
 

@@ -96,7 +96,7 @@ class Members:
         return type(atom) is Known and self._catalogue.denied_data.holds_data(atom.path)
 
     def _asks_constructor(self, register: int) -> None:
-        """Note that a register holds what was read by the name ``constructor``."""
+        """Note that a register holds a read of the name ``constructor``."""
         if register not in self._limited_reads.constructors:
             self._limited_reads.constructors.add(register)
             self._dataflow.feed(self._dataflow.unit, register)

@@ -1,4 +1,4 @@
-"""Writes into what the catalogue names: sinks of the page, members of the host, built-in prototypes (guard.md §3)."""
+"""Writes to catalogued objects: sinks of the page, members of the host, built-in prototypes (guard.md §3)."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ class KnownWrites:
             or atom.path != "globalThis"
             or (member is not None and not member.result.startswith("@"))
         ):
-            self._store.put(
-                self._patches, f"{atom.path}.{name}", value
-            )  # read back wherever the payload reads it
+            self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
         if member is not None and member.result == "text":
             texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)

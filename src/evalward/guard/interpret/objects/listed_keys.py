@@ -1,4 +1,4 @@
-"""Reads by keys that were listed of the very object that they read: ``for (k in o) o[k]``."""
+"""Reads by keys that were listed from the same object: ``for (k in o) o[k]``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ListedKeys:
         )
 
     def _is_listed(self, key: int) -> bool:
-        """Whether a key certainly comes from a list of what is read by it.
+        """Whether a key certainly comes from a list of the object that it reads.
 
         It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
         """
@@ -62,12 +62,12 @@ class ListedKeys:
         return rests_on == BY_LOOP or self._listers(rests_on) <= _OWN_KEYS
 
     def _listers(self, register: int) -> frozenset[str]:
-        """Return the paths of what a variable holds, an empty one for what is not of the language."""
+        """Return the catalogue paths of a variable's value, an empty path for atoms that are not catalogued."""
         found = self._dataflow.read(register)
         return frozenset(atom.path if type(atom) is Known else "" for atom in found)
 
     def _get_listed(self, owner: Value, key: int, span: Span) -> Value:
-        """Return a read by a key that names a property of the very object, and none that the language gave it."""
+        """Return a read by a key that names an own property, and no built-in one."""
         result: Value = BOTTOM
         others: set[Atom] = set()
         rests_on = self._lowered.listed[key]

@@ -45,10 +45,8 @@ if TYPE_CHECKING:
 
 
 _MAX_COPIED = 64
-_LISTED = frozenset(
-    {"globalThis", "Element.contentWindow"}
-)  # whose members' names are asked for, and are just names
-# The symbols that the language itself asks for; other names with @@ are the resolver's own.
+_LISTED = frozenset({"globalThis", "Element.contentWindow"})  # the names of their members reveal nothing
+# Well-known symbols (ECMA-262 §6.1.5.1); other names with @@ are internal slots of the resolver.
 _SYMBOL_NAMES = """
     asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace search species
     split toPrimitive toStringTag unscopables

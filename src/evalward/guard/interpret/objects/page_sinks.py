@@ -1,4 +1,4 @@
-"""Sinks of the page: what turns text into markup, a URL, a handler (guard.md §3)."""
+"""Sinks of the page, which turn text into markup, a URL or a handler (guard.md §3)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
-# What reads as a call, and is none of the functions that styles and drawings are written with.
+# Text in the form of a call, except for the functions of CSS and SVG.
 _CODE = re.compile(
     r"(?<![\w$-])(?!(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|url|var|calc|min|max|clamp|translate|scale|rotate|skew|"
     r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
@@ -56,7 +56,7 @@ INJECTION = dom_script_injection.LABEL
 
 
 class PageSinks:
-    """Judgement of what is written into a sink."""
+    """Judgement of writes to a sink."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class PageSinks:
                     self.call_handler(value, span.start, this)
 
     def _may_be_code(self, value: Value, span: Span) -> bool:
-        """Whether a value may run as a handler's text: words alone do not, nor does what a plain function is spelt.
+        """Whether a value may run as the text of a handler: plain words and the source text of a plain function do not.
 
         It is asked where an attribute's name is one of several: ``h('ul', {class: 'wide', onClick: () => {}})`` writes
         them all by one call, and no value is written under each name.

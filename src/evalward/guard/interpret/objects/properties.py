@@ -1,4 +1,4 @@
-"""Property reads and writes: own properties, prototypes, accessors, the catalogue, unknown keys (guard.md §2)."""
+"""Property reads by a known name: own properties, prototypes, accessors, proxies (ECMA-262 §7.3.2, §10.1.8)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _MAX_TRAPS = 6
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
 _CALLS = frozenset({"call", "apply", "bind"})
-# What makes an object one of a class, and stays what it is in the hands of others.
+# Properties that link an object to its class; a host that gets the object does not change them.
 _OF_CLASSES = {"constructor": {"object"}, "prototype": {"function", "class"}}
 
 
@@ -138,7 +138,7 @@ class Properties:
         return self._catalogued.get_builtin("String.prototype", name, span)
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, span: Span) -> Value:
-        """Walk the prototype chain; where it may branch, every branch counts."""
+        """Join the reads along every branch of the prototype chain (OrdinaryGet, ECMA-262 §10.1.8.1)."""
         dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
             own = target.properties.get(name)
@@ -207,7 +207,7 @@ class Properties:
         return result
 
     def _is_intact(self, target: HeapObject, name: str, span: Span) -> bool:
-        """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
+        """Whether a host that holds the object cannot change a member: private names, the methods of containers."""
         if name.startswith(PRIVATE_PREFIX):
             return True
         kinds = _OF_CLASSES.get(name)
@@ -221,7 +221,7 @@ class Properties:
         return contained and bool(self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, span))
 
     def _own(self, target: HeapObject, name: str, this: Value, span: Span) -> tuple[Value, bool]:
-        """Return what an object itself has under a name, and whether it certainly has it."""
+        """Return an object's own property, and whether the object certainly has it (ECMA-262 §10.1.5)."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
         if target.kind == "proxy" and PROXY_TARGET in target.properties:

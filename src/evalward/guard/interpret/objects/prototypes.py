@@ -1,4 +1,4 @@
-"""GetPrototypeOf: what an object inherits from, as a value (ECMA-262 §10.1.1)."""
+"""GetPrototypeOf: the prototypes of an object as a value (ECMA-262 §10.1.1)."""
 
 from __future__ import annotations
 

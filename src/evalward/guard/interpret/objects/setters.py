@@ -1,4 +1,4 @@
-"""Accessors that a write runs because the object inherits them (ECMA-262 §10.1.9)."""
+"""Inherited setters that a write calls (OrdinarySet, ECMA-262 §10.1.9)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 _CALLS = frozenset({"call", "apply", "bind"})
 _HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
-# What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
+# Names that other code reads from any object, unlike a name of the payload's own as in `counts[tag].n += 1`.
 _SHARED_NAMES = frozenset(
     {
         "constructor",
@@ -82,7 +82,7 @@ _SHARED_NAMES = frozenset(
 
 
 def _runs(value: Value) -> bool:
-    """Whether a text runs where it is made markup, a URL or its scheme, or the payload hides what it says."""
+    """Whether a text runs as markup, as a URL or as its scheme, or is decoded by the payload."""
     return not value.isdisjoint(_HIDDEN_TEXTS) or any(
         type(atom) is str and (is_active(atom) or is_script_scheme(atom)) for atom in value
     )
@@ -211,7 +211,7 @@ class Writes:
         self._store.put(target, name, value)
 
     def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
-        """Write through a proxy: to what it stands for, and to its ``set`` trap."""
+        """Write through a proxy: to its target and to its ``set`` trap (ECMA-262 §10.5.9)."""
         handler = proxy.properties.get(PROXY_HANDLER, frozenset())
         with self._dataflow.nested():
             self.set_computed(proxy.proxied(), key, value, span)
@@ -223,7 +223,7 @@ class Writes:
         )
 
     def set_through_super(self, above: Value, this: Value, key: Value, value: Value, span: Span) -> None:
-        """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
+        """Write ``super.key``: an inherited setter is called with ``this``, else ``this`` gets the property."""
         resolved = self._property_keys.to_property_key(key, span)
         for atom in this:
             if not isinstance(atom, HeapObject):
@@ -275,5 +275,5 @@ class Writes:
 
     @staticmethod
     def _holds_function(value: Value) -> bool:
-        """Whether a function is among the values: under an unknown key it may be what the language calls."""
+        """Whether a value may be a function: under an unknown key it may become a conversion method or an iterator."""
         return any(atom.callable if isinstance(atom, HeapObject) else type(atom) is Known for atom in value)
