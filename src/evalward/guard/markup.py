@@ -26,7 +26,7 @@ _TAGS: Final = r"script|iframe|object|embed|base|meta|link|svg\s*:\s*script"
 
 _ACTIVE: Final = re.compile(rf"<\s*(?:{_TAGS})|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE)
 _SCRIPTED: Final = re.compile(rf"<\s*(?:\w+:)?script\b|{_HANDLER}|javascript:", re.IGNORECASE)
-# A URL parser drops white space and control characters that stand before a scheme or inside of one.
+# A URL parser drops white space and control characters before a scheme or inside of one.
 _DROPPED: Final = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
 _CUT_OFF_HANDLER: Final = re.compile(rf"[\s\"'/]{_HANDLER_STEM}\Z", re.IGNORECASE)
 _RUNNING_NAME: Final = re.compile(rf"\s*(?:{_HANDLER_STEM}|script|srcdoc)\s*\Z", re.IGNORECASE)

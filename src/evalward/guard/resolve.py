@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.guard.binding import DRIVER_GLOBALS, ELECTRON_GLOBALS, USUAL_BINDINGS, BindingKind
-from evalward.guard.builtins.registry import TRANSFER
+from evalward.guard.builtins.transfer_table import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.constructs import analysis_limit
 from evalward.guard.domain.atoms import BOTTOM, V_GLOBAL, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
@@ -61,8 +61,8 @@ _MAX_TOLD = MAX_FINDINGS  # findings of one construct
 def step_limit(limits: Limits, length: int) -> int:
     """Return how many steps the resolver may take on a payload of ``length`` bytes, at most ``limits.steps``.
 
-    Most of that is there for a few lines that compilers made longer: a function on arrays takes 37,000 steps when its
-    helpers for spread and destructuring stand before it, whatever its own length. No program of the corpus takes more
+    Compiled code needs most of that: a function on arrays takes 37,000 steps when its helpers for spread and
+    destructuring precede it, whatever its own length. No program of the corpus takes more
     than 0.7 of the limit. A step costs 1 to 3.5 µs, whatever it does: what takes longer counts as several. A policy
     that allows more steps than the default allows more in the same proportion (guard.md §6).
     """
@@ -123,7 +123,7 @@ def modules_for(target: Target, catalogue: Catalogue) -> dict[str, Value]:
 class Resolved(NamedTuple):
     """What was found, the most telling first, and how many more there are by construct.
 
-    Of one construct at most ``_MAX_TOLD`` are told: to say where each is takes a look at the text.
+    Each construct has at most ``_MAX_TOLD`` findings: locating one reads the text.
     """
 
     findings: list[Finding]

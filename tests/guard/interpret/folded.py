@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tree_sitter import Parser
 
-from evalward.guard.builtins.registry import TRANSFER
+from evalward.guard.builtins.transfer_table import TRANSFER
 from evalward.guard.catalogue import load_catalogue
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,

@@ -13,13 +13,13 @@ from evalward.guard.constructs import (
     proto,
     require_call,
 )
-from evalward.guard.syntax.spans import COMMENT, span_around
+from evalward.guard.syntax.opaque_spans import COMMENT, span_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.rules import Keyword
-    from evalward.guard.syntax.spans import Span
+    from evalward.guard.syntax.opaque_spans import OpaqueSpan
 
 # These are calls, so mentioning them in text is harmless; a plain word may be a key.
 CALL_LIKE = frozenset({"process.exit", "require(", "eval(", "Function("})
@@ -57,7 +57,7 @@ def occurrences(payload: bytes, keywords: Sequence[Keyword]) -> list[Occurrence]
 
 
 def confirmed(
-    found: Sequence[Occurrence], payload: bytes, spans: tuple[Span, ...], offset: int
+    found: Sequence[Occurrence], payload: bytes, spans: tuple[OpaqueSpan, ...], offset: int
 ) -> list[Occurrence]:
     """Return those of ``found`` that the tree does not show to be harmless.
 
@@ -67,7 +67,7 @@ def confirmed(
     return [each for each in found if _counts(each, payload, spans, offset)]
 
 
-def _counts(each: Occurrence, payload: bytes, spans: tuple[Span, ...], offset: int) -> bool:
+def _counts(each: Occurrence, payload: bytes, spans: tuple[OpaqueSpan, ...], offset: int) -> bool:
     if _continues(payload, each):
         return False
     span = span_around(spans, each.start + offset, each.end + offset)

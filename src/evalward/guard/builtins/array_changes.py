@@ -1,4 +1,4 @@
-"""Methods that change an array in place: what they add joins its elements, and its order is no longer known."""
+"""Array methods that change their receiver: added values join its elements, and its order becomes unknown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from evalward.guard.builtins.arrays import elements, make
 from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 
@@ -31,19 +30,17 @@ def _sorted(machine: Machine, call: Call) -> Value:
 
 def mutate(machine: Machine, value: Value, added: Value) -> None:
     """Note that an array's order or contents change."""
-    for atom in value:
+    pending, seen = list(value), set(value)
+    while pending:
+        atom = pending.pop()
         if isinstance(atom, HeapObject):
             machine.inexact(atom)
-            if atom.kind == "proxy":
-                mutate(
-                    machine,
-                    frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom),
-                    added,
-                )
+            pending.extend(atom.proxied() - seen)
+            seen |= atom.proxied()
             if atom.kind not in {"array", "arguments"}:  # an array-like: indices are properties
                 machine.extend(atom)
                 machine.put_element(atom, atom.everything())
-            if atom.kind == "arguments":  # each parameter may now hold what another did
+            if atom.kind == "arguments":  # each parameter may now hold the value of another
                 machine.put_element(atom, atom.contents())
             if added:
                 machine.put_element(atom, added)

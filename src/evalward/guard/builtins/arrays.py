@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.strings import integers
+from evalward.guard.builtins.constant_arguments import integers
 from evalward.guard.domain.atoms import (
     BOTTOM,
     UNDEFINED,
@@ -15,21 +15,17 @@ from evalward.guard.domain.atoms import (
     Known,
     Primitive,
     Value,
-    number,
     of,
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.conversion.operators import truthiness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.domain.call import Call
     from evalward.guard.interpret.machine import Machine, Transfer
-
-_MAX_UNROLLED = 64
 
 
 def make(
@@ -57,52 +53,8 @@ def elements(machine: Machine, value: Value, call: Call) -> Value:
     return result
 
 
-def each(
-    machine: Machine, call: Call, function: Value, *, items: Sequence[Value] | None, joined: Value
-) -> list[Value]:
-    """Call a callback for every item (or once for the join of all) and return its results."""
-    machine.use(function, Flow.CALLBACK, call.span)
-    this = call.arg(1)
-    if items is not None and len(items) <= _MAX_UNROLLED:
-        return [
-            machine.call(function, this, (item, number(index).value, call.this), call.span)
-            for index, item in enumerate(items)
-        ]
-    return [machine.call(function, this, (joined, V_ANY_NUMBER, call.this), call.span)] if joined else []
-
-
-def _callback(result: Value | None) -> Transfer:
-    """Return a method that calls back for each element; without a fixed result it gives an element."""
-
-    def transfer(machine: Machine, call: Call) -> Value:
-        items, joined = machine.items_of(call.this), elements(machine, call.this, call)
-        for outcome in each(machine, call, call.arg(0), items=items, joined=joined):
-            machine.use(outcome, Flow.RETURN, call.span)
-        return join(joined, V_UNDEFINED) if result is None else result
-
-    return transfer
-
-
-def _map(machine: Machine, call: Call) -> Value:
-    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
-    results = each(machine, call, call.arg(0), items=items, joined=joined)
-    if items is not None and len(results) == len(items):
-        return make(machine, call, results, BOTTOM)
-    combined: Value = BOTTOM
-    for result in results:
-        combined = join(combined, result)
-    return make(machine, call, None, combined)
-
-
-def _flat_map(machine: Machine, call: Call) -> Value:
-    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
-    combined: Value = BOTTOM
-    for result in each(machine, call, call.arg(0), items=items, joined=joined):
-        combined = join(combined, join(result, _flattened(machine, result, call)))
-    return make(machine, call, None, combined)
-
-
-def _flattened(machine: Machine, value: Value, call: Call) -> Value:
+def flattened(machine: Machine, value: Value, call: Call) -> Value:
+    """Return the elements of the arrays in a value."""
     arrays = frozenset(atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "array")
     return elements(machine, arrays, call) if arrays else BOTTOM
 
@@ -123,26 +75,8 @@ def _flat(machine: Machine, call: Call) -> Value:
             return make(machine, call, flat, BOTTOM)
     joined = elements(machine, call.this, call)
     for _ in range(8):
-        joined = join(joined, _flattened(machine, joined, call))
+        joined = join(joined, flattened(machine, joined, call))
     return make(machine, call, None, joined)
-
-
-def _filter(machine: Machine, call: Call) -> Value:
-    items, joined = machine.items_of(call.this), elements(machine, call.this, call)
-    outcomes = each(machine, call, call.arg(0), items=items, joined=joined)
-    for outcome in outcomes:
-        machine.use(outcome, Flow.RETURN, call.span)
-    if items is not None and len(outcomes) == len(items):
-        kept = [_certainty(outcome) for outcome in outcomes]
-        if None not in kept:
-            return make(machine, call, [item for item, keep in zip(items, kept, strict=True) if keep], BOTTOM)
-    return make(machine, call, None, joined)
-
-
-def _certainty(value: Value) -> bool | None:
-    """Return whether a callback's result is certainly true or certainly false."""
-    known = {truthiness(atom) for atom in value}
-    return known.pop() if len(known) == 1 else None
 
 
 def _slice(machine: Machine, call: Call) -> Value:
@@ -180,30 +114,6 @@ def _at(machine: Machine, call: Call) -> Value:
     return result
 
 
-def _reduce(machine: Machine, call: Call) -> Value:
-    function, items = call.arg(0), machine.items_of(call.this)
-    machine.use(function, Flow.CALLBACK, call.span)
-    joined = elements(machine, call.this, call)
-    has_initial = len(call.args) > 1
-    if items is not None and 0 < len(items) <= _MAX_UNROLLED and not call.rest:
-        ordered = list(reversed(items)) if call.path.endswith("Right") else list(items)
-        total = call.args[1] if has_initial else ordered.pop(0)
-        first = 0 if has_initial else 1
-        for position, item in enumerate(ordered, first):
-            index = len(items) - 1 - position if call.path.endswith("Right") else position
-            args = (total, item, number(index).value, call.this)
-            total = machine.call(function, V_UNDEFINED, args, call.span)
-        return total
-    total = join(call.arg(1) if has_initial else joined, call.rest)
-    for _ in range(4):
-        made = machine.call(function, V_UNDEFINED, (total, joined, V_ANY_NUMBER, call.this), call.span)
-        wider = join(total, made)
-        if wider == total:
-            break
-        total = wider
-    return total
-
-
 def _join(machine: Machine, call: Call) -> Value:
     given = call.arg(0) if call.path.endswith("join") else V_UNDEFINED
     separators = machine.to_string(given - V_UNDEFINED, call.span)
@@ -228,29 +138,6 @@ def _to_locale_string(machine: Machine, call: Call) -> Value:
             machine.use(method, Flow.CALLBACK, call.span)
             machine.call(method, of(atom), (), call.span)
     return V_ANY_STRING
-
-
-def _from(machine: Machine, call: Call) -> Value:
-    source, function = call.arg(0), call.arg(1)
-    items = machine.items_of(source)
-    texts = [atom for atom in source if type(atom) is str]
-    if items is None and len(texts) == len(source) == 1:
-        items = [of(character) for character in texts[0][:MAX_ITEMS]]
-    joined = elements(machine, source, call)
-    for atom in source:
-        if isinstance(atom, HeapObject) and atom.kind not in {"array", "arguments"}:
-            joined = join(joined, atom.everything())
-    if len(call.args) > 1:
-        machine.use(function, Flow.CALLBACK, call.span)
-        if items is not None and len(items) <= _MAX_UNROLLED:
-            items = [
-                machine.call(function, call.arg(2), (item, number(i).value), call.span)
-                for i, item in enumerate(items)
-            ]
-        else:
-            items = None
-            joined = machine.call(function, call.arg(2), (join(joined, V_UNDEFINED), V_ANY_NUMBER), call.span)
-    return make(machine, call, items, joined)
 
 
 def _array(machine: Machine, call: Call) -> Value:
@@ -294,20 +181,7 @@ _P = "Array.prototype."
 TRANSFER: dict[str, Transfer] = {
     "Array": _array,
     "Array.of": _of,
-    "Array.from": _from,
-    f"{_P}map": _map,
-    f"{_P}flatMap": _flat_map,
     f"{_P}flat": _flat,
-    f"{_P}filter": _filter,
-    f"{_P}forEach": _callback(V_UNDEFINED),
-    f"{_P}find": _callback(None),
-    f"{_P}findLast": _callback(None),
-    f"{_P}findIndex": _callback(V_ANY_NUMBER),
-    f"{_P}findLastIndex": _callback(V_ANY_NUMBER),
-    f"{_P}every": _callback(V_ANY_BOOLEAN),
-    f"{_P}some": _callback(V_ANY_BOOLEAN),
-    f"{_P}reduce": _reduce,
-    f"{_P}reduceRight": _reduce,
     f"{_P}slice": _slice,
     f"{_P}concat": _concat,
     f"{_P}at": _at,

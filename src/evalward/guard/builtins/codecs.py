@@ -1,6 +1,6 @@
-"""What the payload makes of its own text, and what that is decoded to: bytes, ``TextDecoder``, ``Buffer``, queries.
+"""Codecs: bytes, ``TextDecoder``, ``Buffer`` and queries that decode text of the payload.
 
-The bytes themselves are not followed. An object that is made of the payload's own text or numbers keeps, as
+The bytes themselves are not tracked. An object that is made of the payload's own text or numbers holds, as
 ``@@text``, what decoding it may give.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins import arrays
+from evalward.guard.builtins import array_callbacks
 from evalward.guard.domain.atoms import (
     ANY_NUMBER,
     BOTTOM,
@@ -46,7 +46,7 @@ def _is_number(atom: Atom) -> bool:
 
 
 def _text_of(machine: Machine, value: Value, depth: int = _MAX_VIEWS) -> Value:
-    """Return what decoding bytes may give, BOTTOM for bytes that are not the payload's own."""
+    """Return the texts that bytes may decode to, BOTTOM for bytes that are not the payload's own."""
     result: Value = BOTTOM
     for atom in value:
         if type(atom) is str or atom in STRING_UNKNOWNS:
@@ -69,7 +69,7 @@ def _keep(machine: Machine, targets: Value, text: Value) -> None:
 
 
 def _made(path: str) -> Transfer:
-    """Return the making of bytes, from an array, a text or other bytes."""
+    """Return the constructor of bytes from an array, a text or other bytes."""
 
     def transfer(machine: Machine, call: Call) -> Value:
         text = join(_text_of(machine, call.arg(0)), _text_of(machine, call.this))
@@ -97,7 +97,9 @@ def _reduced(machine: Machine, call: Call) -> Value:
     numbers = machine.allocate("array", call.span.start, "bytes")
     machine.inexact(numbers)
     machine.put_element(numbers, V_ANY_NUMBER)
-    return arrays.TRANSFER[call.path.replace("Uint8Array", "Array")](machine, replace(call, this=of(numbers)))
+    return array_callbacks.TRANSFER[call.path.replace("Uint8Array", "Array")](
+        machine, replace(call, this=of(numbers))
+    )
 
 
 def _query(machine: Machine, call: Call) -> Value:

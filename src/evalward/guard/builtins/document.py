@@ -1,4 +1,4 @@
-"""The page's functions that take markup, attribute names or code (HTML Standard; guard.md §3)."""
+"""Functions of the page that take markup, attribute names or code (HTML Standard; guard.md §3)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _perhaps_write(machine: Machine, call: Call) -> Value:
 
 
 def _perhaps_create_element(machine: Machine, call: Call) -> Value:
-    """Judge ``x.createElement(name)`` where x may be a document, or what only builds a tree of its own."""
+    """Judge ``x.createElement(name)`` where x may be a document, or a library that builds its own tree."""
     for atom in machine.to_string(call.arg(1 if call.path.endswith("NS") else 0), call.span):
         if type(atom) is str and atom.lower() in _SCRIPTS:
             machine.report(INJECTION, Rank.USED, call.span, None, "a script element is made")

@@ -1,4 +1,4 @@
-"""What drives a page from outside: evaluation, navigation and content (Playwright, Puppeteer, Electron)."""
+"""Functions of drivers: evaluation, navigation and content (Playwright, Puppeteer, Electron)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_page(value: Value) -> bool:
 
 
 def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None:
-    """Let names that a function has from around it be the page's: it is evaluated there from its text."""
+    """Bind the free names of a function to the page's: the page evaluates the function from its text."""
     machine.observe(function)
     unit, is_within = function.unit, machine.lowered.is_within
     if unit is None:
@@ -60,7 +60,7 @@ def _free_of_closure(machine: Machine, function: HeapObject, call: Call) -> None
 
 
 def _given(machine: Machine, call: Call, position: int) -> list[Value]:
-    """Return what a function gets that is evaluated in a page: what is selected, then copies of the arguments."""
+    """Return the arguments of a function that a page evaluates: the selected elements, then copies of the arguments."""
     held = [atom for atom in call.this if isinstance(atom, HeapObject)] if "handle" in call.path else []
     for handle in held:
         machine.observe(handle)
@@ -77,7 +77,7 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
 
 
 def _evaluate(machine: Machine, call: Call) -> Value:
-    """``page.evaluate`` and its kin: a function is ordinary, text is nested evaluation."""
+    """``page.evaluate`` and similar functions: a function is called, text is nested evaluation."""
     position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval"} else 0
     code, given = call.arg(position), V_UNDEFINED
     for atom in code:
@@ -134,7 +134,7 @@ def _holds_code(machine: Machine, given: Value) -> bool:
 
 
 def _handle(machine: Machine, call: Call, held: Value) -> Value:
-    """Return a handle, whose `evaluate` gives a function the object that it stands for."""
+    """Return a handle, whose `evaluate` passes the object to a function."""
     made = machine.instance("playwright.handle", call.span.start)
     for atom in made:
         if isinstance(atom, HeapObject):
@@ -143,7 +143,7 @@ def _handle(machine: Machine, call: Call, held: Value) -> Value:
 
 
 def _behind_handles(machine: Machine, value: Value) -> Value:
-    """Return what a function gets in place of handles."""
+    """Return the arguments with handles replaced by their objects."""
     held: Value = frozenset()
     for atom in value:
         if isinstance(atom, HeapObject) and known("playwright.handle") in atom.prototype:
@@ -174,7 +174,7 @@ def _browser_window(machine: Machine, call: Call) -> Value:
 
 
 def _expose(machine: Machine, call: Call) -> Value:
-    """``page.exposeFunction``: the page calls it with what it likes; a binding gets the page itself before that."""
+    """``page.exposeFunction``: the page calls it with any arguments; a binding gets the page as its first one."""
     source = machine.allocate("object", call.span.start, "source")
     for name in ("page", "context", "frame"):
         machine.put(source, name, of(known(f"playwright.{'page' if name == 'frame' else name}")))

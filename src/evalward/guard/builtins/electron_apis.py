@@ -41,7 +41,7 @@ _HARMLESS_SETTINGS = frozenset(
 )
 
 
-# What an application's events tell of.
+# The object that each event of an application carries.
 _MADE = {
     "browser-window-created": "electron.BrowserWindow.prototype",
     "browser-window-focus": "electron.BrowserWindow.prototype",
@@ -64,7 +64,7 @@ def _listen(machine: Machine, call: Call) -> Value:
 
 
 def _window(machine: Machine, call: Call) -> Value:
-    """Make a window: a page of its own, as long as no option gives it more than a page has."""
+    """Make a window, and judge options that give its page more than a page has."""
     if not (call.args or call.rest) or _is_page_only(machine, call):
         return machine.instance("electron.BrowserWindow.prototype", call.span.start)
     atom = known("electron.BrowserWindow")
@@ -107,7 +107,7 @@ def _unlisten(machine: Machine, call: Call) -> Value:
 
 
 def _click(machine: Machine, call: Call) -> Value:
-    """``item.click()``: what it does is the item's role, when it has one."""
+    """``item.click()``: runs the item's role, if it has one."""
     machine.click(call.span)
     return V_UNDEFINED
 

@@ -9,7 +9,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.strings import constants, integers
+from evalward.guard.builtins.constant_arguments import constants, integers
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,
@@ -165,7 +165,7 @@ def _constant(value: Value) -> Transfer:
 
 
 def _function_text(_machine: Machine, call: Call) -> Value:
-    """Return a function's source: the payload's own text, comments and all, when it is a function of its own."""
+    """Return a function's source text, with comments, for a payload function."""
     own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
     return of(DECODED_STRING) if own else V_ANY_STRING
 

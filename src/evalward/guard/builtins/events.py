@@ -1,4 +1,4 @@
-"""Events of the page: listeners, what they are told, observers and custom elements (DOM Standard; guard.md §3)."""
+"""Events of the page: listeners and their arguments, observers, custom elements (DOM Standard; guard.md §3)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _dispatch(machine: Machine, call: Call) -> Value:
 
 
 def _define_element(machine: Machine, call: Call) -> Value:
-    """``customElements.define``: the page constructs the class and tells it of attributes, which are text."""
+    """``customElements.define``: the page constructs the class and calls it with attributes, which are text."""
     machine.use(call.arg(1), Flow.CALLBACK, call.span)
     made = machine.construct(call.arg(1), (), call.span)
     for atom in made:

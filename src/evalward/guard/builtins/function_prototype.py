@@ -1,4 +1,4 @@
-"""``Function.prototype``: calls by another road are calls."""
+"""``Function.prototype``: ``call``, ``apply`` and ``bind`` (ECMA-262 §20.2.3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def call(machine: Machine, call: Call) -> Value:
 
 
 def run_async(machine: Machine, call: Call) -> Value:
-    """Run what ``_asyncToGenerator`` was given; a generator function of another kind is just called."""
+    """Call the argument of ``_asyncToGenerator`` as an ``async`` function; call other generator functions as usual."""
     made = machine.run_async(call.arg(0), call.this, call.args[1:], call.rest)
     if made is None:
         made = machine.call(call.arg(0), call.this, call.args[1:], call.span, call.rest)

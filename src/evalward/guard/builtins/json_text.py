@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from evalward.guard.builtins.strings import constants
+from evalward.guard.builtins.constant_arguments import constants
 from evalward.guard.domain.atoms import (
     BOTTOM,
     DECODED_STRING,
@@ -68,7 +68,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
         machine.put_element(holder, made)
         keys = of(TAINTED_STRING) if texts is None else widened(frozenset(names))
         revived: Value = BOTTOM
-        for _ in range(_MAX_ROUNDS):  # what the reviver puts into a holder is visited in its turn
+        for _ in range(_MAX_ROUNDS):  # values that the reviver writes into a holder are visited too
             inside = reachable(machine, made)
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) | of(holder)
             given = join(join(keys, inside), V_TAINTED_DATA)
@@ -87,7 +87,7 @@ def _json_parse(machine: Machine, call: Call) -> Value:
 
 
 def _keys(document: Any) -> set[str]:
-    """Return every key that a reviver is given for a document."""
+    """Return every key that a reviver gets for a document."""
     found: set[str] = set()
     pending = [document]
     while pending:
@@ -126,7 +126,7 @@ def from_json(machine: Machine, document: Any, start: int, tag: str) -> Value:
 
 
 def reachable(machine: Machine, value: Value) -> Value:
-    """Return the join of a value and all that is in it, as deep as it goes."""
+    """Return the join of a value and everything reachable from it."""
     result, pending = value, [atom for atom in value if isinstance(atom, HeapObject)]
     seen = set(pending)
     while pending:
@@ -143,7 +143,7 @@ def reachable(machine: Machine, value: Value) -> Value:
 
 
 def convert_all(machine: Machine, inside: Value, call: Call) -> None:
-    """Call every ``toJSON`` that the payload defines; what it gives is walked in its turn."""
+    """Call every ``toJSON`` that the payload defines, also in the results."""
     seen: set[HeapObject] = set()
     pending = [atom for atom in inside if isinstance(atom, HeapObject)]
     while pending:
@@ -167,7 +167,7 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     if functions:
         machine.use(functions, Flow.CALLBACK, call.span)
         inside = reachable(machine, value)
-        for _ in range(_MAX_ROUNDS):  # what the replacer gives for a place is walked in its turn
+        for _ in range(_MAX_ROUNDS):  # results of the replacer are visited too
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
             result = machine.call(functions, holders, (V_ANY_STRING, inside), call.span)
             convert_all(machine, inside, call)

@@ -40,7 +40,7 @@ def _weak_ref(machine: Machine, call: Call) -> Value:
 
 
 def contents(machine: Machine, value: Value) -> Value:
-    """Return the join of what containers hold."""
+    """Return the join of the containers' values."""
     result: Value = BOTTOM
     for atom in value:
         if isinstance(atom, HeapObject):
@@ -173,7 +173,7 @@ def _iterator_callback(result: Value | None) -> Transfer:
 
 
 def _members(machine: Machine, call: Call) -> Value:
-    """Return what a set and the set-like object beside it hold; what is no set is asked for its keys."""
+    """Return the members of a set and of the set-like argument, whose ``keys`` method is called if it is no set."""
     own = contents(machine, call.this)
     given = call.arg(0)
     held = frozenset(a for a in given if isinstance(a, HeapObject) and a.kind in {"set", "map"})
@@ -193,7 +193,7 @@ def _compare_sets(machine: Machine, call: Call) -> Value:
 
 
 def _combine_sets(machine: Machine, call: Call) -> Value:
-    """``union`` and its kin (ECMA-262 §24.2.4): a new set of what both hold."""
+    """``union`` and similar methods (ECMA-262 §24.2.4): a new set with members of both."""
     made = machine.allocate("set", call.span.start, call.path)
     machine.put_element(made, _members(machine, call))
     return of(made)

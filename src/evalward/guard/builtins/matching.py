@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from evalward.guard.builtins.strings import constants
+from evalward.guard.builtins.constant_arguments import constants
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     BOTTOM,
@@ -41,7 +41,9 @@ def _split(machine: Machine, call: Call) -> Value:
     separators = constants(machine, call.arg(0), call) if call.args and not _pattern(call.arg(0)) else None
     if texts is None or separators is None or len(texts) != 1 or len(separators) != 1 or len(call.args) > 1:
         if call.this == V_TAINTED_DATA and separators != [""]:
-            return join(call_symbol(machine, call, "split"), V_TAINTED_DATA)  # which array it is says no more
+            return join(
+                call_symbol(machine, call, "split"), V_TAINTED_DATA
+            )  # one array of data is like any other
         machine.inexact(array)
         whole = machine.to_string(call.this, call.span)
         machine.put_element(array, character_of(whole) if separators == [""] else part_of(whole))
@@ -59,7 +61,7 @@ def _pattern(value: Value) -> bool:
 
 
 def own_exec(machine: Machine, pattern: Value, call: Call) -> Value:
-    """Call the ``exec`` that a regular expression was given: every search asks it (ECMA-262 §22.2.7.1)."""
+    """Call an ``exec`` that the payload put on a regular expression: every search calls it (ECMA-262 §22.2.7.1)."""
     result: Value = BOTTOM
     for atom in pattern:
         if isinstance(atom, HeapObject):
@@ -130,7 +132,7 @@ def _replace(machine: Machine, call: Call) -> Value:
 
 
 def _respelt(text: Value, made: Value) -> Value:
-    """Return a text of which a callback replaced parts: spelt anew when what it gives is decoded itself."""
+    """Return a text with parts replaced by a callback: decoded if the callback's results are."""
     own = any(type(atom) is str or atom in SPELLS_ANY_NAME or atom is COMPOSED_CHARACTER for atom in text)
     if own and TAINTED_STRING not in text and made & (SPELLS_ANY_NAME | {COMPOSED_CHARACTER}):
         return decoding_of(text)
@@ -175,7 +177,7 @@ def _replace_pattern(machine: Machine, pattern: Value, texts: list[str], news: l
 
 
 def _is_alike(source: str, flags: str, texts: list[str]) -> bool:
-    """Whether both dialects mean the same letters: beyond ASCII they part over cases, blanks and long characters."""
+    """Whether both dialects match the same letters: beyond ASCII, case, white space and long characters differ."""
     return all(map(str.isascii, (source, *texts))) or (
         not flags.strip("g")
         and r"\s" not in source

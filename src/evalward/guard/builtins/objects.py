@@ -25,7 +25,7 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET
+from evalward.guard.domain.slots import ENTRY_KEYS
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES
 
@@ -81,8 +81,7 @@ def _assign(machine: Machine, call: Call) -> Value:
     sources = call.all(1)
     for atom in target:
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
-            for one in inner:
+            for one in atom.proxied():
                 if isinstance(one, HeapObject):
                     machine.copy_data_properties(one, sources, call.span)
             machine.copy_data_properties(atom, sources, call.span)

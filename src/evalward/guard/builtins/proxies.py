@@ -1,4 +1,4 @@
-"""``Proxy``: what its handler's traps are given, and what they give (ECMA-262 §10.5)."""
+"""``Proxy``: the arguments and results of its handler's traps (ECMA-262 §10.5, §28.2)."""
 
 from __future__ import annotations
 

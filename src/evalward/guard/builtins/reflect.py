@@ -1,10 +1,11 @@
-"""``Reflect``, ``Proxy`` and the reflective methods of ``Object``: reads, writes and calls by another road."""
+"""``Reflect`` and the reflective functions of ``Object``: keys, prototypes, reads, writes, calls (ECMA-262 §28.1)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.function_prototype import list_arguments
+from evalward.guard.builtins.property_descriptors import define_all
 from evalward.guard.constructs import prototype_tampering
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
@@ -16,8 +17,6 @@ from evalward.guard.domain.atoms import (
     V_ANY_STRING,
     V_UNDEFINED,
     V_UNKNOWN,
-    Known,
-    Primitive,
     Value,
     known,
     of,
@@ -27,7 +26,6 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import CONSTRUCTOR, SYMBOL_PREFIX
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import PROTOTYPES
-from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
@@ -87,68 +85,6 @@ def _construct(machine: Machine, call: Call) -> Value:
     return made
 
 
-def _descriptor(machine: Machine, call: Call, owner: Value, key: Value, tag: str) -> Value:
-    """Return a property descriptor: what the property holds is its ``value``, accessors are ``get`` and ``set``."""
-    made = machine.allocate("object", call.span.start, tag)
-    value = machine.get_computed(owner, key, call.span)
-    machine.put(made, "value", value)
-    getters: Value = BOTTOM
-    for atom in owner:
-        if isinstance(atom, HeapObject):
-            for accessor in (*atom.getters.values(), *atom.setters.values()):
-                getters = join(getters, accessor)
-    getter = machine.allocate("native", call.span.start, f"{tag} get")
-    machine.put_element(getter, value)  # of a built-in accessor: what it gives
-    machine.put(made, "get", join(getters, of(getter) if _is_catalogued(owner) else V_UNKNOWN))
-    for name in ("writable", "enumerable", "configurable"):
-        machine.put(made, name, V_ANY_BOOLEAN)
-    machine.doubt(made, made.properties)  # data or an accessor: four of the six
-    machine.put(made, "set", join(join(getters, V_UNKNOWN), _setters(machine, call, owner, key)))
-    result = of(made)
-    for atom in owner:
-        if isinstance(atom, HeapObject) and atom.kind == "proxy":
-            given = machine.call_trap(atom, "getOwnPropertyDescriptor", (key,), call.span)
-            result = join(result, given)
-    return result
-
-
-def _is_catalogued(owner: Value) -> bool:
-    return any(type(atom) is Known for atom in owner)
-
-
-def _setters(machine: Machine, call: Call, owner: Value, key: Value) -> Value:
-    """Return the setters behind the sinks of a catalogued object: calling one is a write."""
-    resolved = machine.to_property_key(key, call.span)
-    result: Value = BOTTOM
-    for atom in owner:
-        if type(atom) is Known:
-            sinks = machine.catalogue.get(atom.path).sinks
-            valued = dict.fromkeys(ATTRIBUTE_VALUES, "value") if sinks else {}
-            for name, kind in (sinks | valued).items():
-                if resolved.unknown or name in resolved.names:
-                    result = join(result, of(known(f"setter {kind}")))
-    return result
-
-
-def _get_own_property_descriptor(machine: Machine, call: Call) -> Value:
-    return _descriptor(machine, call, call.arg(0), call.arg(1), "descriptor")
-
-
-def _get_own_property_descriptors(machine: Machine, call: Call) -> Value:
-    made = machine.allocate("object", call.span.start, "descriptors")
-    machine.extend(made)
-    for atom in call.arg(0):
-        if isinstance(atom, HeapObject):
-            for name in [*atom.properties, *atom.getters]:
-                machine.put(made, name, _descriptor(machine, call, of(atom), of(name), f"descriptor {name}"))
-        elif type(atom) is Known:
-            entry = machine.catalogue.get(atom.path)
-            for name in [*entry.members, *(sink for sink in entry.sinks if sink not in entry.members)]:
-                machine.put(made, name, _descriptor(machine, call, of(atom), of(name), f"descriptor {name}"))
-        machine.put_element(made, _descriptor(machine, call, of(atom), V_ANY_STRING, "descriptor any"))
-    return made.value
-
-
 def _get_prototype_of(machine: Machine, call: Call) -> Value:
     result: Value = BOTTOM
     for atom in call.arg(0):
@@ -186,29 +122,6 @@ def _create(machine: Machine, call: Call) -> Value:
     return made.value
 
 
-def define_all(machine: Machine, target: Value, descriptors: Value, call: Call) -> None:
-    """Model ``Object.defineProperties``."""
-    for atom in descriptors:
-        if isinstance(atom, HeapObject):
-            for name, descriptor in list(atom.properties.items()):
-                machine.define_own_property(target, of(name), descriptor, call.span)
-            if atom.elements:
-                machine.define_own_property(target, V_ANY_STRING, atom.elements, call.span)
-        elif type(atom) is not Primitive:
-            machine.use(of(atom), Flow.ARGUMENT, call.span)  # an exception says what is no descriptor
-            machine.leak(target, Flow.ARGUMENT, call.span)
-
-
-def _define_property(machine: Machine, call: Call) -> Value:
-    machine.define_own_property(call.arg(0), call.arg(1), call.arg(2), call.span)
-    return call.arg(0) if call.path.startswith("Object") else V_ANY_BOOLEAN
-
-
-def _define_properties(machine: Machine, call: Call) -> Value:
-    define_all(machine, call.arg(0), call.arg(1), call)
-    return call.arg(0)
-
-
 _INDEX_DIGITS = 10  # engines differ in what they take for an index near 2**32
 
 
@@ -238,7 +151,7 @@ def _own_keys(machine: Machine, call: Call) -> Value:
         else:
             certain = False
             machine.put_element(made, machine.enumerable_keys(atom))
-            if call.path != "Object.keys":  # the names that arrays, functions and the like have by themselves
+            if call.path != "Object.keys":  # built-in own names of arrays, functions and other objects
                 machine.put_element(made, V_ANY_STRING)
             if isinstance(atom, HeapObject) and atom.kind == "proxy":
                 given = machine.call_trap(atom, "ownKeys", (), call.span)
@@ -281,17 +194,11 @@ TRANSFER: dict[str, Transfer] = {
     "Reflect.construct": _construct,
     "Reflect.getPrototypeOf": _get_prototype_of,
     "Reflect.setPrototypeOf": _set_prototype_of,
-    "Reflect.getOwnPropertyDescriptor": _get_own_property_descriptor,
-    "Reflect.defineProperty": _define_property,
     "Reflect.ownKeys": _own_keys,
     "Reflect.has": _has,
-    "Object.getOwnPropertyDescriptor": _get_own_property_descriptor,
-    "Object.getOwnPropertyDescriptors": _get_own_property_descriptors,
     "Object.getPrototypeOf": _get_prototype_of,
     "Object.setPrototypeOf": _set_prototype_of,
     "Object.create": _create,
-    "Object.defineProperty": _define_property,
-    "Object.defineProperties": _define_properties,
     "Object.getOwnPropertyNames": _own_keys,
     "Object.getOwnPropertySymbols": _own_symbols,
     "Object.keys": _own_keys,

@@ -1,11 +1,11 @@
-"""``String``, ``String.prototype``, ``RegExp``: folded for constants (ECMA-262 §22)."""
+"""``String`` and ``String.prototype``: folded for constants (ECMA-262 §22.1)."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from evalward.guard.builtins.constant_arguments import constants, integers
 from evalward.guard.domain.atoms import (
     BOTTOM,
     COMPOSED_CHARACTER,
@@ -19,7 +19,6 @@ from evalward.guard.domain.atoms import (
     Value,
     number,
     of,
-    symbol,
 )
 from evalward.guard.domain.texts import character_of, part_of, unresolved_text
 from evalward.guard.domain.values import join, string
@@ -32,45 +31,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 _BMP = 0xFFFF
-# Latin, the signs of Kelvin and Angstrom, and the ligatures: their case has not changed since it was given.
 _MAX_PRODUCT = 64
 _MAX_REPEAT = 4_096
-_MAX_INDEX = 2**31 - 1
-# Letters get capitals after they were admitted (U+019B in Unicode 16): here stand those that have theirs.
-_UNSETTLED_CASE = re.compile(
-    "[^\x00-\u019a\u019c-\u024f\u0370-\u052f\u1e00-\u1eff\u2000-\u206f\u2100-\u214f\u3000-\u9fff\uac00-\ud7a3\ufb00-\ufb06]"
-)
-_USUAL_LOCALE = re.compile(r"(?!tr|az|lt)[a-z]{2}(?:-[A-Z]{2})?")
-
-
-def constants(machine: Machine, value: Value, call: Call) -> list[str] | None:
-    """Return the value's string constants, None when it is not all constants of the basic plane."""
-    made = machine.to_string(value, call.span)
-    texts = [atom for atom in made if type(atom) is str]
-    if (
-        not made
-        or len(texts) != len(made)
-        or any(not text.isascii() and max(text) > "\uffff" for text in texts)
-    ):
-        return None
-    return sorted(texts)
-
-
-def integers(machine: Machine, value: Value, call: Call, default: int | None) -> list[int | None] | None:
-    """Return an argument's integers; ``default`` stands for undefined; None when unknown."""
-    found: list[int | None] = []
-    for atom in value:
-        if type(atom) is Primitive and atom.type == "undefined":
-            found.append(default)
-            continue
-        for made in machine.to_number(of(atom), call.span):
-            if type(made) is not Primitive:
-                return None
-            n = made.number
-            if abs(n) > _MAX_INDEX:
-                return None
-            found.append(0 if n != n else int(n))  # noqa: PLR0124 - NaN
-    return found or None
 
 
 def _clamp(index: int, length: int) -> int:
@@ -129,29 +91,6 @@ def _mapped(*folds: Callable[[str], str]) -> Transfer:
     return transfer
 
 
-def _cased(fold: Callable[[str], str], by_locale: Callable[[str], str] | None = None) -> Transfer:
-    """Return a case mapping, with ``by_locale`` (Turkish's) beside it; what a later Unicode changes is unknown."""
-
-    def transfer(machine: Machine, call: Call) -> Value:
-        texts = constants(machine, call.this, call)
-        if texts is None or any(_UNSETTLED_CASE.search(text) for text in texts):
-            return part_of(machine.to_string(call.this, call.span))
-        folded: Value = frozenset(fold(text) for text in texts)
-        if by_locale is None or _is_usual_locale(machine, call):
-            return folded
-        if not all(text.isascii() for text in texts):
-            return join(folded, part_of(machine.to_string(call.this, call.span)))
-        return folded | {by_locale(text) for text in texts}
-
-    return transfer
-
-
-def _is_usual_locale(machine: Machine, call: Call) -> bool:
-    """Whether a locale is named, and is one that maps letters as Unicode does."""
-    names = constants(machine, call.arg(0), call)
-    return names is not None and all(_USUAL_LOCALE.fullmatch(name) for name in names)
-
-
 def _at(machine: Machine, call: Call) -> Value:
     texts, indices = constants(machine, call.this, call), integers(machine, call.arg(0), call, 0)
     if texts is None or indices is None:
@@ -190,7 +129,7 @@ def _normalize(machine: Machine, call: Call) -> Value:
     if texts is None or forms is None or not set(forms) <= {"NFC", "NFD", "NFKC", "NFKD"}:
         return part_of(machine.to_string(call.this, call.span))
     if any(unicodedata.category(letter) == "Cn" for text in texts for letter in text):
-        # A newer Unicode may know the letter, and take it apart.
+        # A newer version of Unicode may assign the letter a decomposition.
         return part_of(machine.to_string(call.this, call.span))
     return frozenset(unicodedata.normalize(form, text) for text in texts for form in forms)  # type: ignore[arg-type]
 
@@ -271,26 +210,6 @@ def _string(machine: Machine, call: Call) -> Value:
     return machine.to_string(call.arg(0), call.span)
 
 
-def _symbol(machine: Machine, call: Call) -> Value:
-    given = call.arg(0)
-    text = machine.to_string(given - V_UNDEFINED, call.span) | ({""} if UNDEFINED in given else BOTTOM)
-    names = [atom for atom in text if type(atom) is str]
-    return frozenset(symbol(f" {name}") for name in names) if len(names) == len(text) else of(symbol(" any"))
-
-
-def _symbol_text(machine: Machine, call: Call) -> Value:
-    text = machine.get(call.this, "description", call.span)
-    return machine.concatenated((of("Symbol("), text, of(")")))
-
-
-def _turkish_lower(text: str) -> str:
-    return text.replace("\u0130", "i").replace("I", "\u0131").lower()
-
-
-def _turkish_upper(text: str) -> str:
-    return text.replace("i", "\u0130").upper()
-
-
 _P = "String.prototype."
 TRANSFER: dict[str, Transfer] = {
     f"{_P}slice": _indexed(_slice),
@@ -305,10 +224,6 @@ TRANSFER: dict[str, Transfer] = {
     f"{_P}repeat": _repeat,
     f"{_P}padStart": _pad(at_start=True),
     f"{_P}padEnd": _pad(at_start=False),
-    f"{_P}toLowerCase": _cased(str.lower),
-    f"{_P}toLocaleLowerCase": _cased(str.lower, _turkish_lower),
-    f"{_P}toUpperCase": _cased(str.upper),
-    f"{_P}toLocaleUpperCase": _cased(str.upper, _turkish_upper),
     f"{_P}trim": _mapped(literals.trim),
     f"{_P}trimStart": _mapped(
         lambda text: text[text.find(literals.trim(text)[:1]) :] if literals.trim(text) else ""
@@ -326,10 +241,4 @@ TRANSFER: dict[str, Transfer] = {
     "String.fromCodePoint": _from_codes,
     "String.raw": _raw,
     "String": _string,
-    "Symbol": _symbol,
-    "Symbol.for": _symbol,
-    "Symbol.keyFor": lambda machine, call: join(
-        machine.get(call.arg(0), "description", call.span), V_UNDEFINED
-    ),
-    "Symbol.prototype.toString": _symbol_text,
 }

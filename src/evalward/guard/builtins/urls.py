@@ -1,4 +1,4 @@
-"""URLs and what they lead to: documents, scripts, another page (URL Standard; guard.md §3)."""
+"""URLs of documents, scripts and other pages (URL Standard; guard.md §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The objects that surround a payload: data files, and their loader (guard.md §2)."""
+"""The capability catalogue: host objects and their members as data (guard.md §2).
+
+The TOML files list, per environment, what a read, call or write of each member means. ``entries`` loads them into
+``Entry`` objects, which the interpreter looks up by path. No decision is made here: labels name constructs, and policy
+decides about those.
+"""
 
 from evalward.guard.catalogue.entries import Catalogue, Entry, load_catalogue
 

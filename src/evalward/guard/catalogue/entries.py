@@ -1,6 +1,6 @@
 """The capability catalogue: the objects, their members, and the meaning of a read, call or write of each.
 
-The data are TOML files beside this module, one per environment. A table describes one object by its path:
+The data are TOML files in this directory, one per environment. A table describes one object by its path:
 
 - ``values.<result>`` lists members that hold a value, ``methods.<result>`` members that are functions with that
   result, ``deny`` members that are capabilities (``"<label>" = "names"``), ``sinks.<kind>`` members whose *write*

@@ -1,4 +1,4 @@
-"""What every construct declares (guard.md §3): one module, one label, one page, examples beside their twins."""
+"""What every construct declares (guard.md §3): one module, one label, one page, examples with benign twins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGES = (Target.RENDERER,)
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """A payload that the construct's rule stops, beside a benign one that looks like it and passes.
+    """A payload that the construct's rule blocks, and a benign one that looks like it and passes.
 
     Both are run in ``shape`` (None: undeclared) by ``target`` (None: the first that the construct applies to).
     ``blocked`` is stopped in ``balanced`` and in ``strict``; ``allowed`` passes in ``balanced``.

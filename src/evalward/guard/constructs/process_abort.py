@@ -19,7 +19,7 @@ LABEL: Final = "process.abort"
 CONSTRUCT = Construct(
     label=LABEL,
     page=__doc__,
-    use_instead=("Throw an error to report that something is wrong.", "Return a value that says so."),
+    use_instead=("Throw an error to report that something is wrong.", "Return a value that reports it."),
     targets=EVERYWHERE,
     examples=(
         Twins(

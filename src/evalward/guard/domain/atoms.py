@@ -168,7 +168,7 @@ STRING_UNKNOWNS = SPELLS_ANY_NAME | frozenset(
 PRIMITIVE_UNKNOWNS = STRING_UNKNOWNS | {ANY_NUMBER, ANY_BOOLEAN, ANY_BIGINT, ANY_SYMBOL}
 MARKERS = frozenset(
     {TAINTED_SELECTION, TAINTED_SELECTION_PROTOTYPE, OPAQUE_HOST_MEMBER}
-)  # these only mark the atoms beside them
+)  # these only mark the other atoms of a value
 NEVER_CALLABLE: Value = PRIMITIVE_UNKNOWNS | MARKERS
 _numbers: dict[str, Primitive] = {}
 _by_value: dict[float, Primitive] = {}  # the same atoms: to make the text of a number is expensive

@@ -1,7 +1,7 @@
-"""What a payload may spell with text that it puts together or decodes itself (guard.md §2, host objects and sinks).
+"""Names that a payload may spell with text that it composes or decodes (guard.md §2, host objects and sinks).
 
 The names are those that make a write or a call through an unresolved key dangerous on an ordinary object or on a
-host's. Only the beginnings matter here: a text that is known to begin otherwise spells none of them.
+host's. Only prefixes matter here: a text with another known prefix spells none of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LISTED = """
 """
 _NAMES = tuple(_LISTED.split())  # in lower case
 _MIN_BEGINNING = 2
-# Looked up rather than compared with one name after another: one text in ten is asked about.
+# A set lookup is faster than comparisons with each name: one text in ten is tested.
 _BEGINNINGS = frozenset(
     name[:end]
     for name in _NAMES
@@ -43,7 +43,7 @@ _ALL_NAMES = frozenset(_NAMES)
 _MIN_LETTERS = 3
 _MAX_PIECE = 2
 _MIN_GROWN = 6
-_MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: no shorter beginning tells
+_MIN_EVALUATION = 6  # `evalua`, `execut`, `insert`: shorter prefixes identify no name
 
 
 def is_elsewhere(prefix: str) -> bool:
@@ -73,20 +73,20 @@ def begins_name(texts: Iterable[str]) -> bool:
 
 
 def begins_evaluation(texts: Iterable[str]) -> bool:
-    """Whether one of the texts is most of the name of a method that runs text, or all of it."""
+    """Whether one of the texts is a method that runs text, or most of its name."""
     return any(len(text) >= _MIN_EVALUATION and text.lower() in _evaluating() for text in texts)
 
 
 @cache
 def _evaluating() -> frozenset[str]:
-    """Return every beginning of those names that tells."""
+    """Return every prefix of those names that is long enough to identify one."""
     catalogue = load_catalogue()
     names = {name.lower() for name in (*catalogue.evaluating, *catalogue.judging)}
     return frozenset(name[:end] for name in names for end in range(_MIN_EVALUATION, len(name) + 1))
 
 
 def may_spell(pieces: Iterable[str]) -> bool:
-    """Whether pieces that are put together look like a name taken apart: one begins it, or they are letters."""
+    """Whether pieces that are concatenated look like parts of a name: one is its prefix, or they are letters."""
     found = list(pieces)
     if any(piece.lower() in _CUT_SHORT for piece in found):
         return True
@@ -95,7 +95,7 @@ def may_spell(pieces: Iterable[str]) -> bool:
 
 
 def is_accumulated(texts: Iterable[str]) -> bool:
-    """Whether the texts look like a word that grows by a letter or two at a time, at either end."""
+    """Whether the texts look like a word that grows by one or two letters at a time, at either end."""
     ordered = sorted(texts, key=len)
     steps = sum(
         0 < len(longer) - len(shorter) <= _MAX_PIECE
@@ -106,7 +106,7 @@ def is_accumulated(texts: Iterable[str]) -> bool:
 
 
 def _is_grown(texts: frozenset[str]) -> bool:
-    """Whether the texts are letters, and what comes of them when more are put before or behind."""
+    """Whether the texts are letters, and strings that grow by one letter at the start or the end."""
     letters = frozenset(text for text in texts if len(text) == 1)
     if len(letters) < _MIN_LETTERS:
         return False
@@ -123,7 +123,7 @@ def _is_grown(texts: frozenset[str]) -> bool:
 
 
 def are_letters(texts: Iterable[str]) -> bool:
-    """Whether the texts are single letters, as names are put together of."""
+    """Whether the texts are single letters, of which a payload may compose names."""
     found = list(texts)
     return max(map(len, found), default=0) == 1 and _letters(found) >= _MIN_LETTERS
 
@@ -133,7 +133,7 @@ def _letters(texts: Iterable[str]) -> int:
 
 
 def may_leave(texts: Iterable[str]) -> bool:
-    """Whether a name is left of one of the texts when letters are taken out of it."""
+    """Whether one of the texts becomes a name when letters are removed from it."""
     return any(_leaves(text.lower(), name) for text in texts for name in _NAMES)
 
 
@@ -147,5 +147,5 @@ def _leaves(text: str, name: str) -> bool:
 
 
 def may_hold(texts: Iterable[str]) -> bool:
-    """Whether a name stands in one of the texts, so that a part of it may be that name."""
+    """Whether one of the texts contains a name, so that a part of it may be that name."""
     return any(name in lowered for lowered in map(str.lower, texts) for name in _NAMES)

@@ -1,4 +1,4 @@
-"""Where a value flows to: the ways in which a use comes about (guard.md §2)."""
+"""The flows of a value: the ways in which a use occurs (guard.md §2)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Flow(Enum):
-    """Where a value goes."""
+    """The destination of a value."""
 
     CALL = "is called"
     CONSTRUCT = "is constructed"

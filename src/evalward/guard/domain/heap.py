@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from evalward.guard.domain.atoms import BOTTOM, ObjectAtom, Value
+from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ An instruction by the register it writes, an inlined call, a whole unit, or the 
 
 
 class Readers(dict[Reader, None]):
-    """Who has read something, in the order in which they did: the order of runs must not depend on addresses."""
+    """Readers in the order of their reads: the order of runs must not depend on addresses."""
 
     def add(self, reader: Reader) -> None:
         """Add a reader."""
@@ -33,9 +34,9 @@ class Readers(dict[Reader, None]):
 
 
 class Outcome:
-    """What a call gave that was run with its own arguments; it stands as long as nothing changes that the call read.
+    """The result of an inlined call; it is valid until something changes that the call read.
 
-    ``readers`` are who went on with it.
+    ``readers`` are the instructions and calls that used it.
     """
 
     __slots__ = ("context", "readers", "result", "stands")
@@ -48,7 +49,7 @@ class Outcome:
 
 
 class Activation:
-    """One unit in one run: what the interpreter knows of it so far.
+    """The state of one unit in one run.
 
     The unit is immutable and may be shared with other runs. Its registers and facts are copied here, because every
     call reads them. ``receivers`` are the objects that it was called on, if it uses them. ``inlinable``,
@@ -147,7 +148,7 @@ class Activation:
 
 
 class HeapObject(ObjectAtom):
-    """Everything that one allocation site may make, joined.
+    """The join of all objects that one allocation site may make.
 
     ``kind`` is ``object``, ``array``, ``function``, ``class``, ``arguments`` or the container that the native
     functions know (``promise``, ``map``, ``set``, ``generator``, ``iterator``, ``regexp``, ``proxy`` and so on).
@@ -200,14 +201,14 @@ class HeapObject(ObjectAtom):
         self.prototype: Value = BOTTOM
         self.escaped = False
         self.owners: Value = BOTTOM  # the functions whose `prototype` it is
-        self.handed = False  # to code of others, which may copy what is in it
-        self.holders: Value = BOTTOM  # what a method is called on that has escaped by its prototype alone
+        self.handed = False  # to other code, which may copy its contents
+        self.holders: Value = BOTTOM  # receivers of a method that escaped only by its prototype
         self.unit: Activation | None = None
         self.home: HeapObject | None = None
         self.bound: tuple[Value, tuple[Value, ...]] | None = None
         self.growth = 0
         self.readers = Readers()
-        self.inside: Value | None = None  # what `contents` and `everything` give, once asked
+        self.inside: Value | None = None  # the cached results of `contents` and `everything`
         self.whole: Value | None = None
         self.value: Value = frozenset((self,))
 
@@ -215,7 +216,7 @@ class HeapObject(ObjectAtom):
         return f"<{self.kind}@{self.start}>"
 
     def release(self) -> None:
-        """Let go of all other objects."""
+        """Drop the references to all other objects."""
         self.properties = self.getters = self.setters = {}
         self.value = self.elements = self.prototype = BOTTOM
         self.items = []
@@ -228,15 +229,19 @@ class HeapObject(ObjectAtom):
         return self.kind in {"function", "class", "native", "resolver", "rejecter"}
 
     def contents(self) -> Value:
-        """Return the join of all that an unknown key or an iteration may find in the object itself."""
+        """Return the join of all own values that an unknown key or an iteration may read."""
         if self.inside is None:
             self.inside = self.elements
             for item in self.items:
                 self.inside = join(self.inside, item)
         return self.inside
 
+    def proxied(self) -> Value:
+        """Return the targets of a proxy without the proxy: a variable that is wrapped again holds both."""
+        return frozenset(a for a in self.properties.get(PROXY_TARGET, BOTTOM) if a is not self)
+
     def everything(self) -> Value:
-        """Return the join of all that any key may find in the object itself, accessors' results aside."""
+        """Return the join of all own values that any key may read, without results of accessors."""
         if self.whole is None:
             self.whole = self.contents()
             for value in self.properties.values():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Op(IntEnum):
-    """What an instruction does; operands are named in the interpreter's handler of the same name."""
+    """The operation of an instruction; the interpreter's handler of the same name names its operands."""
 
     LOAD = 0
     STORE = auto()
@@ -74,7 +74,7 @@ Instruction: TypeAlias = tuple[Op, int, Any, Any, Any, Span]
 
 
 def operands(instruction: Instruction) -> list[int]:
-    """Return the registers that an instruction reads, and perhaps some small numbers that are no registers.
+    """Return the registers that an instruction reads, and possibly small numbers that are not registers.
 
     Every plain int in it counts, in every field, also complemented (a spread operand), so that no operation has to
     declare which of its fields are registers. One too many costs a run; one too few would hide a change.
@@ -149,7 +149,7 @@ class Lowered:
     global_registers: Mapping[str, int]
 
     def is_within(self, inner: UnitIndex | None, outer: UnitIndex) -> bool:
-        """Whether a unit is another one, or stands in its text."""
+        """Whether a unit is another one, or is nested in it."""
         while inner is not None and inner != outer:
             inner = self.units[inner].outer
         return inner is not None

@@ -1,4 +1,4 @@
-"""A property key, as far as it is known (ECMA-262 §7.1.19)."""
+"""A property key: the names that it may be, and what is known of the others (ECMA-262 §7.1.19)."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Key:
     tainted: bool = False
     decoded: bool = False  # may spell any name
     hidden: bool = False  # the payload decodes it from its own text
-    elsewhere: bool = False  # begins as no name does that leads anywhere
+    elsewhere: bool = False  # has a prefix that no dangerous name has

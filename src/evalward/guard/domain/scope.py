@@ -55,7 +55,7 @@ class Reference:
         self.implicit = False
 
     def resolve(self) -> bool:
-        """Find the binding and say whether there is one; call it when the whole payload is lowered."""
+        """Find the binding and return whether there is one; call this when the whole payload is lowered."""
         name = self.name
         scope: Scope | None = self.scope
         while scope is not None:

@@ -1,4 +1,4 @@
-"""Keys of properties that no string spells: symbols, private names, internal slots, flags (guard.md §2)."""
+"""Property keys that are not strings: symbols, private names, internal slots, flags (guard.md §2)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BLOB_MARKUP: Final = "@@markup"
 WRAPPED_FUNCTION: Final = "@@function"
 """The function that a compiler's helper wraps."""
 
-# What a payload may have done to built-in objects: flags among `patches`.
+# Changes that a payload may have made to built-in objects: flags among `patches`.
 MAY_BE_PROXIES: Final = "@@proxies"
 """Unknown objects may be proxies of the payload."""
 MAY_BE_REMOVED: Final = "@@removed"

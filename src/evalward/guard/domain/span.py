@@ -1,4 +1,4 @@
-"""Where something stands in the wrapped source."""
+"""Positions in the wrapped source."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class Span(NamedTuple):
 
 
 NOWHERE: Final = Span(-1, -1)
-"""The span of what has no place in the source."""
+"""The span of values that do not occur in the source."""

@@ -1,4 +1,4 @@
-"""Strings that are not known: what is still known of them when they are put together or taken apart."""
+"""Unknown strings: what remains known of them after concatenation and extraction."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ _EMPTY = of("")
 
 
 def _begins_script(head: Value) -> bool:
-    """Whether a text begins as the scheme of a script does: what follows may be empty, or complete it."""
+    """Whether a text begins like the scheme of a script; unknown text after it may complete it."""
     return any(type(text) is str and begins_script_scheme(text) for text in head)
 
 
 def _is_active_together(pieces: Sequence[Value]) -> bool:
-    """Whether constant pieces are active markup, one by one or all together: what stands between may be empty."""
+    """Whether constant pieces are active markup, each or concatenated: unknown text between them may be empty."""
     glued = ""
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
@@ -78,7 +78,7 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
 
 
 def part_of(value: Value) -> Value:
-    """Return an unknown part or variation of strings: what may spell a name before may spell it after."""
+    """Return an unknown part or variation of strings; it may spell the names that they may spell."""
     if TAINTED_STRING in value or TAINTED_CHARACTER in value:
         return of(TAINTED_STRING)
     if ACTIVE_MARKUP in value:
@@ -104,7 +104,7 @@ def character_of(value: Value) -> Value:
 
 
 def decoding_of(value: Value) -> Value:
-    """Return what decoding a string gives that is not known."""
+    """Return the result of decoding an unknown string."""
     if TAINTED_STRING in value:
         return of(TAINTED_STRING)
     return of(COMPOSED_STRING if value <= _FOREIGN else DECODED_STRING)

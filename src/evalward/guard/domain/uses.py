@@ -1,4 +1,4 @@
-"""What the interpreter finds: a use of a capability, where it is and how it came about."""
+"""Uses of capabilities: the place of each and the trace to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a value's way, in offsets of the wrapped source."""
+    """One step of a trace, in offsets of the wrapped source."""
 
     note: str
     span: Span
@@ -20,9 +20,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A use that policy decides about: what (a construct label), where, how it got there.
+    """A use that policy decides about: construct label, place and trace.
 
-    ``rank``, a ``constructs.rank.Rank``, orders findings, the most telling first.
+    ``rank``, a ``constructs.rank.Rank``, orders findings, the most specific first.
     """
 
     construct: str

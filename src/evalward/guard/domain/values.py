@@ -41,7 +41,7 @@ _ABSORBING: Value = SPELLS_ANY_NAME | frozenset({ANY_HOST_OBJECT, ANY_STRING, TA
 
 
 def string(text: str) -> Value:
-    """Return the value of a string constant, unknown when it is too long to follow."""
+    """Return the value of a string constant, unknown when it is too long to track."""
     return frozenset({text}) if len(text) <= MAX_STRING_LENGTH else V_ANY_STRING
 
 
@@ -89,7 +89,7 @@ def widened(value: Value, *, force: bool = False) -> Value:
 
 
 def counted(old: Value, new: Value) -> Value:
-    """Return ``new`` with any number in it when it adds numbers, and nothing else, to those that ``old`` has."""
+    """Return ``new`` with any number in it when it adds only numbers to those in ``old``."""
     added = new - old
     if added and all(type(atom) is Primitive and atom.type == "number" for atom in added):
         return frozenset(a for a in new if not (type(a) is Primitive and a.type == "number")) | V_ANY_NUMBER

@@ -1,6 +1,6 @@
 """The composition: every part of a run, made once, each with the state and the lower parts that it uses.
 
-The order of the lines is the order of the layers: a part depends on parts made before it. What leads to a later one,
+The order of the lines is the order of the layers: a part depends on parts made before it. A call of a later part,
 JavaScript's recursion, goes through the machine, which is this object.
 """
 
@@ -17,6 +17,7 @@ from evalward.guard.interpret.calls.known_calls import KnownCalls
 from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
 from evalward.guard.interpret.conversion.coercion import Coercion
 from evalward.guard.interpret.conversion.concatenation import Concatenation
+from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
 from evalward.guard.interpret.conversion.operators import Operators
 from evalward.guard.interpret.conversion.property_keys import PropertyKeys
 from evalward.guard.interpret.dataflow import Dataflow
@@ -30,6 +31,7 @@ from evalward.guard.interpret.handlers.limited_reads import LimitedReads
 from evalward.guard.interpret.handlers.makers import Makers
 from evalward.guard.interpret.handlers.members import Members
 from evalward.guard.interpret.handlers.module_operations import ModuleOperations
+from evalward.guard.interpret.handlers.unknown_callbacks import UnknownCallbacks
 from evalward.guard.interpret.handlers.variables import Variables
 from evalward.guard.interpret.havoc import Havoc
 from evalward.guard.interpret.held_texts import HeldTexts
@@ -44,6 +46,7 @@ from evalward.guard.interpret.objects.elements import Elements
 from evalward.guard.interpret.objects.host_objects import HostObjects
 from evalward.guard.interpret.objects.known_writes import KnownWrites
 from evalward.guard.interpret.objects.listed_keys import ListedKeys
+from evalward.guard.interpret.objects.own_properties import OwnProperties
 from evalward.guard.interpret.objects.page_sinks import PageSinks
 from evalward.guard.interpret.objects.properties import Properties
 from evalward.guard.interpret.objects.prototypes import Prototypes
@@ -51,6 +54,7 @@ from evalward.guard.interpret.objects.setters import Setters
 from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
 from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
 from evalward.guard.interpret.objects.writes import Writes
+from evalward.guard.interpret.run_state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,49 +75,32 @@ class Composition:
         dataflow, findings = Dataflow(lowered, surroundings.steps), Findings()
         dataflow.values[lowered.units[0].this] = surroundings.this
         store = ObjectStore(dataflow)
-        judgement = Judgement(dataflow, store, findings, surroundings)
-        held = HeldTexts(dataflow, store)
-        host_objects = HostObjects(dataflow, store, surroundings)
+        state = RunState(dataflow, store, findings, surroundings)
+        judgement = Judgement(state)
+        held = HeldTexts(state)
+        host_objects = HostObjects(state)
         method_lookup = MethodLookup(dataflow, self)
         concatenation = Concatenation(dataflow)
-        coercion = Coercion(
-            dataflow, store, surroundings, judgement, held, method_lookup, concatenation, self
-        )
-        property_keys = PropertyKeys(dataflow, surroundings, held, coercion)
+        host_primitives = HostPrimitives(state, judgement, self)
+        coercion = Coercion(state, judgement, held, method_lookup, concatenation, host_primitives, self)
+        property_keys = PropertyKeys(state, held, coercion, host_primitives)
         operators = Operators(dataflow, concatenation, coercion)
-        denied_reads = DeniedReads(dataflow, findings, surroundings)
-        prototypes = Prototypes(dataflow, store, surroundings, denied_reads)
-        catalogued = Catalogued(dataflow, store, findings, surroundings, held, host_objects, denied_reads)
-        unknown_owners = UnknownOwners(
-            dataflow, store, findings, surroundings, held, host_objects, catalogued
-        )
-        properties = Properties(
-            dataflow, store, findings, surroundings, prototypes, catalogued, unknown_owners, self
-        )
+        denied_reads = DeniedReads(state)
+        prototypes = Prototypes(state, denied_reads)
+        catalogued = Catalogued(state, held, host_objects, denied_reads)
+        unknown_owners = UnknownOwners(state, held, host_objects, catalogued)
+        properties = Properties(state, prototypes, catalogued, unknown_owners, self)
         elements = Elements(dataflow, held, catalogued, unknown_owners)
         unknown_keys = UnknownKeys(
-            dataflow,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            host_objects,
-            property_keys,
-            properties,
-            elements,
-            self,
+            state, judgement, held, host_objects, property_keys, properties, elements, self
         )
-        listed_keys = ListedKeys(dataflow, store, surroundings, unknown_owners, unknown_keys)
-        sinks = PageSinks(
-            dataflow, store, findings, surroundings, judgement, held, host_objects, coercion, self
-        )
-        setters = Setters(dataflow, surroundings, sinks, self)
-        known_writes = KnownWrites(dataflow, store, findings, surroundings, judgement, held, coercion, sinks)
+        own_properties = OwnProperties(state, judgement, denied_reads, elements, unknown_keys, self)
+        listed_keys = ListedKeys(state, unknown_owners, unknown_keys)
+        sinks = PageSinks(state, judgement, held, host_objects, coercion, self)
+        setters = Setters(state, sinks, self)
+        known_writes = KnownWrites(state, judgement, held, coercion, sinks)
         writes = Writes(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             held,
             property_keys,
@@ -124,102 +111,31 @@ class Composition:
             known_writes,
             self,
         )
-        definitions = Definitions(
-            store, findings, judgement, coercion, property_keys, properties, writes, self
-        )
-        inlining = Inlining(dataflow, surroundings, self)
+        definitions = Definitions(state, judgement, coercion, property_keys, properties, writes, self)
+        inlining = Inlining(state, self)
         iteration = Iteration(
-            dataflow,
-            store,
-            surroundings,
-            judgement,
-            host_objects,
-            method_lookup,
-            coercion,
-            properties,
-            elements,
-            self,
+            state, judgement, host_objects, method_lookup, coercion, properties, elements, self
         )
-        helpers = CompiledHelpers(dataflow, store, method_lookup, elements, iteration, self)
-        ordinary_calls = OrdinaryCalls(
-            dataflow, store, surroundings, properties, inlining, iteration, helpers, self
-        )
-        known_calls = KnownCalls(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            host_objects,
-            method_lookup,
-            transfers,
-            self,
-        )
-        calls = Calls(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            held,
-            properties,
-            sinks,
-            iteration,
-            ordinary_calls,
-            known_calls,
-        )
+        helpers = CompiledHelpers(state, method_lookup, elements, iteration, self)
+        ordinary_calls = OrdinaryCalls(state, properties, inlining, iteration, helpers, self)
+        known_calls = KnownCalls(state, judgement, held, host_objects, method_lookup, transfers, self)
+        calls = Calls(state, judgement, held, properties, sinks, iteration, ordinary_calls, known_calls)
         constructions = Constructions(
-            dataflow,
-            store,
-            judgement,
-            held,
-            method_lookup,
-            properties,
-            iteration,
-            ordinary_calls,
-            known_calls,
-            calls,
+            state, judgement, held, method_lookup, properties, iteration, ordinary_calls, known_calls, calls
         )
-        variables = Variables(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            host_objects,
-            prototypes,
-            catalogued,
-            writes,
-            ordinary_calls,
-        )
-        decoded_calls = DecodedCalls(
-            dataflow, store, surroundings, judgement, iteration, calls, transfers, self
-        )
-        limited_reads = LimitedReads(dataflow, store, surroundings, method_lookup, properties)
+        variables = Variables(state, judgement, host_objects, prototypes, catalogued, writes, ordinary_calls)
+        decoded_calls = DecodedCalls(state, judgement, iteration, calls, transfers, self)
+        limited_reads = LimitedReads(state, method_lookup, properties)
         members = Members(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            property_keys,
-            operators,
-            catalogued,
-            properties,
-            listed_keys,
-            writes,
-            limited_reads,
+            state, property_keys, operators, catalogued, properties, listed_keys, writes, limited_reads
         )
+        unknown_callbacks = UnknownCallbacks(state, judgement, elements, iteration, calls)
         call_operations = CallOperations(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
+            state,
             property_keys,
             catalogued,
             properties,
-            elements,
+            unknown_callbacks,
             unknown_keys,
             listed_keys,
             iteration,
@@ -230,25 +146,10 @@ class Composition:
         )
         module_operations = ModuleOperations(findings)
         makers = Makers(
-            dataflow,
-            store,
-            findings,
-            surroundings,
-            judgement,
-            property_keys,
-            denied_reads,
-            properties,
-            elements,
-            unknown_keys,
-            iteration,
-            ordinary_calls,
-            calls,
+            state, judgement, property_keys, own_properties, properties, iteration, ordinary_calls, calls
         )
         flow = FlowOperations(
-            dataflow,
-            store,
-            findings,
-            surroundings,
+            state,
             judgement,
             method_lookup,
             concatenation,
@@ -260,15 +161,15 @@ class Composition:
             unknown_keys,
             iteration,
             calls,
-            makers,
+            own_properties,
         )
-        havoc = Havoc(dataflow, surroundings, judgement, properties, listed_keys, calls)
-        escapes = Escapes(dataflow, store, surroundings, judgement, iteration, ordinary_calls, constructions)
+        havoc = Havoc(state, judgement, properties, listed_keys, calls)
+        escapes = Escapes(state, judgement, iteration, ordinary_calls, constructions)
         execution = Execution(dataflow, inlining, havoc, escapes, self)
 
         self.dataflow, self.findings, self.store = dataflow, findings, store
         self.escapes, self.havoc, self.execution = escapes, havoc, execution
-        self.implicit_calls = ImplicitCalls(dataflow, store, calls)
+        self.implicit_calls = ImplicitCalls(state, calls)
         # By the number of the operation (``instructions.Op``).
         self.operations: list[Callable[[Instruction], Value]] = [
             variables.op_load,
@@ -344,8 +245,8 @@ class Composition:
         self.get_prototype_of = prototypes.get_prototype_of
         self.call_trap = properties.call_trap
         self.ask_names = denied_reads.ask_names
-        self.enumerable_keys = makers.enumerable_keys
-        self.copy_data_properties = makers.copy_data_properties
+        self.enumerable_keys = own_properties.enumerable_keys
+        self.copy_data_properties = own_properties.copy_data_properties
 
         self.to_property_key = property_keys.to_property_key
         self.to_string = coercion.to_string
@@ -376,9 +277,9 @@ class Composition:
         self.click = findings.click
 
     def release(self) -> None:
-        """Take the analysis apart at its end, so that it is freed at once.
+        """Break the reference cycles of the analysis at its end, so that reference counting frees it at once.
 
-        Its parts hold one another. The collector would run twice as often for what is left to it: a tenth of the time.
+        Without this the garbage collector runs twice as often and takes a tenth of the time.
         """
         self.store.release()
         for unit in self.dataflow.units:

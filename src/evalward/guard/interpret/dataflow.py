@@ -1,12 +1,13 @@
-"""The registers, who reads them, and what waits to run: the worklist of the fixpoint.
+"""Registers, their readers, and the worklist of the fixpoint.
 
-A value only grows. What reads a register or an object is noted as its reader; a change puts the readers on the
+Values only grow. An instruction that reads a register or an object becomes its reader; a change puts its readers on the
 worklist (guard.md §2).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from evalward.guard.domain.atoms import ACTIVE_MARKUP, BOTTOM, UNKNOWN, Known, Unknown, Value
@@ -16,22 +17,26 @@ from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.values import MAX_HOSTS, MAX_OBJECTS, counted, join, widened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.instructions import Lowered
 
 
 _LOAD = Op.LOAD
-_COSTLY = 4  # atoms, from which on their number counts as steps
+_COSTLY = 4  # number of atoms from which a write costs further steps
+MAX_DEPTH = 48  # of calls, constructions and uses of proxies within one another
 MAX_GROWTH = 6
-MAX_COUNTING = 3  # a value that goes on growing by numbers alone is a count or a sum, and becomes any number
+MAX_COUNTING = 3  # a value that keeps growing by numbers alone is a count or a sum, and becomes any number
 
 
 class Dataflow:
     """Registers, their readers, the worklist and the step budget.
 
     ``unit`` and ``reader`` are the code that runs now and the reader that its reads are noted for; ``version`` counts
-    the changes that other code may see. ``local``, ``loaded``, ``settled`` and ``context`` describe the inlined call
+    the changes that other code may see; ``depth`` is how many calls and uses of proxies are nested, at most
+    ``MAX_DEPTH``. ``local``, ``loaded``, ``settled`` and ``context`` describe the inlined call
     that runs now: its registers, those of them that were read in this round, whether none of these has changed since,
     and which call it is.
     """
@@ -57,15 +62,27 @@ class Dataflow:
             int, Activation
         ] = {}  # parameters, and the units whose instructions have them as operands
         self.version = 0
+        self.depth = 0
         self.local: frozenset[int] = frozenset()
         self.loaded: set[int] = set()
         self.settled = True
         self.context = 0
 
     def add_register(self) -> int:
-        """Return a register of its own for what no instruction of the payload writes."""
+        """Return a new register that no instruction of the payload writes."""
         self.values.append(BOTTOM)
         return len(self.values) - 1
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """Count a use of a proxy's target, which may be a proxy; raise AnalysisLimitError past ``MAX_DEPTH``."""
+        if self.depth > MAX_DEPTH:
+            raise AnalysisLimitError(self.budget)
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
 
     def spend(self, steps: int = 1) -> None:
         """Count work; raise AnalysisLimitError past the budget."""
@@ -74,7 +91,7 @@ class Dataflow:
             raise AnalysisLimitError(self.budget)
 
     def enqueue(self, unit: Activation) -> None:
-        """Have all of a unit run (again)."""
+        """Queue all instructions of a unit."""
         unit.dirty[:] = b"\x01" * len(unit.code)
         self._queue(unit)
 
@@ -84,7 +101,7 @@ class Dataflow:
             self.queue.append(unit)
 
     def wake(self, readers: Readers) -> None:
-        """Have the readers run again; each asks again if it still reads this."""
+        """Queue the readers; a reader that still reads this registers again."""
         self.spend(len(readers) >> 4)
         for reader in readers:
             if type(reader) is int:
@@ -101,7 +118,7 @@ class Dataflow:
         readers.clear()
 
     def feed(self, unit: Activation, register: int) -> None:
-        """Have those instructions of a unit run again that have a register as an operand."""
+        """Queue the instructions of a unit that have a register as an operand."""
         if unit.executed:  # else all of it will run
             for index in self.users_in(unit).get(register, ()):
                 unit.dirty[index] = 1
@@ -190,7 +207,7 @@ class Dataflow:
             self.changed(target)
 
     def changed(self, target: HeapObject) -> None:
-        """Run again what has read the object."""
+        """Queue the readers of an object."""
         self.version += 1
         if target.escaped and target not in self.pending_escapes[-1:]:
             self.pending_escapes.append(target)

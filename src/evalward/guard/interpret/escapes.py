@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _CALLEE = frozenset({"callee"})
 _EVENT = known("Event.prototype")
@@ -33,19 +31,17 @@ class Escapes:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         iteration: Iteration,
         ordinary_calls: OrdinaryCalls,
         constructions: Constructions,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls

@@ -1,4 +1,4 @@
-"""Execution: runs units, those that wait and those that are called, until nothing waits."""
+"""Execution of units, from the queue or at a call, until the queue is empty."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.escapes import Escapes
     from evalward.guard.interpret.havoc import Havoc
-    from evalward.guard.interpret.machine import Running
+    from evalward.guard.interpret.recursion import Running
 
 _MAX_NESTED = 12  # calls that run within one another; further ones wait in the queue
 
 
 class Execution:
-    """The loop that runs a unit's instructions, and the queue of what is still to run."""
+    """The loop that runs a unit's instructions, and the queue of units."""
 
     def __init__(
         self, dataflow: Dataflow, inlining: Inlining, havoc: Havoc, escapes: Escapes, machine: Running
@@ -32,7 +32,7 @@ class Execution:
         self._nested = 0
 
     def drain(self) -> None:
-        """Run what waits to be run, until nothing does."""
+        """Run queued units and pending escapes until there are none."""
         queue, pending_escapes = self._dataflow.queue, self._dataflow.pending_escapes
         while queue or pending_escapes:
             while pending_escapes:
@@ -43,7 +43,7 @@ class Execution:
                     self._execute(unit)
 
     def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller goes on with what it gives."""
+        """Run a unit that has just been called, so that its caller continues with its result."""
         if self._inlining.active or self._nested >= _MAX_NESTED:
             return
         dataflow = self._dataflow
@@ -56,7 +56,7 @@ class Execution:
             dataflow.unit, dataflow.reader, dataflow.rerunning = current, reader, rerunning
 
     def _execute(self, unit: Activation) -> None:
-        """Run what is to run of a unit, and what has the result of that as an operand."""
+        """Run the dirty instructions of a unit, and those that have their results as operands."""
         dataflow, revived = self._dataflow, self._havoc.revived
         dataflow.unit = unit
         unit.queued = False

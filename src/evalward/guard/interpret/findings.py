@@ -1,4 +1,4 @@
-"""What a run finds: uses with the way that led to each, and writes that the end of the run judges."""
+"""Findings of a run: uses with the trace to each, and writes that are judged at the end of the run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Findings:
         self.clicked.add(span)
 
     def origin(self, atom: Atom, parent: Atom | None, note: str, span: Span) -> None:
-        """Remember how an atom first came about."""
+        """Record where an atom first occurs."""
         if atom not in self.origins:
             before = self.origins.get(parent, ()) if parent is not None else ()
             self.origins[atom] = (*before, Step(note, span))[-8:]
@@ -45,13 +45,13 @@ class Findings:
     ) -> None:
         """Record a use."""
         if construct.startswith("process.") and construct[8:] not in process_member.CAPABILITIES:
-            rank = rank.lowered()  # a name put together in a loop passes through names that mean nothing
+            rank = rank.lowered()  # a name that a loop composes passes through partial names
         key = (construct, rank, span)
         trace = self.origins.get(atom, ()) if atom is not None else ()
         if note:
             trace = (*trace, Step(note, span))
         known = self.uses.get(key)
-        # Of several ways to one use, the one that says most is told, in every process: a set has no order.
+        # Several traces may lead to one use. The longest is kept: the result must not depend on the order of a set.
         if known is None or (-len(trace), _notes(trace)) < (-len(known.trace), _notes(known.trace)):
             self.uses[key] = Use(construct, rank, span, trace)
 

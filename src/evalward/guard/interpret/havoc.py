@@ -1,7 +1,7 @@
-"""The havoc rule: what comes to nothing gives an unknown value, and the run goes on (guard.md §2).
+"""The havoc rule: an instruction without a result gives an unknown value, and the run continues (guard.md §2).
 
-An instruction without a result is code that always throws, or something that is not modelled. Only the latter must not
-silence what comes after it.
+An instruction has no result if it always throws or is not modelled. What follows an instruction that is
+not modelled must still be judged.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from evalward.guard.domain.atoms import V_UNDEFINED, V_UNKNOWN, Value
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.slots import PRIVATE_PREFIX
-from evalward.guard.interpret.atoms import objects_of
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _REVIVED = frozenset(
     {
@@ -44,16 +43,15 @@ class Havoc:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         properties: Properties,
         listed_keys: ListedKeys,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._lowered = surroundings.lowered
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._properties = properties
         self._listed_keys = listed_keys
@@ -61,7 +59,7 @@ class Havoc:
         self.revived: set[int] = set()
 
     def revive(self) -> bool:
-        """Give what came to nothing an unknown value; return whether there was anything."""
+        """Give instructions without a result an unknown value; return whether there was one."""
         dataflow = self._dataflow
         silent = False
         for unit in dataflow.units:
@@ -77,7 +75,7 @@ class Havoc:
         return silent
 
     def unknown_result(self, instruction: Instruction) -> Value:
-        """Return what an instruction gives that came to nothing: a read what it reads of anything."""
+        """Return the unknown value for an instruction without a result; for a read, a read from an unknown owner."""
         if instruction[0] is not Op.GET:
             self._hand_over(instruction)
             return V_UNKNOWN

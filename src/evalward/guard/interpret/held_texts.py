@@ -1,9 +1,9 @@
 """Text that the payload hands to the host, and may read back from there (guard.md §2, host objects and sinks).
 
-``new Option('javascript:…').text`` is the payload's own constant after a way through an object of the host: no list
-names all those that keep what they are given. So what such an object gives back is judged as the texts that were
-given, as far as some sink would judge them at all: active markup, a script's URL, the name of a handler or of a
-script element, what reads as a call.
+``new Option('javascript:…').text`` is the payload's own constant, read back from an object of the host. No list names
+all objects that keep their arguments. So a value that such an object returns is judged as the texts that it was given,
+if a sink would judge those: active markup, the URL of a script, the name of a handler or of a script element, text that
+reads as a call.
 """
 
 from __future__ import annotations
@@ -30,13 +30,12 @@ from evalward.guard.markup import is_active, is_running_name, starts_like_script
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.run_state import RunState
 # A call; `:not(…)` and `nth-child(…)` are selectors.
 _CALL = re.compile(r"(?<![\w$:.#-])[\w$.]+(?:\(|`)")
 _MAX_NESTING = 2
 _HOLDERS = frozenset({"array", "object"})
-# What asks the page for something that is there: the text is not kept.
+# Searches of the page: the text is not kept.
 _QUERIES = frozenset(
     {"querySelector", "querySelectorAll", "closest", "matches", "locator", "waitForSelector"}
     | {"getElementById", "getElementsByTagName", "getElementsByClassName", "getAttribute", "hasAttribute"}
@@ -55,12 +54,14 @@ def _telling(text: str) -> Value:
 
 
 class HeldTexts:
-    """Texts that objects of the host were given."""
+    """Texts that the payload passed to host objects."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self.given = dataflow.add_register()  # the join of the texts that objects of the host were given
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self.given = (
+            state.dataflow.add_register()
+        )  # the join of the texts that objects of the host were given
 
     def telling(self, values: Iterable[Value], depth: int = _MAX_NESTING) -> Value:
         """Return the texts in values, and in objects ``depth`` levels deep among them, that a sink would judge."""
@@ -92,7 +93,7 @@ class HeldTexts:
         return texts
 
     def keep_in(self, made: Value, values: Iterable[Value]) -> None:
-        """Let any property of new objects of the host be the texts that their constructor was given."""
+        """Let reads from new host objects return the texts that their constructor got."""
         targets = [a for a in made if isinstance(a, HeapObject) and a.kind == "object"]
         texts = self.telling(values)
         if not texts:
@@ -105,11 +106,11 @@ class HeldTexts:
                 self._store.put_element(target, texts)
 
     def given_back(self) -> Value:
-        """Return what an object of the host that holds texts may answer to anything."""
+        """Return the value of any read from a host object that holds texts."""
         return self._dataflow.read(self.given) | of(HOST_HELD_TEXT)
 
     def perhaps_given_back(self, value: Value) -> Value:
-        """Return a text from the page with those that the payload handed over: it may be one of them."""
+        """Return a text from the page joined with those that the payload passed to the host: it may be one of them."""
         if TAINTED_STRING not in value:
             return value
         return value | frozenset(
@@ -117,7 +118,7 @@ class HeldTexts:
         )
 
     def asked(self, path: str) -> bool:
-        """Whether a function of the host only looks for what it is given."""
+        """Whether a host function only searches for its argument."""
         return path.rpartition(".")[2] in _QUERIES
 
     def answered(self, path: str, made: Value, values: Iterable[Value]) -> Value:

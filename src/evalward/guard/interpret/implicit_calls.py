@@ -1,8 +1,8 @@
-"""Calls that no call in the text stands for: conversions, accessors, protocols, of every object there is (guard.md §2).
+"""Implicit calls: conversions, accessors and protocol methods of every object (guard.md §2).
 
 A function of the host or of the language that is given ``{ toString() { this.run(42) }, run: process.exit }`` may
-convert it to a text, read an option of it, step it as an iterator, or print it, each with the object as ``this``. No
-list of who does which would ever be whole, so each such method of each object runs once on that object.
+convert it to a string, read an option of it, iterate it, or print it, each with the object as ``this``. No
+list of such functions would be complete, so each such method of each object runs once on that object.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ from evalward.guard.domain.atoms import BOTTOM, of
 from evalward.guard.domain.heap import HeapObject, Outcome
 from evalward.guard.domain.slots import PRIVATE_PREFIX, SYMBOL_PREFIX
 from evalward.guard.domain.span import Span
-from evalward.guard.interpret.atoms import in_order
+from evalward.guard.interpret.atom_order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from evalward.guard.interpret.calls.calls import Calls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.run_state import RunState
 
 _PROTOCOLS = frozenset(
     {
@@ -48,14 +47,14 @@ _MAX_CHAIN = 16
 class ImplicitCalls:
     """The methods that convert, read or step an object; ``_made`` are objects, and those that ran on them."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore, calls: Calls) -> None:
-        self._dataflow = dataflow
-        self._store = store
+    def __init__(self, state: RunState, calls: Calls) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
         self._calls = calls
         self._made: set[tuple[HeapObject, HeapObject]] = set()
 
     def run(self) -> bool:
-        """Run what converts, reads or steps each object, on that object; return whether there was anything to run.
+        """Run the conversion, accessor and iterator methods of each object; return whether there were any.
 
         What that makes or changes may call for another round: it is called until a round changes nothing.
         """
@@ -72,7 +71,7 @@ class ImplicitCalls:
             for function in _methods(holder)
         ]
         asked = dataflow.reader
-        dataflow.reader = Outcome(0)  # nobody goes on with what these calls give
+        dataflow.reader = Outcome(0)  # no instruction uses the results of these calls
         for owner, function in found:
             unit = function.unit
             if unit is None:
@@ -93,7 +92,7 @@ class ImplicitCalls:
 
 
 def _chain(owner: HeapObject) -> Iterator[HeapObject]:
-    """Yield an object and those of the payload that it inherits from."""
+    """Yield an object and the payload objects on its prototype chain."""
     pending, seen = [owner], {owner}
     while pending and len(seen) <= _MAX_CHAIN:
         current = pending.pop()
@@ -105,7 +104,7 @@ def _chain(owner: HeapObject) -> Iterator[HeapObject]:
 
 
 def _methods(holder: HeapObject) -> Iterator[HeapObject]:
-    """Yield the payload's own functions of an object that run without being called by name."""
+    """Yield the payload functions of an object that run without a call in the text."""
     values = [*holder.getters.values(), *holder.setters.values()]
     for name, value in holder.properties.items():
         if name in _PROTOCOLS or (name.startswith((_SYMBOLS, _HANDLER)) and not name.startswith(_PRIVATE)):

@@ -38,7 +38,7 @@ _MAX_REVIVALS = 3
 
 
 class Interpreter:
-    """Joins over every order in which a payload's instructions may run, to a fixpoint.
+    """The run of a payload to a fixpoint, joined over every order in which its instructions may run.
 
     A function runs where it is first called, and its caller continues with the result. If it waited in the queue, each
     caller would run twice, the first time without a result.
@@ -60,7 +60,7 @@ class Interpreter:
         self._call_implicitly()
         waiting = machine.dataflow.units
         while waiting:
-            # The last one first: it calls those before it, which then are called by nobody else.
+            # The last one first: it calls those before it, which then need no call of their own.
             functions = [unit.function for unit in waiting if not unit.ran and unit.function is not None]
             if not functions:
                 break
@@ -98,7 +98,7 @@ class Interpreter:
             machine.execution.drain()
 
     def _says(self, word: str) -> bool:
-        """Whether any text or pattern of the payload holds a word, in whatever case."""
+        """Whether any string or pattern of the payload contains a word, in any case."""
         machine = self.machine
         patterns = [
             part

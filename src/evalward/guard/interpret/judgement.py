@@ -1,4 +1,4 @@
-"""Judgement: which flow of which value is a use that policy decides about (guard.md §2, use)."""
+"""Judgement: which flows of which values are uses that policy decides about (guard.md §2, use)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ from evalward.guard.domain.values import NAMESPACES
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 REFLECTIVE = frozenset(
@@ -46,7 +43,7 @@ REFLECTIVE = frozenset(
 )
 MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
 _CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
-_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # nobody else gets hold of the value
+_KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # no other code gets the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
@@ -66,22 +63,16 @@ _BUILT_LEAKS = {
 
 
 class Judgement:
-    """The rules for uses; every other part of the interpreter asks ``use``."""
+    """The rules for uses; every other part of the interpreter calls ``use``."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-    ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
 
     def use(self, value: Value, flow: Flow, span: Span) -> None:
-        """Report what the flow of this value means."""
+        """Report the uses that a flow of this value makes."""
         for atom in value:
             if type(atom) is str or type(atom) is Primitive or isinstance(atom, HeapObject):
                 continue
@@ -131,7 +122,7 @@ class Judgement:
                 )
 
     def judge_constructor(self, value: Value) -> None:
-        """Note that code of others may get to see what may be a function constructor as ``constructor``."""
+        """Note that other code may read a possible function constructor as ``constructor``."""
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
             self._store.expect_constructors()
 
@@ -159,7 +150,7 @@ class Judgement:
             )
 
     def leak(self, value: Value, flow: Flow, span: Span) -> None:
-        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        """Treat a value as passed to code that is not modelled: capabilities are used, objects escape."""
         self.use(value, flow, span)
         objects = [
             atom for atom in value if isinstance(atom, HeapObject) and (not atom.escaped or atom.holders)

@@ -1,4 +1,4 @@
-"""Whether the keys that select what is written to are the keys that the payload checks (guard.md §2).
+"""Checks of the keys that select the target of a write (guard.md §2).
 
 `Object.hasOwn` or a comparison with `__proto__` clears a write through a key from elsewhere, but only a check of that
 very key: the same variable, not written in between, or the same expression. It is looked for in the lowered code once
@@ -44,7 +44,7 @@ _MAX_DEPTH = 40
 
 
 class KeyChecks:
-    """The lowered code of a payload, asked which of its keys are checked."""
+    """The checked keys in the lowered code of a payload."""
 
     def __init__(self, lowered: Lowered, dataflow: Dataflow, store: ObjectStore, findings: Findings) -> None:
         self._lowered = lowered
@@ -93,7 +93,7 @@ class KeyChecks:
             self._calls.append(instruction)
 
     def _asked(self, instruction: Instruction) -> list[Source]:
-        """Return what a call checks, or a comparison."""
+        """Return the keys that a call or a comparison checks."""
         if instruction[0] is Op.BINARY:
             return [self._source(instruction[3]), self._source(instruction[4])]
         if instruction[0] not in _CALLS:
@@ -114,7 +114,7 @@ class KeyChecks:
         return given
 
     def _find_callers(self) -> dict[HeapObject, list[tuple[Instruction, bool]]]:
-        """Return the calls of each function of the payload, and those that it is given to."""
+        """Return the calls of each payload function, and those that get it as an argument."""
         found: dict[HeapObject, list[tuple[Instruction, bool]]] = {}
         for call in self._calls:
             owner = self._value(call[2])
@@ -135,7 +135,7 @@ class KeyChecks:
         return found
 
     def _given_to(self, unit: Activation, position: int) -> list[Source] | None:
-        """Return what a parameter gets from each call that is seen; None when others may call."""
+        """Return the arguments for a parameter in each known call; None if there may be unknown calls."""
         function = unit.function
         if function is None or function.escaped or unit.uses_arguments:
             return None
@@ -155,7 +155,7 @@ class KeyChecks:
         return found
 
     def _spread(self) -> None:
-        """Take what a function that checks its parameter is given as checked."""
+        """Mark the arguments of a function that checks its parameter as checked."""
         pending = list(self._checked)
         while pending:
             kind, *rest = self._described[pending.pop()]
@@ -169,7 +169,7 @@ class KeyChecks:
         return self._stays(self._value(key)) and self._holds(self._source(key))
 
     def _holds(self, asked: Source) -> bool:
-        """Whether a value is checked, or is a parameter that gets nothing but checked ones."""
+        """Whether a value is checked, or is a parameter whose arguments are all checked."""
         pending, seen = [asked], {asked}
         while pending:
             source = pending.pop()
@@ -187,7 +187,7 @@ class KeyChecks:
 
     @staticmethod
     def _stays(value: Value) -> bool:
-        """Whether a key is the same text each time: an object's ``toString`` may give another."""
+        """Whether a key is the same text at each use: an object's ``toString`` may return another."""
         return not any(isinstance(atom, HeapObject) for atom in value)
 
     def _value(self, register: int) -> Value:
@@ -207,7 +207,7 @@ class KeyChecks:
         return number
 
     def _source(self, register: int, depth: int = 0) -> Source:
-        """Return the number of where a value comes from; what has no equal is described by its own register."""
+        """Return the number of a value's source; a source without an equal is described by its register."""
         source = self._sources.get(register)
         if source is None:
             self._sources[register] = self._number("register", register)  # for what leads back to itself

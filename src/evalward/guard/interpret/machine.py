@@ -1,4 +1,4 @@
-"""The machine: the operations that recursion in JavaScript needs, and those that the built-in functions use.
+"""The machine: the operations of the interpreter that built-in functions and recursive operations use.
 
 A conversion calls a method, a call reads a property, a read runs an accessor. A part of the interpreter depends on
 lower parts by their concrete types, and on higher ones through the machine. ``composition`` makes the one that runs; a
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from evalward.guard.domain.atoms import BOTTOM, Value
+from evalward.guard.interpret.recursion import Recursion, Running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,38 +21,10 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.flow import Flow
-    from evalward.guard.domain.heap import Activation, HeapObject
-    from evalward.guard.domain.instructions import Instruction, Lowered
+    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.domain.instructions import Lowered
     from evalward.guard.domain.property_key import Key
     from evalward.guard.domain.span import Span
-
-
-class Recursion(Protocol):
-    """What leads from a lower part of the interpreter to a higher one: a read, a call, a construction."""
-
-    def get(self, owner: Value, name: str, span: Span) -> Value:
-        """Return a read by a known name (ECMA-262 §7.3.2)."""
-        ...
-
-    def call(
-        self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
-    ) -> Value:
-        """Return the result of a call (ECMA-262 §7.3.13)."""
-        ...
-
-    def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
-        """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        ...
-
-
-class Running(Protocol):
-    """The instructions' handlers, by the number of the operation, and the run of a unit."""
-
-    operations: list[Callable[[Instruction], Value]]
-
-    def execute_now(self, unit: Activation) -> None:
-        """Run a unit that has just been called, so that its caller goes on with what it gives."""
-        ...
 
 
 class Registers(Protocol):
@@ -77,12 +50,12 @@ class Registers(Protocol):
 
 
 class Objects(Protocol):
-    """The objects of the run, and what is put on them."""
+    """The objects of the run and their properties."""
 
     patches: HeapObject
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
-        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
+        """Return the object of an allocation site; ``tag`` distinguishes objects of one site."""
         ...
 
     def put(self, target: HeapObject, name: str, value: Value) -> None:
@@ -90,7 +63,7 @@ class Objects(Protocol):
         ...
 
     def put_element(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an unknown key, an index or an iteration finds."""
+        """Join a value into the elements: an unknown key, an index or an iteration reads them."""
         ...
 
     def put_item(self, target: HeapObject, index: int, value: Value) -> None:
@@ -98,7 +71,7 @@ class Objects(Protocol):
         ...
 
     def put_prototype(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an object inherits from."""
+        """Join a value into an object's prototype."""
         ...
 
     def extend(self, target: HeapObject) -> None:
@@ -106,7 +79,7 @@ class Objects(Protocol):
         ...
 
     def inexact(self, target: HeapObject) -> None:
-        """Give up on the order and number of an array's elements."""
+        """Note that the order and number of an array's elements are no longer known."""
         ...
 
     def doubt(self, target: HeapObject, names: Iterable[str]) -> None:
@@ -114,7 +87,7 @@ class Objects(Protocol):
         ...
 
     def changed(self, target: HeapObject) -> None:
-        """Run again what has read the object."""
+        """Queue the readers of an object."""
         ...
 
     def escape_object(self, target: HeapObject) -> None:
@@ -122,7 +95,7 @@ class Objects(Protocol):
         ...
 
     def expect_proxies(self) -> None:
-        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
+        """Note that any unknown object may be a proxy of the payload, which may list any keys."""
         ...
 
     def items_of(self, value: Value) -> list[Value] | None:
@@ -131,7 +104,7 @@ class Objects(Protocol):
 
 
 class Properties(Protocol):
-    """Reads and writes of properties, as the language makes them (ECMA-262 §7.3, §10.1)."""
+    """Reads and writes of properties (ECMA-262 §7.3, §10.1)."""
 
     def get_computed(self, owner: Value, key: Value, span: Span, *, closed: bool = True) -> Value:
         """Return a read by a computed key."""
@@ -170,7 +143,7 @@ class Properties(Protocol):
         ...
 
     def ask_names(self, owner: Value, key: Value, span: Span) -> None:
-        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        """Report a test for a name (`in`, `hasOwn`) on an object whose names are denied data."""
         ...
 
     def enumerable_keys(self, atom: Atom) -> Value:
@@ -186,7 +159,7 @@ class Conversions(Protocol):
     """Values as keys, texts and numbers (ECMA-262 §7.1)."""
 
     def to_property_key(self, value: Value, span: Span) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
+        """Return a computed key; an object's ``toString`` is called (ECMA-262 §7.1.19)."""
         ...
 
     def to_string(self, value: Value, span: Span) -> Value:
@@ -210,7 +183,7 @@ class Conversions(Protocol):
         ...
 
     def use_conversions(self, value: Value, span: Span) -> None:
-        """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
+        """Judge capabilities used as conversion methods: a built-in function may convert its arguments."""
         ...
 
 
@@ -222,7 +195,7 @@ class Iteration(Protocol):
         ...
 
     def iterate(self, value: Value, index: int | None, span: Span) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
+        """Return the element of an iteration at an index, or the join of all elements (ECMA-262 §7.4)."""
         ...
 
     def await_value(self, value: Value, span: Span) -> Value:
@@ -230,12 +203,12 @@ class Iteration(Protocol):
         ...
 
     def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
+        """Return a function that settles a promise; a rejected value may also be caught (ECMA-262 §27.2.1.3)."""
         ...
 
 
 class Host(Protocol):
-    """What the catalogue says of the host, and objects of it."""
+    """The catalogue, and host objects made from it."""
 
     catalogue: Catalogue
     strict: bool
@@ -250,7 +223,7 @@ class Host(Protocol):
         ...
 
     def wrap(self, made: HeapObject, primitive: Value) -> None:
-        """Give a wrapper object what it stands for: its primitive, and a string's characters."""
+        """Set the primitive of a wrapper object, and the characters of a String object (ECMA-262 §10.4.3)."""
         ...
 
     def answered(self, path: str, made: Value, values: Iterable[Value]) -> Value:
@@ -268,11 +241,11 @@ class Reports(Protocol):
         ...
 
     def use(self, value: Value, flow: Flow, span: Span) -> None:
-        """Report what the flow of this value means."""
+        """Report the uses that a flow of this value makes."""
         ...
 
     def leak(self, value: Value, flow: Flow, span: Span) -> None:
-        """Treat a value as handed to code that is not modelled: capabilities are used, objects are no longer known."""
+        """Treat a value as passed to code that is not modelled: capabilities are used, objects escape."""
         ...
 
     def sink(
@@ -286,7 +259,7 @@ class Reports(Protocol):
         ...
 
     def tell_thrown(self, event: Value) -> Value:
-        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        """Put what the payload threw on an event, as an event of an error or a rejection carries it."""
         ...
 
     def click(self, span: Span) -> None:

@@ -11,13 +11,13 @@ from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Recursion
+    from evalward.guard.interpret.recursion import Recursion
 
 _MAX_NESTING = 24
 
 
 class MethodLookup:
-    """Methods of the payload, where the built-in ones are modelled otherwise."""
+    """Methods that the payload defines; the built-in ones are modelled by the operations that call them."""
 
     def __init__(self, dataflow: Dataflow, machine: Recursion) -> None:
         self._dataflow = dataflow

@@ -1,4 +1,4 @@
-"""The objects of a run: one per allocation site, and what is put on them (guard.md §2, carriers)."""
+"""The objects of a run, one per allocation site, and their properties (guard.md §2, carriers)."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class ObjectStore:
         self.global_object = HeapObject("object", -1)
 
     def release(self) -> None:
-        """Take the objects apart, which hold one another, so that they are freed at once."""
+        """Break the reference cycles of the objects, so that reference counting frees them at once."""
         for target in (*self.objects.values(), self.patches, self.global_object):
             target.release()
 
     def escape_method(self, function: HeapObject, prototype: HeapObject) -> None:
-        """Note that unmodelled code may call a function as a method of what inherits from a prototype."""
+        """Note that unmodelled code may call a function as a method of objects that inherit from a prototype."""
         for name, value in prototype.properties.items():
             if function in value:
                 self.put(self.methods, name, V_UNDEFINED)
@@ -71,8 +71,8 @@ class ObjectStore:
             self._dataflow.changed(target)
 
     def allocate(self, kind: str, start: int, tag: str = "") -> HeapObject:
-        """Return the object of an allocation site; ``tag`` tells several objects of one site apart."""
-        # Only arrays are told apart by their call: objects, too, cost six times as much and blocked no less.
+        """Return the object of an allocation site; ``tag`` distinguishes objects of one site."""
+        # Only arrays are distinguished by their call: for objects, too, it took six times as long and blocked as many.
         key = (start, kind, tag, self._dataflow.context if kind == "array" else 0)
         target = self.objects.get(key)
         if target is None:
@@ -98,7 +98,7 @@ class ObjectStore:
             self._dataflow.changed(target)
 
     def put_element(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an unknown key, an index or an iteration finds."""
+        """Join a value into the elements: an unknown key, an index or an iteration reads them."""
         if value <= target.elements:
             return
         new = self._grown(target, target.elements, value)
@@ -151,32 +151,32 @@ class ObjectStore:
             self._dataflow.changed(target)
 
     def put_prototype(self, target: HeapObject, value: Value) -> None:
-        """Join a value into what an object inherits from."""
+        """Join a value into an object's prototype."""
         new = join(target.prototype, value)
         if new != target.prototype:
             target.prototype = new
             self._dataflow.changed(target)
 
     def inexact(self, target: HeapObject) -> None:
-        """Give up on the order and number of an array's elements."""
+        """Note that the order and number of an array's elements are no longer known."""
         if target.exact:
             target.exact = False
             self._dataflow.changed(target)
 
     def expect_proxies(self) -> None:
-        """Note that any unknown object may be a proxy of the payload's, which lists what keys it likes."""
+        """Note that any unknown object may be a proxy of the payload, which may list any keys."""
         self.put(self.patches, MAY_BE_PROXIES, V_UNDEFINED)
 
     def expect_removals(self) -> None:
-        """Note that functions of the language may be missing: the payload deletes members of what is not its own."""
+        """Note that built-in functions may be missing: the payload deletes members of objects that it did not make."""
         self.put(self.patches, MAY_BE_REMOVED, V_UNDEFINED)
 
     def expect_calls(self) -> None:
-        """Note that a function may have a ``call`` or ``apply`` of its own, put there by way of what is not known."""
+        """Note that a write to an unknown object may have given a function its own ``call`` or ``apply``."""
         self.put(self.patches, MAY_HAVE_OWN_CALL, V_UNDEFINED)
 
     def expect_receivers(self) -> None:
-        """Note that methods may be called on what has none of them: something unknown is, that may be one."""
+        """Note that an unknown value, which may be a method, is called on an object that may not have that method."""
         self.put(self.patches, MAY_HAVE_ANY_RECEIVER, V_UNDEFINED)
 
     def expect_constructors(self) -> None:
@@ -209,7 +209,7 @@ class ObjectStore:
         return None
 
     def iterated_items(self, value: Value) -> list[Value] | None:
-        """Return what iterating gives, item by item: of an exact array or of a string constant."""
+        """Return the items that iterating an exact array or a string constant gives."""
         if len(value) == 1:
             (atom,) = value
             if type(atom) is str and len(atom) <= MAX_ITEMS:

@@ -1,4 +1,4 @@
-"""What a run is given: the lowered payload, the host that it runs in, and what the sink binds."""
+"""The inputs of a run: the lowered payload, the host, and the bindings of the sink."""
 
 from __future__ import annotations
 

@@ -1,1 +1,5 @@
-"""From syntax tree to instructions: one idea per module (guard.md §2)."""
+"""Lowering: from a syntax tree to register instructions with resolved names (guard.md §2).
+
+Input: the nodes of a parsed program. Output: ``Lowered``, one unit of instructions per function. Each module lowers one
+kind of syntax; ``lower`` is the entry.
+"""

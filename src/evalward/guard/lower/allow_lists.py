@@ -92,7 +92,7 @@ def is_written_out(node: Node) -> bool:
 
 
 def exits(statement: Node | None) -> bool:
-    """Whether a statement surely leaves the list that it stands in."""
+    """Whether a statement certainly leaves the statement list that contains it."""
     while statement is not None and statement.type == "statement_block":
         inner = statement.named_children
         statement = inner[-1] if inner else None
@@ -100,7 +100,7 @@ def exits(statement: Node | None) -> bool:
 
 
 def narrow(stores: Stores, narrowings: list[Narrowing]) -> None:
-    """Have the reads of a checked key give what its list holds, wherever the check surely stands before them."""
+    """Replace reads of a checked key by the values of its list, wherever the check certainly precedes them."""
     for each in narrowings:
         key = each.key
         register = key.register

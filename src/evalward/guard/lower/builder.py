@@ -1,4 +1,4 @@
-"""The state that lowering builds up: registers, constants, the current unit and scope."""
+"""The state of lowering: registers, constants, the current unit and scope."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evalward.guard.domain.scope import Reference, Scope, UnitIndex
 from evalward.guard.domain.span import NOWHERE, Span
 from evalward.guard.lower.compiled_helpers import may_be_compiled
 from evalward.guard.lower.drafts import LoweredDraft, UnitDraft
-from evalward.guard.lower.kinds import kinds
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Builder:
         return unit
 
     def this_unit(self) -> UnitDraft:
-        """Return the unit whose ``this`` an expression here sees, and note that it is seen."""
+        """Return the unit whose ``this`` an expression here reads, and mark it as read."""
         unit = self.unit
         while unit.arrow and unit.outer is not None:
             unit = unit.outer

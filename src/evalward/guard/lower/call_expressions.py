@@ -8,7 +8,7 @@ from evalward.guard.domain.atoms import V_ANY_STRING, number
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import string
 from evalward.guard.lower.enumeration import callback_of
-from evalward.guard.lower.kinds import kinds
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _spread(lowering: Lowering, node: Node) -> Work:
 
 
 def named(lowering: Lowering, node: Node, name: str | int) -> Work:
-    """Lower a value that takes its name from the place it is assigned to."""
+    """Lower a value that gets its name from the target of the assignment (NamedEvaluation)."""
     if node.kind_id in _NAMED and isinstance(name, str):
         return lowering.named_function(node, name)
     return lowering.lower(node)
@@ -144,7 +144,7 @@ def _sequence(build: Builder, node: Node) -> list[Node]:
 
 
 def _is_closed(node: Node) -> bool:
-    """Whether an expression is put together from literals alone."""
+    """Whether an expression consists of literals only."""
     pending = [node]
     while pending:
         current = pending.pop()
@@ -219,7 +219,7 @@ def _tagged(lowering: Lowering, node: Node, function: Node, template: Node) -> W
 
 
 def _raw_chunks(build: Builder, template: Node) -> tuple[int, ...]:
-    """Return the registers of a template's chunks as they are written (ECMA-262 §13.2.8)."""
+    """Return the registers of a template's raw chunks (ECMA-262 §13.2.8)."""
     chunks: list[int] = []
     position = template.start_byte + 1
     for child in build.children(template):

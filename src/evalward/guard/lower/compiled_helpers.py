@@ -1,4 +1,4 @@
-"""Which functions of a payload are the helpers that compilers put there for ``async`` and generators (guard.md §2).
+"""Recognition of the helpers that compilers add for ``async`` functions and generators (guard.md §2).
 
 ``__awaiter``, ``__generator``, ``_async_to_generator`` and similar helpers run a function as a state machine: the
 results and the arguments of all steps meet in the same variables. Their effect is known, so the interpreter runs the
@@ -43,7 +43,7 @@ def may_be_compiled(source: bytes) -> bool:
 
 
 def _form(node: Node, source: bytes) -> tuple[str, list[str]]:
-    """Return a function's tree with numbers for its variables, and the names that it takes from around it.
+    """Return a function's tree with numbers for its variables, and its free names.
 
     What a minifier writes otherwise without a change of the tree is the same: brackets, semicolons, quotes, the braces
     of a single statement, ``y["return"]`` for ``y.return``.
@@ -138,7 +138,7 @@ def _statements(node: Node) -> list[Node]:
 
 @cache
 def _helpers() -> dict[str, tuple[str, int]]:
-    """Return what each form of a helper does, and the number of the function that it calls besides, or -1."""
+    """Return the effect of each form of a helper, and the number of the function that it calls, or -1."""
     parser = Parser(LANGUAGE)
     found: dict[str, tuple[str, int]] = {}
     document = tomllib.loads((files("evalward.guard.catalogue") / "compiled.toml").read_text("utf-8"))
@@ -154,7 +154,7 @@ def _helpers() -> dict[str, tuple[str, int]]:
 
 
 def helper_of(node: Node, source: bytes) -> tuple[str, str]:
-    """Return what a function does as a helper, and the name of the one that it calls; nothing for any other."""
+    """Return a function's effect as a helper, and the name of the function that it calls; empty for others."""
     text = source[node.start_byte : node.end_byte]
     if len(text) > _LONGEST or not (b"throw" in text or b"catch" in text or b"next" in text):
         return "", ""

@@ -8,7 +8,7 @@ from evalward.guard.domain.atoms import UNDEFINED, of
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.slots import SYMBOL_ASYNC_DISPOSE, SYMBOL_DISPOSE
 from evalward.guard.lower.call_expressions import named
-from evalward.guard.lower.kinds import kinds
+from evalward.guard.lower.node_kinds import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

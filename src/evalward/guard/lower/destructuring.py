@@ -1,4 +1,4 @@
-"""Binding and assignment patterns: how a value is destructured, and where the parts go."""
+"""Binding and assignment patterns: the parts of a value and their targets (ECMA-262 §8.6.2, §13.15.5)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evalward.guard.domain.instructions import Op
 from evalward.guard.lower.call_expressions import member, named, property_key, unwrapped
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled
+from evalward.guard.lower.node_kinds import kinds
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -19,7 +19,7 @@ _IDENTIFIER = kinds("identifier")
 
 
 def bind(lowering: Lowering, target: Node, register: int, node: Node, declare: str) -> Work:
-    """Take a value apart as a pattern says; ``declare`` is the kind of declaration, empty for an assignment."""
+    """Destructure a value into a pattern; ``declare`` is the kind of declaration, empty for an assignment."""
     build = lowering.build
     if target.kind_id in _IDENTIFIER:
         return _bind_name(build, target, register, node, declare)

@@ -67,7 +67,7 @@ class UnitDraft:
         self.only_called = False
 
     def is_within(self, outer: UnitDraft) -> bool:
-        """Whether the unit is another one, or stands in its text."""
+        """Whether the unit is another one, or is nested in it."""
         unit: UnitDraft | None = self
         while unit is not None and unit is not outer:
             unit = unit.outer

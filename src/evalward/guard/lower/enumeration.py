@@ -1,4 +1,4 @@
-"""Keys that a payload lists of the very object that it then reads by them: ``for (k in o) … o[k]`` (guard.md §2).
+"""Keys that a payload lists from the object that it then reads by them: ``for (k in o) … o[k]`` (guard.md §2).
 
 Such a key names an enumerable property, and a function has an enumerable ``constructor`` only if the payload put it
 there. That holds only where neither name can have changed in between, so the stores of the whole payload are searched
@@ -129,7 +129,7 @@ def lister_of(node: Node, source: bytes) -> tuple[str, str]:
 
 
 def _read_directly(listing: Listing, key: int) -> None:
-    """Let a loop's body read the key that this loop gives, not what another loop over the same variable does."""
+    """Let a loop's body read the key of this loop, not that of another loop over the same variable."""
     direct = {register for register, _, name, _ in listing.reads if name.register == key}
     code = listing.unit.code
     for index in range(listing.first, listing.last):
@@ -141,7 +141,7 @@ def _read_directly(listing: Listing, key: int) -> None:
 def certain_keys(stores: Stores, listings: list[Listing]) -> dict[int, int]:
     """Return the registers of keys that certainly name an own or enumerable property of what is read by them.
 
-    Each stands with what it rests on: ``BY_LOOP``, ``BY_OBJECT_KEYS``, or the variable that holds the lister.
+    Each has its reason: ``BY_LOOP``, ``BY_OBJECT_KEYS``, or the variable that holds the lister.
     """
 
     def stays(reference: Reference, listing: Listing) -> bool:

@@ -9,8 +9,8 @@ from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import string
 from evalward.guard.lower.call_expressions import argument, member, named, property_key, template_parts
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import unmodelled
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.syntax import literals
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def _lower_identifier(lowering: Lowering, node: Node) -> Work:
         else build.source[span.start : span.end].decode()
     )
     use = build.reference(build.name(node) if "\\" in text else text)
-    index = build.lowered.registers  # as `emit` does, without a call: two instructions in five are this one
+    index = (
+        build.lowered.registers
+    )  # the same as `emit`, without a Python call: two instructions in five are loads
     build.lowered.registers = index + 1
     build.unit.code.append((Op.LOAD, index, use, None, None, span))
     return index

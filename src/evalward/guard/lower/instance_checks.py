@@ -58,7 +58,7 @@ def instances_of(condition: Node, unit: UnitDraft, first: int) -> list[Instance]
 
 
 def bind_instances(stores: Stores, instances: list[Instance]) -> None:
-    """Tell the reads of ``constructor`` what is known of the object that they read."""
+    """Record for reads of ``constructor`` the classes of the object that they read."""
     for instance in instances:
         name, unit = instance.name, instance.unit
         if name.register < 0 or name.is_global or name.owner != unit.index:

@@ -1,4 +1,4 @@
-"""``for … in`` and ``for … of``: what the loop variable holds, and the keys that a loop lists."""
+"""``for … in`` and ``for … of``: the loop variable, and the keys that a loop lists."""
 
 from __future__ import annotations
 

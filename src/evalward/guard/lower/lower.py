@@ -19,10 +19,10 @@ from evalward.guard.lower import (
     statements,
 )
 from evalward.guard.lower.builder import Builder
-from evalward.guard.lower.kinds import KINDS, is_named
 from evalward.guard.lower.lowering import unmodelled
-from evalward.guard.lower.program import lower_program
+from evalward.guard.lower.node_kinds import KINDS, is_named
 from evalward.guard.lower.stretches import Stretches
+from evalward.guard.lower.top_level import lower_program
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

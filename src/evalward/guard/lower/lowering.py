@@ -1,4 +1,4 @@
-"""The recursion of lowering: what expressions, patterns, functions and statements ask of one another.
+"""The recursion of lowering: calls between expressions, patterns, functions and statements.
 
 A handler lowers one kind of node. It returns a register, or a generator that yields the work that it waits for and
 returns the register (``run``). Handlers stand in the tables ``HANDLERS`` of their modules; ``lower.lower`` composes
@@ -88,7 +88,7 @@ def unmodelled(lowering: Lowering, node: Node) -> Work:
 
 
 def where(lowering: Lowering, condition: Node, first: int, node: Node) -> Work:
-    """Lower what runs only where a condition holds, whose code begins at ``first``."""
+    """Lower code that runs only where a condition holds, whose code begins at ``first``."""
     build, stretches = lowering.build, lowering.stretches
     found = instances_of(condition, build.unit, first)
     stretches.known_instances.extend(found)

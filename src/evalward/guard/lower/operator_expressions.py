@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.values import NAMESPACES
 from evalward.guard.lower.call_expressions import MEMBERS, member, named, unwrapped
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import where
+from evalward.guard.lower.node_kinds import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,7 +106,7 @@ def _lower_update_expression(lowering: Lowering, node: Node) -> Work:
 def _lower_assignment_expression(lowering: Lowering, node: Node) -> Work:
     build = lowering.build
     parts = build.parts(node)
-    left, right = unwrapped(build, parts[-3]), parts[-1]  # `using` may stand before them
+    left, right = unwrapped(build, parts[-3]), parts[-1]  # `using` may precede them
     if left.kind_id in MEMBERS:
         owner, key = yield from member(lowering, left)
         value = yield named(lowering, right, "")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.scope import Scope
 from evalward.guard.lower.allow_lists import exits
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import where
+from evalward.guard.lower.node_kinds import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

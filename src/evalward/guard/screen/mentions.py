@@ -114,8 +114,8 @@ def _forms() -> dict[bytes, tuple[_Form, ...]]:
 
 
 _HARMLESS = _forms()
-# A document's `open` accepts a URL, too: beside a document the word may only be a text that is compared or stored, or
-# the key of a literal value, which no pattern has.
+# A document's `open` accepts a URL, too: in a text that names a document the word may only be a string that is compared
+# or stored, or the key of a literal value, which no pattern has.
 _OPEN_BESIDE_A_DOCUMENT = (
     _form(rb"[=:] ?'", rb"'"),
     _form(rb'[=:] ?"', rb'"'),

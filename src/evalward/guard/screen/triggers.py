@@ -17,7 +17,7 @@ because those yield nothing that was not named otherwise:
 
 ``mentions`` says which words are harmless in which places. What is *written* matters, too: a standard object that is
 replaced or changed (``JSON.parse = f``) changes every program. So the resolver runs if the payload assigns members
-and uses a standard object otherwise than by calling a member.
+and uses a standard object other than by calling a member.
 
 Measured on 1 KB, in units of one parse: a regular expression of all words costs 0.8, ``in`` for each word 0.5,
 ``translate`` and ``split`` and one set operation 0.05.

@@ -1,8 +1,8 @@
 """Sinks by name: how each driver parses a text that it is given to evaluate (front-doors.md §1).
 
-A caller that names the driver need not know shapes. The data are in ``sinks.toml`` beside this module, one table per
-sink. A text must be safe under every reading that the driver has for it. ``tests/sinks`` checks each sink against the
-driver itself.
+Input: the name of a sink and a text. Output: the readings that the driver may have of the text, which must be safe
+under all of them. The data are in ``sinks.toml`` in this directory, and ``tests/sinks`` checks each sink against its
+driver.
 """
 
 from __future__ import annotations

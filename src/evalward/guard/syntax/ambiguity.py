@@ -12,15 +12,15 @@ import re
 from typing import TYPE_CHECKING
 
 from evalward.guard.syntax.grammar import COMMENTS, kind, kinds
-from evalward.guard.syntax.spans import COMMENT, opaque_spans, span_around
+from evalward.guard.syntax.opaque_spans import COMMENT, opaque_spans, span_around
 from evalward.guard.syntax.words import LINE_BREAK
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from evalward.guard.syntax.opaque_spans import OpaqueSpan
     from evalward.guard.syntax.program import ParsedProgram
-    from evalward.guard.syntax.spans import Span
 
 _LONE_BREAK = re.compile(rb"\r|\xe2\x80[\xa8\xa9]")
 LONE_CR = re.compile(rb"\r(?!\n)")
@@ -153,7 +153,9 @@ def unusual_space_fault(program: ParsedProgram) -> tuple[int, int] | None:
     return None
 
 
-def _follows_expression(source: bytes, start: int, spans: tuple[Span, ...], *, broken: bool = False) -> bool:
+def _follows_expression(
+    source: bytes, start: int, spans: tuple[OpaqueSpan, ...], *, broken: bool = False
+) -> bool:
     """Say whether a line break (unless ``broken`` already) and the end of an expression may precede ``start``."""
     position = start
     for _ in range(_COMMENTS_IN_A_ROW):
@@ -185,7 +187,7 @@ def _before_space(source: bytes, position: int) -> tuple[int, bool]:
     return position, broken
 
 
-def _begins_line(source: bytes, start: int, spans: tuple[Span, ...]) -> bool:
+def _begins_line(source: bytes, start: int, spans: tuple[OpaqueSpan, ...]) -> bool:
     """Say whether only space and comments lie between a line break (or the payload's start) and ``start``."""
     position = start
     while True:

@@ -17,9 +17,9 @@ from evalward.guard.syntax import ambiguity
 from evalward.guard.syntax.depth import may_nest_deeper, nesting_exceeds
 from evalward.guard.syntax.grammar import FUNCTIONS, JSX, KIND_COUNT, kind, kinds
 from evalward.guard.syntax.landmarks import landmarks
+from evalward.guard.syntax.opaque_spans import opaque_spans
 from evalward.guard.syntax.program import ParsedProgram, Survey
 from evalward.guard.syntax.shapes import Rejection
-from evalward.guard.syntax.spans import opaque_spans
 from evalward.guard.syntax.tokens import has_reserved_word, may_be_refused, refused_token
 from evalward.guard.syntax.words import Words, words_of
 

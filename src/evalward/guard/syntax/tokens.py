@@ -4,7 +4,7 @@ An engine rejects such a text as a whole, so nothing in it runs. But the tree de
 and the text would count as valid JavaScript. The guard rejects: commas with nothing between them (in
 objects, arguments, parameters and patterns), a line break inside a string, before `=>` or behind `throw`, an escape
 that stands for no character of a name or for no character at all, `enum` and `export` as names, an escaped reserved
-word, and `#!` anywhere but at the start. docs/explanation/proof.md lists what is left to the engines.
+word, and `#!` anywhere but at the start. docs/explanation/proof.md lists the errors that only the engines report.
 
 ``may_be_refused`` tests the text alone and errs towards True; only then the tree is walked. Every pattern begins with
 a literal, because each one that begins with a character class costs 0.05 of a parse.

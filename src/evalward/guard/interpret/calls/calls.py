@@ -1,4 +1,4 @@
-"""Calls: payload functions, the host's, and what may be a function constructor (guard.md §2, use)."""
+"""Call: payload functions, host functions, and callees that may be a function constructor (guard.md §2, use)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from evalward.guard.domain.call import Call
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import in_order, objects_of
-from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
+from evalward.guard.interpret.atom_order import in_order, objects_of
+from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +40,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 
@@ -57,10 +54,7 @@ class Calls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         properties: Properties,
@@ -69,10 +63,10 @@ class Calls:
         ordinary_calls: OrdinaryCalls,
         known_calls: KnownCalls,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._properties = properties
@@ -80,7 +74,6 @@ class Calls:
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls
         self._known_calls = known_calls
-        self.depth = 0
 
     def call(
         self, callee: Value, this: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM
@@ -90,11 +83,11 @@ class Calls:
         dataflow.steps += 1 + len(callee) + len(args)
         if dataflow.steps > dataflow.budget:
             dataflow.spend(0)
-        if self.depth > MAX_DEPTH:
+        if dataflow.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
             return V_UNKNOWN
-        self.depth += 1
+        dataflow.depth += 1
         result: Value = BOTTOM
         try:
             for atom in callee if len(callee) == 1 else in_order(callee):
@@ -111,11 +104,11 @@ class Calls:
                     made = self._call_other(atom, this, args, rest, span)
                 result = join(result, made)
         finally:
-            self.depth -= 1
+            dataflow.depth -= 1
         return result
 
     def _call_other(self, atom: Atom, this: Value, args: Sequence[Value], rest: Value, span: Span) -> Value:
-        """Call what is neither the payload's own function nor one that the catalogue names."""
+        """Call an atom that is neither a payload function nor a catalogued one."""
         if atom is OPAQUE_HOST_MEMBER:
             self.call_hidden((*args, rest), span)
         elif atom is HOST_HELD_TEXT:
@@ -129,7 +122,7 @@ class Calls:
         return BOTTOM
 
     def judge_receiver(self, this: Value) -> None:
-        """Note that what is unknown, and may be a method of the payload, is called on a function or on its heir."""
+        """Note that an unknown callee, which may be a payload method, has a function or an heir of one as receiver."""
         for atom in this:
             if type(atom) is Known:
                 functional = self._catalogue.get(atom.path).callable
@@ -141,7 +134,7 @@ class Calls:
                 self._store.expect_receivers()
 
     def _is_instance(self, atom: HeapObject) -> bool:
-        """Whether an object inherits from prototypes alone, of the payload's classes and functions or built-in ones."""
+        """Whether an object inherits only from prototypes of payload classes and functions or from built-in ones."""
         atom.readers[self._dataflow.reader] = None
         return all(
             bool(a.owners) if isinstance(a, HeapObject) else type(a) is Known or a is NULL
@@ -149,7 +142,7 @@ class Calls:
         )
 
     def call_hidden(self, given: Sequence[Value], span: Span) -> None:
-        """Report a call of what a decoded name selects from the host: given anything, it may be what runs text."""
+        """Report a call with arguments of a host member selected by a decoded name: it may evaluate text."""
         if any(given):
             note = "what is called is selected by a name that the payload decodes itself"
             self._findings.report(dynamic_key.LABEL, Rank.BY_KEY, span, OPAQUE_HOST_MEMBER, note)
@@ -163,7 +156,7 @@ class Calls:
         *,
         constructing: bool = False,
     ) -> Value:
-        """Call what is not known: the arguments are handed over; a d of 0 builds a function."""
+        """Call an unknown callee: its arguments escape, and a d of 0 builds a function."""
         flow = Flow.CALL
         self._judgement.use(of(atom), flow, span)
         for value in (*args, rest):
@@ -182,7 +175,7 @@ class Calls:
             return texts | of(TAINTED_DATA, UNKNOWN)
         # `.constructor` of the page's data is Function when that is a function. `new x.constructor(x.size)` copies.
         copied = atom is CONSTRUCTOR_OF_DATA and not (texts if constructing else any(args) or rest)
-        # Of no text, a function is made that does nothing: `new x.constructor()`, `table[row][column]()`.
+        # Without a text, Function makes a function that does nothing: `new x.constructor()`, `table[row][column]()`.
         copied = copied or not (args or rest or atom is FUNCTION_FROM_TEXT)
         if isinstance(atom, Host) or atom in {UNKNOWN, UNKNOWN_PLAIN} or copied:
             return texts | V_UNKNOWN
@@ -190,7 +183,7 @@ class Calls:
         return texts | of(FUNCTION_FROM_TEXT, UNKNOWN)
 
     def _tell(self, args: Sequence[Value], span: Span) -> None:
-        """Let callbacks of the payload be given what holds the texts that stand beside them."""
+        """Call the payload's callbacks with a value that may hold the texts passed in the same call."""
         for value in args:
             functions = frozenset(a for a in objects_of(value) if a.kind == "function")
             if functions:
@@ -229,7 +222,7 @@ class Calls:
         span: Span,
         trap: str = "apply",
     ) -> Value:
-        """Call or construct a proxy: its trap gets the receiver and the arguments, else its target does."""
+        """Call or construct a proxy: its trap and its target get the receiver and the arguments (ECMA-262 §10.5.12)."""
         target.readers[self._dataflow.reader] = None
         everything = join(rest, BOTTOM)
         for value in args:

@@ -27,8 +27,8 @@ from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.limit import AnalysisLimitError
 from evalward.guard.domain.slots import CONSTRUCTOR, FIELDS
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import in_order
-from evalward.guard.interpret.calls.ordinary_calls import MAX_DEPTH
+from evalward.guard.interpret.atom_order import in_order
+from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +39,11 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.known_calls import KnownCalls
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
+    from evalward.guard.interpret.run_state import RunState
 
 
 _MAY_BE_BUILT = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
@@ -55,8 +54,7 @@ class Constructions:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         method_lookup: MethodLookup,
@@ -66,8 +64,8 @@ class Constructions:
         known_calls: KnownCalls,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
+        self._dataflow = state.dataflow
+        self._store = state.store
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup
@@ -82,15 +80,15 @@ class Constructions:
 
     def construct(self, callee: Value, args: Sequence[Value], span: Span, rest: Value = BOTTOM) -> Value:
         """Return the result of ``new`` (ECMA-262 §7.3.14)."""
-        if self._calls.depth > MAX_DEPTH:
+        if self._dataflow.depth > MAX_DEPTH:
             for value in (callee, *args, rest):
                 self._judgement.leak(value, Flow.ARGUMENT, span)
             return V_UNKNOWN
-        self._calls.depth += 1
+        self._dataflow.depth += 1
         try:
             return self._construct_each(callee, args, span, rest)
         finally:
-            self._calls.depth -= 1
+            self._dataflow.depth -= 1
 
     def _construct_each(self, callee: Value, args: Sequence[Value], span: Span, rest: Value) -> Value:
         result: Value = BOTTOM
@@ -132,14 +130,14 @@ class Constructions:
         return join(of(instance), objects)
 
     def instantiate(self, target: HeapObject, args: Sequence[Value], rest: Value, span: Span) -> Value:
-        """Construct a payload class: fields, then the constructor, the parent's when there is none."""
+        """Construct a payload class: run its fields, then its constructor or the parent's (ECMA-262 §10.2.2)."""
         instance = self._store.allocate("object", target.start, "instance")
         self._store.put_prototype(instance, target.properties.get("prototype", BOTTOM))
         self._tell_ancestors(target)
         return join(of(instance), self.initialise(target, of(instance), args, rest, span))
 
     def _tell_ancestors(self, target: HeapObject) -> None:
-        """Let each constructor above a class see it as ``new.target``."""
+        """Write a class to ``new.target`` of the constructors that it inherits."""
         dataflow = self._dataflow
         pending, seen = [target], {target}
         while pending:
@@ -175,7 +173,7 @@ class Constructions:
             if isinstance(atom, HeapObject) and atom.unit is not None:
                 dataflow.write(atom.unit.new_target, of(target))
                 made = self._ordinary_calls.ordinary_call(atom, this, args, rest)
-                given = dataflow.read(atom.unit.this)  # what `super(…)` gave is what `new` gives
+                given = dataflow.read(atom.unit.this)  # `new` gives the result of `super(…)`
                 result = join(
                     result, frozenset(a for a in given if isinstance(a, HeapObject) or a in _MAY_BE_BUILT)
                 )
@@ -220,19 +218,21 @@ class Constructions:
         """Run ``super(…)`` for a class: the parent's constructor on the same instance.
 
         A class that takes its parent's name, as in ``window.X = class extends X {}``, has itself among its parents: a
-        variable holds all that it ever held. What comes round again unchanged gives nothing new.
+        variable holds all that it ever held. A repeated call with the same arguments gives nothing new.
         """
         asked = (target, this, (*args, rest))
         if asked in self._initialising:
             return BOTTOM
-        if self._calls.depth > MAX_DEPTH:  # what a constructor further up does with `this` would not be seen
+        if (
+            self._dataflow.depth > MAX_DEPTH
+        ):  # the effects of an inherited constructor on `this` would be missed
             raise AnalysisLimitError(self._dataflow.budget)
-        self._calls.depth += 1
+        self._dataflow.depth += 1
         self._initialising.add(asked)
         try:
             return self._construct_parent(target, this, args, rest, span)
         finally:
-            self._calls.depth -= 1
+            self._dataflow.depth -= 1
             self._initialising.discard(asked)
 
     def _construct_parent(

@@ -1,6 +1,6 @@
-"""The helpers of compilers, run as what they were compiled from: ``async`` functions and generators.
+"""Compiler helpers, interpreted as the ``async`` functions and generators that they replace.
 
-``lower.compiled_helpers`` recognises them. A call that compilers do not write is run as it stands.
+``lower.compiled_helpers`` recognises them. A call that no compiler writes is interpreted like any other call.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _REPLACED = ("Promise", "Object", "Symbol", "Iterator", "Function", MAY_HAVE_OWN_CALL, MAY_BE_REMOVED)
 _YIELD, _DELEGATE, _RETURN = "4", "5", "2"
@@ -48,24 +47,23 @@ class CompiledHelpers:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
+        state: RunState,
         method_lookup: MethodLookup,
         elements: Elements,
         iteration: Iteration,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._global_object = store.global_object
-        self._patches = store.patches
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
         self._method_lookup = method_lookup
         self._elements = elements
         self._iteration = iteration
         self._machine = machine
 
     def call_helper(self, unit: Activation, args: Sequence[Value]) -> Value | None:
-        """Return what a helper gives, None where it is not called as compilers do or may not be what it was."""
+        """Return a helper's result, None if no compiler writes such a call or the helper may be replaced."""
         self._patches.readers[self._dataflow.reader] = self._global_object.readers[self._dataflow.reader] = (
             None
         )
@@ -88,7 +86,7 @@ class CompiledHelpers:
         return all(atom is UNDEFINED or (type(atom) is Known and atom.path == "Promise") for atom in value)
 
     def _functions(self, value: Value) -> list[HeapObject] | None:
-        """Return the functions of the payload that a value holds, None when it holds anything else."""
+        """Return the payload functions in a value, None when it holds anything else."""
         found = [atom for atom in value if isinstance(atom, HeapObject) and atom.kind == "function"]
         return sorted(found, key=lambda function: function.serial) if len(found) == len(value) else None
 
@@ -144,7 +142,7 @@ class CompiledHelpers:
         return frozenset(promises)
 
     def _is_plain_call(self, atom: HeapObject) -> bool:
-        """Whether an object is a generator whose methods are those of the language."""
+        """Whether an object is a generator with the built-in methods."""
         return (
             atom.kind == "generator"
             and not atom.escaped
@@ -152,7 +150,7 @@ class CompiledHelpers:
         )
 
     def _generator(self, body: Value, this: Value) -> Value | None:
-        """Return the generator whose steps the body's ``[operation, value]`` say."""
+        """Return the generator whose steps the body describes as ``[operation, value]``."""
         dataflow = self._dataflow
         functions = self._functions(body)
         if functions is None:
@@ -179,7 +177,7 @@ class CompiledHelpers:
         return frozenset(made)
 
     def _state(self, generator: HeapObject) -> HeapObject:
-        """Return what the body of a generator is called with: ``{label, sent, trys, ops}``."""
+        """Return the argument of a generator's body: ``{label, sent, trys, ops}``."""
         dataflow = self._dataflow
         start = generator.start
         state = self._store.allocate("object", start, "state")
@@ -202,7 +200,7 @@ class CompiledHelpers:
         return state
 
     def _left_in(self, state: HeapObject) -> Value | None:
-        """Return the steps that the body kept for later, None when it did more to its state than compilers do."""
+        """Return the steps that the body stores, None when it changes its state in a way that no compiler writes."""
         dataflow = self._dataflow
         state.readers[dataflow.reader] = None
         if state.escaped or state.extensible or not _STATE.issuperset(state.properties) or state.getters:
@@ -225,7 +223,7 @@ class CompiledHelpers:
         return lists[1].contents()
 
     def _step(self, generator: HeapObject, step: object) -> bool:
-        """Do what a step says; False when it is none."""
+        """Execute a step; return False when the value is not a step."""
         dataflow = self._dataflow
         unit = generator.unit
         if not isinstance(step, HeapObject) or unit is None or step.kind != "array":
@@ -255,7 +253,7 @@ class CompiledHelpers:
         return True
 
     def _delegated(self, unit: Activation, value: Value, start: int) -> None:
-        """Let a generator go on with another's steps, as ``yield*`` does."""
+        """Add the steps of another generator to a generator, as ``yield*`` does."""
         dataflow = self._dataflow
         dataflow.write(unit.yielded, self._iteration.iterate(value, None, Span.at(start)))
         for atom in value:

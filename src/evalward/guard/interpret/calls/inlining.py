@@ -1,7 +1,7 @@
-"""Small functions are run once per call, with that call's arguments, so that two calls do not blur each other.
+"""Inlining: small functions are run once per call, with that call's arguments, so that results of calls are not joined.
 
 A function qualifies when its code makes no function and writes no variable but its own; it is run to its own
-fixpoint on registers that are put back afterwards. When it does not settle, the joined form is used.
+fixpoint on registers that are restored afterwards. If it reaches no fixpoint, the joined form is used.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from evalward.guard.domain.atoms import Atom
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Running
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Running
+    from evalward.guard.interpret.run_state import RunState
 
 Shape: TypeAlias = "str | tuple[int, str]"
 
@@ -61,13 +60,13 @@ _MAX_CONTEXTS = 16
 
 
 class Inlining:
-    """Calls that keep their arguments apart."""
+    """Calls that are interpreted separately for their arguments."""
 
-    def __init__(self, dataflow: Dataflow, surroundings: Surroundings, machine: Running) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState, machine: Running) -> None:
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._machine = machine
         self._nested = 0
         self._runs = 0
@@ -85,7 +84,7 @@ class Inlining:
         )
 
     def _is_plain(self, unit: Activation) -> bool:
-        """Whether code makes no function, calls not itself and writes no variable but its own, which are noted."""
+        """Whether code makes no function, does not call itself and writes only its own variables, recorded here."""
         if len(unit.code) > _MAX_CODE or unit.rest >= 0 or unit.uses_arguments:
             return False
         if unit.asynchronous or unit.generator:
@@ -114,7 +113,7 @@ class Inlining:
     def inline(self, unit: Activation, this: Value, args: Sequence[Value]) -> Value | None:
         """Return the result of one call, None when it does not settle."""
         dataflow = self._dataflow
-        # It does not look at further ones: what asks for `arguments` is not inlined.
+        # It does not read further arguments: a function that uses `arguments` is not inlined.
         args = tuple(args[: len(unit.parameters)])
         key = (dataflow.context, BOTTOM if unit.arrow else this, args)
         outcome = unit.outcomes.get(key)
@@ -139,7 +138,7 @@ class Inlining:
         outcome.stands = True  # unless the call itself changes what it has read
         made = self._run_once(unit, this, args, outcome)
         if made is None or not unit.inlinable:
-            # What did not settle is joined; what called itself gave something that is not known here.
+            # A call without a fixpoint is joined; the result of a recursive call is not known here.
             outcome.stands = False
             if made is None:
                 unit.unsettled.add(outcome.context)
@@ -214,7 +213,7 @@ class Inlining:
                     if unit.stores:
                         began.append(dataflow.version)
                     if operation is _LOAD and instruction[2].register in variables:
-                        # As the operation does, without a call: two instructions in five are this one.
+                        # The same as the handler, without a Python call: two instructions in five are loads.
                         register = instruction[2].register
                         dataflow.loaded.add(register)
                         values[instruction[1]] = values[register]
@@ -255,7 +254,7 @@ class Inlining:
 
 
 def _shape(value: Value) -> Shape | frozenset[Shape]:
-    """Return what tells two arguments apart: constants by value, objects by where they were made."""
+    """Return what distinguishes two arguments: the value of constants, the allocation site of objects."""
     if len(value) == 1:
         (atom,) = value
         return _atom_shape(atom)

@@ -1,4 +1,4 @@
-"""Iteration and promises: what ``for of``, spread, ``await`` and thenables give."""
+"""Iteration and promises: the values of ``for of``, spread, ``await`` and thenables (ECMA-262 §7.4, §27)."""
 
 from __future__ import annotations
 
@@ -16,35 +16,31 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import ENTRY_KEYS, PROXY_TARGET, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
+from evalward.guard.domain.slots import ENTRY_KEYS, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 
 _MAX_NESTING = 24
 
 
 class Iteration:
-    """Protocols that the language calls by itself."""
+    """Iterators, thenables and promises."""
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         host_objects: HostObjects,
         method_lookup: MethodLookup,
@@ -53,10 +49,10 @@ class Iteration:
         elements: Elements,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._host_objects = host_objects
         self._method_lookup = method_lookup
@@ -66,7 +62,7 @@ class Iteration:
         self._machine = machine
 
     def resolve_promise(self, target: HeapObject, value: Value, span: Span) -> None:
-        """Resolve a promise: what a thenable gives counts too (ECMA-262 §27.2.1.3)."""
+        """Resolve a promise, also with the result of a thenable (ECMA-262 §27.2.1.3)."""
         target.readers[self._dataflow.reader] = None
         for container in target.elements:
             if isinstance(container, HeapObject):
@@ -103,27 +99,27 @@ class Iteration:
         return result
 
     def generator_resume(self, target: HeapObject, value: Value) -> None:
-        """Send a value into a generator, or throw it there; other objects are left alone (ECMA-262 §27.5.3.3)."""
+        """Send a value into a generator, or throw it there; other objects do not change (ECMA-262 §27.5.3.3)."""
         dataflow = self._dataflow
         if target.kind == "generator" and target.unit is not None:
             dataflow.write(target.unit.sent, value)
             dataflow.write(dataflow.thrown, value)
 
     def create_resolving_function(self, container: HeapObject, *, rejects: bool = False) -> HeapObject:
-        """Return a function that settles a promise; what ``rejects`` it can be caught too (ECMA-262 §27.2.1.3)."""
+        """Return a function that settles a promise; a rejected value may also be caught (ECMA-262 §27.2.1.3)."""
         made = self._store.allocate("rejecter" if rejects else "resolver", container.start, "resolver")
         self._store.put_element(made, of(container))
         return made
 
     def iterate(self, value: Value, index: int | None, span: Span) -> Value:
-        """Return what iteration gives: the element at an index, or the join of all (ECMA-262 §7.4)."""
+        """Return the element of an iteration at an index, or the join of all elements (ECMA-262 §7.4)."""
         result: Value = BOTTOM
         for atom in value:
             result = join(result, self._iterate_atom(atom, index, span))
         return result
 
     def _iterate_patched(self, atom: Known, span: Span) -> Value:
-        """Return what the iterators give that the payload put on an object of the host."""
+        """Return the values of iterators that the payload assigned to a host object."""
         self._patches.readers[self._dataflow.reader] = None
         result: Value = BOTTOM
         for name in (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR):
@@ -133,12 +129,12 @@ class Iteration:
         return result
 
     def _stepped(self, iterator: Value, atom: Atom, span: Span) -> Value:
-        """Return what an iterator of the payload gives: the values of its steps, and what it holds itself."""
+        """Return the values of a payload iterator's steps, and those that the iterator holds."""
         self._judgement.use(iterator, Flow.CALLBACK, span)
         made = self._machine.call(iterator, of(atom), (), span)
         step = self._machine.call(self._properties.get(made, "next", span), made, (), span)
         for each in made:
-            if isinstance(each, HeapObject):  # a loop or a pattern that ends early says so
+            if isinstance(each, HeapObject):  # IteratorClose: a loop or a pattern ends early
                 self._machine.call(self._method_lookup.get_method(each, "return"), made, (V_UNKNOWN,), span)
         inner = self._properties.get(self.await_value(step, span), "value", span)
         if self._coercion.nesting >= _MAX_NESTING:
@@ -162,14 +158,13 @@ class Iteration:
             return self._elements.get_element(atom, span.start)
         atom.readers[self._dataflow.reader] = None
         if atom.kind == "proxy":
-            inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
             given = self._properties.call_trap(atom, "get", (of(ANY_SYMBOL), of(atom)), span)
             made = self._machine.call(given, of(atom), (), span)
             if self._coercion.nesting >= _MAX_NESTING:
                 return V_UNKNOWN
             self._coercion.nesting += 1
             try:
-                through = join(self.iterate(inner, None, span), self.iterate(made, None, span))
+                through = join(self.iterate(atom.proxied(), None, span), self.iterate(made, None, span))
             finally:
                 self._coercion.nesting -= 1
             return join(join(through, atom.contents()), V_UNKNOWN)

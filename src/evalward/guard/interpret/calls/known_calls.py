@@ -11,25 +11,22 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import SYMBOL_TO_PRIMITIVE
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.atoms import objects_of
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _WRAPPERS = frozenset({"String", "Number", "Boolean"})  # `new Number(1)` is an object
-# Their constructors read members of what they are given, all of them or those of their options.
+# Their constructors read members of their arguments, all of them or those of the options.
 _READERS_OF_MEMBERS = frozenset({"URLSearchParams", "URL", "Blob", "EventClass"})
 _SPECIES = frozenset(
     f"{path}.prototype.{name}"
@@ -39,7 +36,7 @@ _SPECIES = frozenset(
     }.items()
     for name in names.split()
 )
-# What changes the array that it is called on, or the object that it is given.
+# Functions that change their receiver, or their first argument.
 _CHANGES_THIS = frozenset(
     f"Array.prototype.{name}"
     for name in "push pop shift unshift splice sort reverse fill copyWithin".split()  # noqa: SIM905
@@ -80,21 +77,18 @@ _ASKED = frozenset({*_CONVERSIONS, *_CONVERTED})
 
 
 def _may_convert(given: HeapObject) -> bool:
-    """Whether the payload may say what primitive an object is."""
+    """Whether the payload may define the primitive that an object converts to."""
     return bool(
         given.prototype or given.getters or given.extensible or not _ASKED.isdisjoint(given.properties)
     )
 
 
 class KnownCalls:
-    """Calls of built-in functions and those of the host that are catalogued."""
+    """Calls of built-in and host functions in the catalogue."""
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
@@ -102,11 +96,11 @@ class KnownCalls:
         transfers: Mapping[str, Transfer],
         machine: Machine,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._methods = store.methods
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._methods = state.store.methods
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects
@@ -115,7 +109,7 @@ class KnownCalls:
         self._machine = machine
 
     def use_conversions(self, value: Value, span: Span) -> None:
-        """Judge the capabilities that turn objects into primitives: a built-in function may ask for one."""
+        """Judge capabilities used as conversion methods: a built-in function may convert its arguments."""
         asked = [given for given in value if isinstance(given, HeapObject) and _may_convert(given)]
         for given in tuple(asked):
             for name in _CONVERTED:
@@ -127,7 +121,7 @@ class KnownCalls:
                     self._judgement.use(method, Flow.CALLBACK, span)
 
     def _judge_known(self, path: str, call: Call) -> None:
-        """Note what a call of a built-in function says of the payload's keys, objects and prototypes."""
+        """Record what a call of a built-in function implies for the payload's keys, objects and prototypes."""
         if path in _KEY_CHECKS:
             self._findings.key_checks[call.span] = len(call.args) - (path == "Object.hasOwn")
         if path in _READING and not all(isinstance(a, HeapObject) for a in call.arg(0)):

@@ -1,4 +1,4 @@
-"""Calls of the payload's own functions: arguments, `this`, `arguments`, and what comes out."""
+"""Calls of payload functions: parameters, `this`, `arguments` and the result (ECMA-262 §10.2.1)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
     from evalward.guard.interpret.calls.inlining import Inlining
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Running
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
-
-MAX_DEPTH = 48
+    from evalward.guard.interpret.recursion import Running
+    from evalward.guard.interpret.run_state import RunState
 
 
 class OrdinaryCalls:
@@ -32,19 +28,17 @@ class OrdinaryCalls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         properties: Properties,
         inlining: Inlining,
         iteration: Iteration,
         helpers: CompiledHelpers,
         machine: Running,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._strict = state.surroundings.strict
         self._properties = properties
         self._inlining = inlining
         self._iteration = iteration
@@ -93,7 +87,7 @@ class OrdinaryCalls:
                 unit.this, this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
             )
         unit.ran = True
-        if not unit.executed:  # it may have run inlined, which says nothing about this call
+        if not unit.executed:  # an earlier inlined run does not cover this call
             dataflow.enqueue(unit)
             self._machine.execute_now(unit)
         return self._outcome(target)

@@ -26,7 +26,6 @@ from evalward.guard.domain.atoms import (
     Primitive,
     Unknown,
     Value,
-    known,
     number,
     of,
 )
@@ -47,13 +46,12 @@ if TYPE_CHECKING:
     from evalward.guard.domain.heap import Reader
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.concatenation import Concatenation
-    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _MAX_NESTING = 24
 
@@ -63,27 +61,25 @@ class Coercion:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
+        host_primitives: HostPrimitives,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup
         self._concatenation = concatenation
+        self._host_primitives = host_primitives
         self._machine = machine
         self.nesting = 0
         self._converted_objects: set[HeapObject] = set()
-        # What an object gave as a primitive to a reader, and the version at which it did: while the version stands, so
-        # does the result, and all that the conversion calls has been called.
+        # The primitive that an object gave a reader, and the version then. While the version is unchanged, so is
+        # the result, and every method of the conversion has been called.
         self._conversions: dict[tuple[Reader, HeapObject, str, int], tuple[int, Value]] = {}
 
     def to_primitive(self, atom: Atom, span: Span, *, hint: str = "default") -> Value:
@@ -93,7 +89,7 @@ class Coercion:
         if isinstance(atom, HeapObject):
             return self._object_primitive(atom, span, hint)
         if type(atom) is Known:
-            return self.known_primitive(atom, span)
+            return self._host_primitives.known_primitive(atom, span)
         if atom is HOST_HELD_TEXT:
             return self._dataflow.read(self._held.given) | V_ANY_STRING
         if isinstance(atom, Unknown):
@@ -101,30 +97,8 @@ class Coercion:
             return of(TAINTED_STRING, ANY_NUMBER) if atom is TAINTED_DATA else of(ANY_STRING, ANY_NUMBER)
         return of(ANY_STRING, ANY_NUMBER)
 
-    def known_primitive(self, atom: Known, span: Span) -> Value:
-        if atom.label is not None:
-            self._judgement.use(of(atom), Flow.COERCE, span)
-        result = self._builtin_text(atom, span)
-        self._patches.readers[self._dataflow.reader] = None
-        if f"{atom.path}.@@toStringTag" in self._patches.properties:
-            result = V_ANY_STRING
-        for name in (SYMBOL_TO_PRIMITIVE, "toString", "valueOf"):
-            method = self._patches.properties.get(f"{atom.path}.{name}", BOTTOM)
-            made = self._machine.call(method, of(atom), (), span) if method else BOTTOM
-            result = join(result, frozenset(each for each in made if not isinstance(each, HeapObject)))
-        return result
-
-    def _builtin_text(self, atom: Known, span: Span) -> Value:
-        if self._catalogue.get(atom.path).callable and ".@@" not in atom.path:
-            return of(f"function {atom.path.rpartition('.')[2]}() {{ [native code] }}")
-        if atom.path == "DOMTokenList":
-            return self._machine.get(of(known("Element")), "className", span)
-        if atom.path in {"Math", "JSON", "Reflect", "Atomics"}:
-            return of(f"[object {atom.path}]")
-        return V_ANY_STRING
-
     def _object_primitive(self, target: HeapObject, span: Span, hint: str) -> Value:
-        """Call the conversion methods that the payload defines, else fold what the built-in ones give."""
+        """Call the conversion methods that the payload defines, else fold the built-in ones (OrdinaryToPrimitive)."""
         dataflow = self._dataflow
         if self.nesting >= _MAX_NESTING or (self.nesting and target in self._converted_objects):
             return V_ANY_STRING  # in itself, or met before in this conversion
@@ -141,7 +115,7 @@ class Coercion:
         self.nesting += 1
         try:
             made = self._converted(target, span, hint)
-            # A conversion method that gives an object is as good as none; taken for a text it would be converted on.
+            # A conversion method that returns an object counts as absent; as a text it would be converted again.
             result = frozenset(atom for atom in made if not isinstance(atom, HeapObject)) or V_ANY_STRING
         finally:
             self.nesting -= 1
@@ -161,7 +135,7 @@ class Coercion:
             if not method:
                 continue
             if UNKNOWN_NESTED_DATA in method:
-                # Given no text but the hint, a function constructor builds nothing that does anything.
+                # With the hint as its only text, a function constructor builds a harmless function.
                 method -= {UNKNOWN_NESTED_DATA}
                 self._judgement.leak(of(target), Flow.ARGUMENT, span)
                 result = join(result, of(ANY_STRING, ANY_NUMBER))
@@ -179,7 +153,7 @@ class Coercion:
         if hint == "string" and ("toString" in target.properties or NULL in target.prototype):
             method = self._method_lookup.get_method(
                 target, "valueOf"
-            )  # a `toString` that is no function is passed over
+            )  # a `toString` that is not a function is skipped
             result = join(result, self._machine.call(method, of(target), (), span))
             if "toString" in target.properties and not self._is_uncertain(target, "toString") and result:
                 return frozenset(atom for atom in result if not isinstance(atom, HeapObject))
@@ -239,7 +213,7 @@ class Coercion:
             contents = self.to_string(frozenset(a for a in target.contents() if a is not target), span)
             self.nesting -= 1
             if separator.isalpha() and any(type(atom) is str for atom in contents):
-                return of(DECODED_STRING)  # nobody lists words with a letter between them
+                return of(DECODED_STRING)  # a list of words has no letter as its separator
             return unresolved_text((contents, contents)) if contents else V_ANY_STRING
         self._dataflow.spend(len(target.items))
         pieces: list[Value] = []

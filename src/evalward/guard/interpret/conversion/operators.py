@@ -1,4 +1,4 @@
-"""Operators on constants (ECMA-262 §13); whatever is not modelled gives the unknown of the result's type."""
+"""Operators on constants (ECMA-262 §13); an operation that is not modelled gives the unknown of its result type."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _is_exact_power(left: float, right: float) -> bool:
 
 
 def _by_zero(operator: str, left: float) -> Value:
-    """Return a division by zero, whose sign depends on the zero's, which is not followed."""
+    """Return the results of a division by zero: both signs, because the sign of zero is not tracked."""
     if operator == "%" or left == 0 or left != left:  # noqa: PLR0124 - NaN
         return number(math.nan).value
     return of(number(math.inf), number(-math.inf))
@@ -268,7 +268,7 @@ class Operators:
         return frozenset(names)
 
     def update(self, value: Value, step: int, span: Span, *, variable: bool) -> Value:
-        """Return the new value of ``++`` and ``--``; a variable's is any number, since it counts."""
+        """Return the new value of ``++`` and ``--``; for a variable any number, because it counts."""
         if not value:
             return BOTTOM
         if variable:

@@ -1,4 +1,4 @@
-"""ToPropertyKey: the names that a computed key may be, and what else it may be (ECMA-262 §7.1.19)."""
+"""ToPropertyKey: the names that a computed key may be, and the kinds of keys otherwise (ECMA-262 §7.1.19)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from evalward.guard.domain.property_key import Key
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
+    from evalward.guard.interpret.conversion.host_primitives import HostPrimitives
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _ELSEWHERE = frozenset({PREFIXED_STRING, HARMLESS_STRING})
 
@@ -38,19 +38,16 @@ class PropertyKeys:
     """Folding of computed keys."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        coercion: Coercion,
+        self, state: RunState, held: HeldTexts, coercion: Coercion, host_primitives: HostPrimitives
     ) -> None:
-        self._dataflow = dataflow
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._strict = state.surroundings.strict
         self._held = held
         self._coercion = coercion
+        self._host_primitives = host_primitives
 
     def to_property_key(self, value: Value, span: Span) -> Key:
-        """Return a computed key; objects are asked for their ``toString``, which is a call (ECMA-262 §7.1.19)."""
+        """Return a computed key; an object's ``toString`` is called (ECMA-262 §7.1.19)."""
         if len(value) == 1:
             (atom,) = value
             if type(atom) is str:
@@ -92,5 +89,7 @@ class PropertyKeys:
                 decoded = decoded or atom in SPELLS_ANY_NAME
                 hidden = hidden or atom is DECODED_STRING
                 if type(atom) is Known:
-                    names.extend(a for a in self._coercion.known_primitive(atom, span) if type(a) is str)
+                    names.extend(
+                        a for a in self._host_primitives.known_primitive(atom, span) if type(a) is str
+                    )
         return Key(tuple(sorted(set(names))), numeric, unknown, tainted, decoded, hidden, elsewhere)

@@ -1,4 +1,4 @@
-"""Calls: of functions, of methods, of templates' tags, ``new`` and ``super(…)``."""
+"""Handlers of calls: functions, methods, tagged templates, ``new`` and ``super(…)``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from evalward.guard.domain.atoms import (
     TAINTED_DATA,
     UNKNOWN,
     UNKNOWN_CONSTRUCTOR,
-    UNKNOWN_NESTED_DATA,
-    V_ANY_NUMBER,
-    V_TAINTED_DATA,
     V_UNDEFINED,
     V_UNKNOWN,
     Host,
@@ -24,38 +21,29 @@ from evalward.guard.domain.atoms import (
     Value,
     of,
 )
-from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import is_tainted, join
-from evalward.guard.interpret.atoms import in_order, objects_of
+from evalward.guard.interpret.atom_order import in_order, objects_of
+from evalward.guard.interpret.handlers.unknown_callbacks import REDUCING
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.constructions import Constructions
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.decoded_calls import DecodedCalls
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
-    from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
+    from evalward.guard.interpret.handlers.unknown_callbacks import UnknownCallbacks
     from evalward.guard.interpret.objects.catalogued import Catalogued
-    from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _DEFINITE = frozenset({HeapObject, Known, str, Primitive})  # neither unknown nor the host's own
-_LEADING = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN, UNKNOWN_NESTED_DATA, FUNCTION_FROM_TEXT})
-_MAX_ROUNDS = 4
 _STORING = frozenset({"push", "unshift", "splice", "fill", "concat", "with", "toSpliced", "set", "add"})
-_REDUCING = frozenset({"reduce", "reduceRight"})
-_MAPPING = frozenset({"map", "flatMap"})  # give what the callback gives
 _SETTLING = frozenset({"then", "catch", "finally"})
 _ITERATIONS = frozenset({"forEach", "map", "filter", "find", "findIndex", "some", "every", "flatMap"})
 
@@ -65,15 +53,11 @@ class CallOperations:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        judgement: Judgement,
+        state: RunState,
         property_keys: PropertyKeys,
         catalogued: Catalogued,
         properties: Properties,
-        elements: Elements,
+        unknown_callbacks: UnknownCallbacks,
         unknown_keys: UnknownKeys,
         listed_keys: ListedKeys,
         iteration: Iteration,
@@ -82,18 +66,17 @@ class CallOperations:
         decoded_calls: DecodedCalls,
         limited_reads: LimitedReads,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
-        self._judgement = judgement
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._property_keys = property_keys
         self._catalogued = catalogued
         self._properties = properties
-        self._elements = elements
+        self._unknown_callbacks = unknown_callbacks
         self._unknown_keys = unknown_keys
         self._listed_keys = listed_keys
         self._iteration = iteration
@@ -149,10 +132,10 @@ class CallOperations:
         for atom in in_order(owner):
             one = of(atom)
             this = one if super_unit is None else self._dataflow.read(self._dataflow.units[super_unit].this)
-            if (key in _ITERATIONS or (key in _REDUCING and args and objects_of(args[0]))) and (
+            if (key in _ITERATIONS or (key in REDUCING and args and objects_of(args[0]))) and (
                 atom is TAINTED_DATA or (not self._strict and (atom is UNKNOWN or type(atom) is Host))
             ):
-                result = join(result, self._iterate_unknown(atom, key, args, rest, span))
+                result = join(result, self._unknown_callbacks.iterate(atom, key, args, rest, span))
                 continue
             if atom is TAINTED_DATA and (key in _STORING or type(key) is int):
                 for value in (*args, rest):
@@ -166,68 +149,14 @@ class CallOperations:
                 function = self._catalogued.relabelled(function)
             result = join(result, self._calls.call(function, this, args, span, rest))
             if key in _SETTLING and (atom is UNKNOWN or atom is TAINTED_DATA or type(atom) is Host):
-                result = join(result, self._then_unknown(args, span))
+                result = join(result, self._unknown_callbacks.settle(args, span))
         if type(key) is int and not SPELLS_ANY_NAME.isdisjoint(self._values[key]):
             result = join(result, self._decoded_calls.call_decoded(owner, (*args, rest), span))
         if asks_constructor:
-            # Nobody calls `x.constructor(…)` but to build something: whatever x was found to be, the result is watched.
+            # `x.constructor(…)` is called to build something: the result is watched, whatever `x` was found to be.
             self._findings.origin(FUNCTION_FROM_TEXT, None, "`constructor` is called", span)
             result = join(result, of(FUNCTION_FROM_TEXT))
         return result
-
-    def _then_unknown(self, args: list[Value], span: Span) -> Value:
-        """Return a promise of what the callbacks give that a promise of the host is told."""
-        given: Value = BOTTOM
-        for value in args:
-            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            given = join(
-                given,
-                self._iteration.await_value(
-                    self._calls.call(functions, V_UNDEFINED, (V_UNKNOWN,), span), span
-                ),
-            )
-        if not given:
-            return BOTTOM
-        made = self._store.allocate("promise", span.start, "of the host")
-        self._store.put_element(made, join(given, V_UNKNOWN))
-        return made.value
-
-    def _iterate_unknown(self, atom: Atom, key: str, args: list[Value], rest: Value, span: Span) -> Value:
-        """Call back as the array method of the name would: with an element, its index and the array."""
-        element = self._elements.get_element(atom, span.start) or V_UNKNOWN
-        given: Value = BOTTOM
-        result = V_TAINTED_DATA if atom is TAINTED_DATA else V_UNKNOWN
-        for value in (*args, rest):
-            functions = frozenset(a for a in value if isinstance(a, HeapObject) and a.kind == "function")
-            each: tuple[Value, ...] = (element, V_ANY_NUMBER, of(atom))
-            if key in _REDUCING:
-                given = join(given, self._reduce(functions, each, args[1] if len(args) > 1 else rest, span))
-            else:
-                given = join(given, self._calls.call(functions, V_UNKNOWN, each, span))
-            self._judgement.leak(value - functions, Flow.ARGUMENT, span)
-        if key in _REDUCING:
-            return join(join(result, given), args[1] if len(args) > 1 else rest)
-        if key not in _MAPPING or not given:
-            return result
-        if key == "flatMap":
-            given = join(given, self._iteration.iterate(given, None, span))
-        made = self._store.allocate("array", span.start, "iterated")
-        self._store.inexact(made)
-        self._store.put_element(made, given)
-        return result | of(made)
-
-    def _reduce(self, functions: Value, each: tuple[Value, ...], initial: Value, span: Span) -> Value:
-        """Return what reducing gives, which is what the function is given next."""
-        given: Value = BOTTOM
-        leads_on = any(a.callable if isinstance(a, HeapObject) else a in _LEADING for a in initial)
-        for _ in range(_MAX_ROUNDS):
-            # Methods of data, called one after another, lead to no function; read, they do.
-            before = given if leads_on else given - {FUNCTION_FROM_TEXT}
-            made = self._calls.call(functions, V_UNKNOWN, (join(join(each[0], initial), before), *each), span)
-            if made <= given:
-                break
-            given = join(given, made)
-        return given
 
     def _judge_dynamic_call(self, owner: Value, key: Value, args: tuple[Value, ...], span: Span) -> None:
         """Report a call of a catalogued sink object by an unresolved key, when key or argument come from outside."""
@@ -251,14 +180,14 @@ class CallOperations:
 
     @staticmethod
     def _hold_prototype(args: tuple[Value, ...]) -> bool:
-        """Whether a built-in prototype is handed over."""
+        """Whether an argument is a built-in prototype."""
         return any(
             type(atom) is Known and atom.path.endswith(".prototype") for value in args for atom in value
         )
 
     @staticmethod
     def _lead_on(args: tuple[Value, ...]) -> bool:
-        """Whether what is given is, or holds, a function or an object of the host: reflection goes on from there."""
+        """Whether an argument is, or holds, a function or an object of the host, which further reflection can use."""
         for value in args:
             for atom in value:
                 held = (atom, *atom.everything()) if isinstance(atom, HeapObject) else (atom,)

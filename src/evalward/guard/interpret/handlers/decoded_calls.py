@@ -1,4 +1,4 @@
-"""Calls of methods whose names the payload decodes itself: which method it is cannot be known, what it may do can."""
+"""Calls of methods whose names the payload decodes: any method of the owner may be called."""
 
 from __future__ import annotations
 
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.iteration import Iteration
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class DecodedCalls:
@@ -40,18 +38,16 @@ class DecodedCalls:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         iteration: Iteration,
         calls: Calls,
         transfers: Mapping[str, Transfer],
         machine: Machine,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._iteration = iteration
         self._calls = calls
@@ -59,7 +55,7 @@ class DecodedCalls:
         self._machine = machine
 
     def call_decoded(self, owner: Value, args: Sequence[Value], span: Span) -> Value:
-        """Call a method whose name the payload decodes: any callback may get, and the result hold, what is there.
+        """Call a method whose name the payload decodes: callbacks and the result may get any property of the owner.
 
         Of a function it may be `call` or `apply`.
         """

@@ -1,4 +1,4 @@
-"""Operators, iteration, asynchrony, and the ways a value leaves."""
+"""Handlers of operators, iteration, ``await`` and ``yield``, and completions."""
 
 from __future__ import annotations
 
@@ -31,16 +31,13 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.concatenation import Concatenation
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.handlers.makers import Makers
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
+    from evalward.guard.interpret.objects.own_properties import OwnProperties
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript 2017
     f"{owner}.{name}"
@@ -57,14 +54,11 @@ _EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript
 
 
 class FlowOperations:
-    """Instructions that combine values or hand them on."""
+    """Instructions that combine values or pass them on."""
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         method_lookup: MethodLookup,
         concatenation: Concatenation,
@@ -76,16 +70,16 @@ class FlowOperations:
         unknown_keys: UnknownKeys,
         iteration: Iteration,
         calls: Calls,
-        makers: Makers,
+        own_properties: OwnProperties,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
-        self._parameters = surroundings.parameters
-        self._receiver = surroundings.receiver
-        self._rest = surroundings.rest
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._parameters = state.surroundings.parameters
+        self._receiver = state.surroundings.receiver
+        self._rest = state.surroundings.rest
         self._judgement = judgement
         self._method_lookup = method_lookup
         self._concatenation = concatenation
@@ -97,7 +91,7 @@ class FlowOperations:
         self._unknown_keys = unknown_keys
         self._iteration = iteration
         self._calls = calls
-        self._makers = makers
+        self._own_properties = own_properties
 
     def op_binary(self, instruction: Instruction) -> Value:
         operator, left, right = instruction[2], self._values[instruction[3]], self._values[instruction[4]]
@@ -144,7 +138,7 @@ class FlowOperations:
         return result
 
     def _is_there(self, value: Value) -> bool:
-        """Whether a feature that is tested for is one that every engine has, and the payload did not remove."""
+        """Whether a feature test is for a function that every engine has and the payload did not delete."""
         self._patches.readers[self._dataflow.reader] = None
         if len(value) != 1 or MAY_BE_REMOVED in self._patches.properties:
             return False
@@ -176,14 +170,14 @@ class FlowOperations:
 
     def op_omit(self, instruction: Instruction) -> Value:
         target = self._store.allocate("object", instruction[5].start)
-        self._makers.copy_data_properties(target, self._values[instruction[2]], instruction[5])
+        self._own_properties.copy_data_properties(target, self._values[instruction[2]], instruction[5])
         self._store.doubt(target, (key for key in instruction[3] if type(key) is str))
         return of(target)
 
     def op_keys(self, instruction: Instruction) -> Value:
         result: Value = BOTTOM
         for atom in self._values[instruction[2]]:
-            result = join(result, self._makers.enumerable_keys(atom))
+            result = join(result, self._own_properties.enumerable_keys(atom))
         return result
 
     def op_await(self, instruction: Instruction) -> Value:
@@ -207,7 +201,7 @@ class FlowOperations:
         return join(dataflow.read(dataflow.unit.sent), V_UNDEFINED)
 
     def _delegate(self, value: Value, span: Span) -> None:
-        """Hand what is sent into this generator on to an iterator of the payload, as ``yield*`` does."""
+        """Pass values sent into this generator to an iterator of the payload, as ``yield*`` does."""
         sent = join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
         for atom in value:
             if isinstance(atom, HeapObject):
@@ -221,7 +215,7 @@ class FlowOperations:
                     self._calls.call(method, made, (sent,), span)
 
     def _returned(self, value: Value) -> Value:
-        """Return what generators return, which ``yield*`` gives."""
+        """Return the return values of generators, which are the value of ``yield*``."""
         result: Value = BOTTOM
         for atom in value:
             if isinstance(atom, HeapObject):

@@ -1,4 +1,4 @@
-"""Reads that the code around them limits: ``constructor`` of an instance, and what only ``typeof`` asks for."""
+"""Reads whose context limits the result: ``constructor`` of an instance, operands of ``typeof``."""
 
 from __future__ import annotations
 
@@ -28,41 +28,32 @@ from evalward.guard.domain.slots import (
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
     from evalward.guard.interpret.method_lookup import MethodLookup
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _DATA = PRIMITIVE_UNKNOWNS | {TAINTED_DATA, UNKNOWN_PLAIN}  # has no methods of the payload's classes
 _DOUBTS = frozenset({MAY_HAVE_FOREIGN_CONSTRUCTOR, MAY_SELECT_CONSTRUCTOR, MAY_BE_REMOVED})
 
 
 class LimitedReads:
-    """Reads of what has been tested."""
+    """Reads behind a test of the object or of the type."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
-        method_lookup: MethodLookup,
-        properties: Properties,
-    ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._methods = store.methods
-        self._patches = store.patches
-        self._catalogue = surroundings.catalogue
-        self._strict = surroundings.strict
+    def __init__(self, state: RunState, method_lookup: MethodLookup, properties: Properties) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._methods = state.store.methods
+        self._patches = state.store.patches
+        self._catalogue = state.surroundings.catalogue
+        self._strict = state.surroundings.strict
         self._method_lookup = method_lookup
         self._properties = properties
         self.constructors: set[int] = set()  # registers of reads by the name `constructor`
 
     def get_constructor(self, owner: Value, classes: Value, span: Span) -> Value:
-        """Return ``constructor`` of what is an instance of one of the classes: of an unknown object no more than that.
+        """Return ``constructor`` of an instance of one of the classes; for an unknown object, only these classes.
 
-        A function is an instance of none but by ``setPrototypeOf`` or ``__proto__``, which are judged themselves.
+        A function is an instance only through ``setPrototypeOf`` or ``__proto__``, which are reported on their own.
         """
         self._patches.readers[self._dataflow.reader] = None
         doubts = self._patches.properties
@@ -83,7 +74,7 @@ class LimitedReads:
         return type(atom) is Known and self._catalogue.get(atom.path).unresolved == dynamic_key.LABEL
 
     def take_method(self, owner: Value, key: Value) -> None:
-        """Note a read of what may be a method from what may be anything: it may be called on anything else, too."""
+        """Note a read of a possible method from an unknown owner: it may then be called on another object."""
         if self._strict or MAY_HAVE_ANY_RECEIVER in self._patches.properties:
             return
         self._methods.readers[self._dataflow.reader] = None
@@ -96,7 +87,7 @@ class LimitedReads:
             self._store.expect_receivers()
 
     def _makes_objects(self, atom: Atom) -> bool:
-        """Whether a function is a class whose instances are found by their prototypes and are no functions."""
+        """Whether a function is a class whose instances are not functions and are recognised by their prototypes."""
         if isinstance(atom, HeapObject):
             if self._method_lookup.get_method(atom, SYMBOL_HAS_INSTANCE):
                 return False

@@ -1,4 +1,4 @@
-"""What makes objects: literals, functions, classes."""
+"""Handlers of literals, functions and classes, which make objects."""
 
 from __future__ import annotations
 
@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING
 from evalward.guard.constructs import proto
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
-    BOTTOM,
-    DECODED_STRING,
-    NULL,
-    TAINTED_DATA,
-    TAINTED_STRING,
-    UNDEFINED,
-    V_ANY_NUMBER,
     V_ANY_STRING,
-    V_TAINTED_DATA,
-    V_UNDEFINED,
-    V_UNKNOWN,
-    Host,
     Known,
-    Primitive,
     Value,
     known,
     of,
@@ -28,55 +16,30 @@ from evalward.guard.domain.atoms import (
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import (
-    ADDED_NAMES,
     CONSTRUCTOR,
     FIELDS,
     FUNCTION_NAME,
-    REGISTERED_PREFIX,
-    SYMBOL_PREFIX,
     SYMBOL_SPECIES,
 )
-from evalward.guard.domain.span import NOWHERE, Span
-from evalward.guard.domain.values import join
-from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.instructions import Instruction
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.calls import Calls
     from evalward.guard.interpret.calls.iteration import Iteration
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.objects.denied_reads import DeniedReads
-    from evalward.guard.interpret.objects.elements import Elements
+    from evalward.guard.interpret.objects.own_properties import OwnProperties
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
-_MAX_COPIED = 64
-_LISTED = frozenset(
-    {"globalThis", "Element.contentWindow"}
-)  # whose members' names are asked for, and are just names
-
-
-# The symbols that the language itself asks for; other names with @@ are the resolver's own.
-_SYMBOL_NAMES = """
-    asyncDispose asyncIterator dispose hasInstance isConcatSpreadable iterator match matchAll replace search species
-    split toPrimitive toStringTag unscopables
-"""
-_SYMBOLS = frozenset(f"@@{name}" for name in _SYMBOL_NAMES.split())
-
-
-_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # what an object literal does not only hold
+_TELLING = frozenset({"__proto__", SYMBOL_SPECIES})  # names with a meaning in an object literal
 
 
 def _holds_method(value: Value) -> bool:
-    """Whether there is a function that may ask for ``super``."""
+    """Whether a value holds a method, which may use ``super``."""
     return any(type(atom) is HeapObject and atom.unit is not None and atom.unit.method for atom in value)
 
 
@@ -85,31 +48,24 @@ class Makers:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         property_keys: PropertyKeys,
-        denied_reads: DeniedReads,
+        own_properties: OwnProperties,
         properties: Properties,
-        elements: Elements,
-        unknown_keys: UnknownKeys,
         iteration: Iteration,
         ordinary_calls: OrdinaryCalls,
         calls: Calls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
         self._property_keys = property_keys
-        self._denied_reads = denied_reads
+        self._own_properties = own_properties
         self._properties = properties
-        self._elements = elements
-        self._unknown_keys = unknown_keys
         self._iteration = iteration
         self._ordinary_calls = ordinary_calls
         self._calls = calls
@@ -148,7 +104,7 @@ class Makers:
             if kind == "init" and type(key) is str and key not in _TELLING and not _holds_method(value):
                 self._store.put(target, key, value)
             elif kind == "spread":
-                self.copy_data_properties(target, value, span)
+                self._own_properties.copy_data_properties(target, value, span)
             else:
                 self._define_member(target, kind, key, value, span)
         return target.value
@@ -184,53 +140,6 @@ class Makers:
                 self._store.put_accessor(target, name, value, setter=kind == "set")
                 if target.escaped:
                     self._judgement.leak(value, Flow.CALLBACK, span)
-
-    def copy_data_properties(self, target: HeapObject, source: Value, span: Span) -> None:
-        """Copy own enumerable properties, as a spread and ``Object.assign`` do (ECMA-262 §7.3.25)."""
-        for atom in source:
-            if isinstance(atom, HeapObject):
-                atom.readers[self._dataflow.reader] = None
-                self._dataflow.spend(len(atom.properties) >> 1)
-                listed = target.kind in {"array", "arguments"}
-                for name, value in list(atom.properties.items()):
-                    if listed and (name == "length" or is_index(name)):
-                        self.put_or_add(target, name, value)
-                    elif name[:2] != SYMBOL_PREFIX or name[:3] == REGISTERED_PREFIX or name in _SYMBOLS:
-                        if name not in target.properties:
-                            target.uncertain.add(name)
-                        self._store.put(target, name, value)
-                for name, getter in list(atom.getters.items()):
-                    if name not in target.properties:
-                        target.uncertain.add(name)
-                    self._store.put(target, name, self._calls.call(getter, of(atom), (), span) or V_UNDEFINED)
-                for index, item in enumerate(atom.items):
-                    self.put_or_add(target, str(index), item)
-                for parent in atom.prototype:
-                    if type(parent) is Known and self._catalogue.get(parent.path).element != "unknown":
-                        self._store.extend(target)
-                        self._store.put_element(target, self._elements.get_element(atom, span.start))
-                if atom.elements or atom.escaped:
-                    self._store.extend(target)
-                    self._store.put_element(
-                        target, join(atom.elements, V_UNKNOWN if atom.escaped else BOTTOM)
-                    )
-            elif type(atom) is Known and atom.label is not None:
-                self._judgement.use(of(atom), Flow.ARGUMENT, span)
-            elif type(atom) is str:
-                for index, character in enumerate(atom[:_MAX_COPIED]):
-                    self.put_or_add(target, str(index), of(character))
-            elif type(atom) is not Primitive:
-                copied = self._unknown_keys.get_unknown(atom, span) if type(atom) is Known else V_TAINTED_DATA
-                self._store.extend(target)
-                self._store.put_element(target, copied)
-
-    def put_or_add(self, target: HeapObject, name: str, value: Value) -> None:
-        """Put a property that was copied; an array's elements lose their order."""
-        if target.kind in {"array", "arguments"}:
-            self._store.inexact(target)
-            self._store.put_element(target, value if name != "length" else BOTTOM)
-        else:
-            self._store.put(target, name, value)
 
     def op_regexp(self, instruction: Instruction) -> Value:
         made = self._store.allocate("regexp", instruction[5].start)
@@ -285,26 +194,3 @@ class Makers:
         if static.code:
             self._ordinary_calls.ordinary_call(static.function, of(target), ())
         return target.value
-
-    def enumerable_keys(self, atom: Atom) -> Value:
-        """Return the keys that ``for … in`` and ``Object.keys`` may give."""
-        if not isinstance(atom, HeapObject):
-            if atom is UNDEFINED or atom is NULL:
-                return BOTTOM
-            if type(atom) is Known and atom.label is not None and atom.path not in _LISTED:
-                self._judgement.use(of(atom), Flow.ARGUMENT, NOWHERE)
-            if isinstance(atom, (Known, Host)) and atom.path.startswith("playwright."):
-                return of(DECODED_STRING)  # the names of its methods: whoever lists them means to call one
-            return of(TAINTED_STRING) if atom is TAINTED_DATA else V_ANY_STRING
-        atom.readers[self._dataflow.reader] = None
-        if atom.prototype:
-            self._denied_reads.ask_names(
-                of(atom), V_ANY_STRING, Span.at(atom.start)
-            )  # `for … in` gives inherited ones too
-        self._dataflow.spend(len(atom.properties) >> 3)
-        names = frozenset(
-            name for name in (*atom.properties, *atom.getters) if not name.startswith((SYMBOL_PREFIX, "#"))
-        )
-        others = V_ANY_STRING if atom.extensible or atom.escaped or atom.prototype else BOTTOM
-        others = join(others, atom.properties.get(ADDED_NAMES, BOTTOM))
-        return join(names, join(others, V_ANY_NUMBER if atom.kind in {"array", "arguments"} else BOTTOM))

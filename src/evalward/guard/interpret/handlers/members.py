@@ -15,15 +15,12 @@ if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.writes import Writes
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class Members:
@@ -31,10 +28,7 @@ class Members:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         property_keys: PropertyKeys,
         operators: Operators,
         catalogued: Catalogued,
@@ -43,13 +37,13 @@ class Members:
         writes: Writes,
         limited_reads: LimitedReads,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._strict = state.surroundings.strict
         self._property_keys = property_keys
         self._operators = operators
         self._catalogued = catalogued
@@ -102,7 +96,7 @@ class Members:
         return type(atom) is Known and self._catalogue.denied_data.holds_data(atom.path)
 
     def _asks_constructor(self, register: int) -> None:
-        """Note that a register holds what was read by the name ``constructor``."""
+        """Note that a register holds a read of the name ``constructor``."""
         if register not in self._limited_reads.constructors:
             self._limited_reads.constructors.add(register)
             self._dataflow.feed(self._dataflow.unit, register)

@@ -1,4 +1,4 @@
-"""Names: variables, globals, ``this``, ``super``, ``arguments``."""
+"""Handlers of names: variables, globals, ``this``, ``super``, ``arguments``."""
 
 from __future__ import annotations
 
@@ -29,15 +29,12 @@ if TYPE_CHECKING:
     from evalward.guard.domain.scope import Reference, UnitIndex
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.ordinary_calls import OrdinaryCalls
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.writes import Writes
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _SEARCHES = frozenset({"has", "includes", "indexOf"})
 
@@ -50,10 +47,7 @@ class Variables:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         host_objects: HostObjects,
         prototypes: Prototypes,
@@ -61,16 +55,16 @@ class Variables:
         writes: Writes,
         ordinary_calls: OrdinaryCalls,
     ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._store = store
-        self._findings = findings
-        self._arguments_given = surroundings.arguments_given
-        self._bindings = surroundings.bindings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._modules = surroundings.modules
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._store = state.store
+        self._findings = state.findings
+        self._arguments_given = state.surroundings.arguments_given
+        self._bindings = state.surroundings.bindings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._modules = state.surroundings.modules
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._host_objects = host_objects
         self._prototypes = prototypes
@@ -86,7 +80,7 @@ class Variables:
         if not reference.is_global:
             if (
                 register in dataflow.local
-            ):  # as `read` does, without a call: two instructions in five are this one
+            ):  # the same as `read`, without a Python call: two instructions in five are loads
                 dataflow.loaded.add(register)
             else:
                 readers = dataflow.readers.get(register)
@@ -108,7 +102,7 @@ class Variables:
         return join(result, self.load_global(reference, instruction[5]))
 
     def op_narrow(self, instruction: Instruction) -> Value:
-        """Read a key that the payload has found in a list of its own: it is one of the list's texts."""
+        """Read a key that the payload has checked against its own list: it is one of the list's texts."""
         loaded = self.op_load(instruction)
         listed: Reference | int = instruction[3]
         if isinstance(listed, int):
@@ -137,7 +131,7 @@ class Variables:
         return names if all(type(atom) is str for atom in names) else BOTTOM
 
     def _is_stored(self, reference: Reference) -> bool:
-        """Whether the payload gives a name a value anywhere: a mere ``var vm`` is what it was before."""
+        """Whether the payload assigns a name anywhere: a ``var vm`` without a value keeps the previous one."""
         if self._stored is None:
             code = [instruction for unit in self._dataflow.units for instruction in unit.code]
             own = {(i[1], i[2].register) for i in code if i[0] is Op.LOAD}
@@ -155,7 +149,7 @@ class Variables:
         return reference.register in self._stored
 
     def load_global(self, reference: Reference, span: Span) -> Value:
-        """Return a name that the payload does not bind."""
+        """Return the value of a name that the payload does not bind."""
         name = reference.name
         if name == "arguments":
             unit = self._arguments_unit(reference.scope.unit)
@@ -226,7 +220,7 @@ class Variables:
         reference: Reference = instruction[2]
         value = self._values[instruction[3]]
         if reference.register >= 0:
-            # A number that `++` will make any number is so from the start: what reads it need not run twice.
+            # A counter becomes any number at once, so that its readers do not run twice.
             if reference.register in self._lowered.counters and any(
                 type(atom) is Primitive and atom.type == "number" for atom in value
             ):

@@ -1,4 +1,4 @@
-"""Reads of what the catalogue names, and of built-in prototypes."""
+"""Reads from catalogued objects and built-in prototypes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,10 @@ from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 MAX_CHAIN = 32
 INHERITED = frozenset(
@@ -62,22 +59,15 @@ class Catalogued:
     """Reads of catalogued objects."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        host_objects: HostObjects,
-        denied_reads: DeniedReads,
+        self, state: RunState, held: HeldTexts, host_objects: HostObjects, denied_reads: DeniedReads
     ) -> None:
-        self._dataflow = dataflow
-        self._global_object = store.global_object
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
-        self._modules = surroundings.modules
+        self._dataflow = state.dataflow
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
+        self._modules = state.surroundings.modules
         self._held = held
         self._host_objects = host_objects
         self._denied_reads = denied_reads
@@ -90,7 +80,7 @@ class Catalogued:
         return made
 
     def get_builtin(self, path: str, name: str, span: Span) -> Value:
-        """Return a member of a built-in prototype or of what it inherits from."""
+        """Return a member of a built-in prototype or of its prototypes."""
         for _ in range(MAX_CHAIN):
             if not path:
                 break
@@ -162,7 +152,7 @@ class Catalogued:
         return made
 
     def _unlisted(self, atom: Known, name: str, span: Span) -> Value:
-        """Return a member that no list names: the payload's own, inherited, or what the entry says of others."""
+        """Return a member that the catalogue does not list: own, inherited, or the entry's default."""
         patches = self._patches
         patches.readers[self._dataflow.reader] = None
         made = self._unlisted_builtin(atom, name, span)
@@ -178,7 +168,7 @@ class Catalogued:
             label = constructor_chain.LABEL if atom.by_constructor else function_constructor.LABEL
             made = known("Function", label)
             self._findings.origin(made, atom, "`constructor` of a constructor is `Function`", span)
-            # What is denied need not be a function: `process.mainModule.constructor` loads modules.
+            # A denied member need not be a function: `process.mainModule.constructor` loads modules.
             return of(made, atom) if self._denied_reads.is_denied(atom) else of(made)
         if atom.path == "NamedNodeMap" and name.startswith("on"):
             return of(known("HandlerAttr"))
@@ -235,7 +225,7 @@ class Catalogued:
                 return self._host_objects.materialize(others, span.start)
 
     def _inside(self, atom: Known, span: Span) -> Known:
-        """Return what is read from a capability of which no more is known.
+        """Return a read from a capability whose members are not catalogued.
 
         A path per member would make as many values as there are paths in a loop.
         """
@@ -248,7 +238,7 @@ class Catalogued:
         return made
 
     def element_of(self, atom: Known, start: int) -> Value:
-        """Return what a numeric key reads: of a capability that no list knows, as much as any other key."""
+        """Return a read by a numeric key; from a capability that is not catalogued, the same as by any key."""
         if atom.label is not None and self._catalogue.denied_data.has_secret_names(atom.path):
             self._findings.report(
                 atom.label, Rank.LEAVES, Span.at(start), atom, f"`{atom.path}` is read by a number"
@@ -260,7 +250,7 @@ class Catalogued:
         )
 
     def relabelled(self, value: Value) -> Value:
-        """Return ``Function`` under the label of the road that read ``constructor`` twice."""
+        """Return ``Function`` under the label of a chain that reads ``constructor`` twice."""
         if not any(type(atom) is Known and atom.label == function_constructor.LABEL for atom in value):
             return value
         made = known("Function", constructor_chain.LABEL)
@@ -271,7 +261,7 @@ class Catalogued:
         return kept | of(made)
 
     def global_value(self, name: str) -> Value:
-        """Return what the payload itself put on the global object under a name."""
+        """Return what the payload assigned to a name of the global object."""
         self._global_object.readers[self._dataflow.reader] = None
         result = self._global_object.properties.get(name, BOTTOM)
         register = self._lowered.global_registers.get(name)

@@ -9,7 +9,6 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import BOTTOM, MARKERS, UNDEFINED, Known, Primitive, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
 
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.writes import Writes
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _OF_FUNCTIONS = frozenset({"prototype", "name", "length"})
 
@@ -32,8 +30,7 @@ class Definitions:
 
     def __init__(
         self,
-        store: ObjectStore,
-        findings: Findings,
+        state: RunState,
         judgement: Judgement,
         coercion: Coercion,
         property_keys: PropertyKeys,
@@ -41,9 +38,10 @@ class Definitions:
         writes: Writes,
         machine: Recursion,
     ) -> None:
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
         self._judgement = judgement
         self._coercion = coercion
         self._property_keys = property_keys
@@ -97,8 +95,8 @@ class Definitions:
                         self._store.put(self._patches, f"{atom.path}.{name}", given)
                 continue
             if atom.kind == "proxy":
-                inner = frozenset(a for a in atom.properties.get(PROXY_TARGET, BOTTOM) if a is not atom)
-                self.define_own_property(inner, key, descriptor, span)
+                with self._dataflow.nested():
+                    self.define_own_property(atom.proxied(), key, descriptor, span)
                 self._properties.call_trap(atom, "defineProperty", (key, descriptor), span)
             if resolved.unknown or resolved.numeric:
                 self._writes.set_dynamic(atom, value, span, numeric=not resolved.unknown)

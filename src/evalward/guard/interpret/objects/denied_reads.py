@@ -1,4 +1,4 @@
-"""Reads of what policy denies: data of the process, and the names of an object's members."""
+"""Reads that policy denies: data of the process, and the names of an object's members."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from evalward.guard.domain.slots import PROXY_TARGET
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class DeniedReads:
-    """Judgement of reads by what is read."""
+    """Judgement of reads."""
 
-    def __init__(self, dataflow: Dataflow, findings: Findings, surroundings: Surroundings) -> None:
-        self._dataflow = dataflow
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._env_names = surroundings.env_names
-        self._process_reads = surroundings.process_reads
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._env_names = state.surroundings.env_names
+        self._process_reads = state.surroundings.process_reads
 
     def allowed_read(self, path: str, name: str) -> bool:
         """Whether policy allows a read that the catalogue denies."""
@@ -33,7 +31,7 @@ class DeniedReads:
         return path == "process" and name in self._process_reads
 
     def read_denied_data(self, atom: Known, span: Span) -> None:
-        """Report a read of denied data: whatever is done with the value tells something of it."""
+        """Report a read of denied data: any use of the value reveals part of it."""
         if atom.label is not None and self._catalogue.denied_data.is_data(atom.path):
             self._findings.report(
                 atom.label,
@@ -44,7 +42,7 @@ class DeniedReads:
             )
 
     def ask_names(self, owner: Value, key: Value, span: Span) -> None:
-        """Report asking, by `in` or the like, which names an object has whose names are denied data."""
+        """Report a test for a name (`in`, `hasOwn`) on an object whose names are denied data."""
         pending, seen = [*owner], set(owner)
         while pending:
             atom = pending.pop()
@@ -65,5 +63,5 @@ class DeniedReads:
                     )
 
     def is_denied(self, atom: Known) -> bool:
-        """Whether an object is a capability of which no more is known."""
+        """Whether an object is a capability whose members are not catalogued."""
         return atom.label is not None and atom.path not in self._catalogue.entries

@@ -1,4 +1,4 @@
-"""Objects that the host makes, as the catalogue describes them."""
+"""Host objects, made as the catalogue describes them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ from evalward.guard.domain.slots import PRIMITIVE_VALUE
 
 if TYPE_CHECKING:
     from evalward.guard.domain.heap import HeapObject
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _RESULTS: dict[str, Value] = {
     "string": of(ANY_STRING),
@@ -51,15 +49,15 @@ _MAX_WRAPPED = 64
 
 
 class HostObjects:
-    """What a catalogue result stands for."""
+    """Values of catalogue results."""
 
-    def __init__(self, dataflow: Dataflow, store: ObjectStore, surroundings: Surroundings) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._catalogue = surroundings.catalogue
+    def __init__(self, state: RunState) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._catalogue = state.surroundings.catalogue
 
     def constant(self, result: str, label: str | None) -> Value | None:
-        """Return the value of a result that is the same wherever it is read, None for one that makes an object."""
+        """Return the value of a result that is the same at every site, None for one that makes an object."""
         value: Value | None = self._catalogue.constants.get((result, label))
         if value is not None:
             return value
@@ -107,11 +105,11 @@ class HostObjects:
         return made.value
 
     def instance_of(self, path: str, start: int) -> Value:
-        """Return what constructing a catalogued function gives: an heir of a prototype, or an object by its path."""
+        """Return an instance of a catalogued function: an object with its prototype, or a catalogued object."""
         return self.instance(path, start) if path.endswith(".prototype") else of(known(path))
 
     def wrap(self, made: HeapObject, primitive: Value) -> None:
-        """Give a wrapper object what it stands for: its primitive, and a string's characters."""
+        """Set the primitive of a wrapper object, and the characters of a String object (ECMA-262 §10.4.3)."""
         self._store.put(made, PRIMITIVE_VALUE, primitive)
         for atom in primitive:
             if type(atom) is str:

@@ -1,4 +1,4 @@
-"""Writes into what the catalogue names: sinks of the page, members of the host, built-in prototypes (guard.md §3)."""
+"""Writes to catalogued objects: sinks of the page, members of the host, built-in prototypes (guard.md §3)."""
 
 from __future__ import annotations
 
@@ -15,36 +15,25 @@ from evalward.guard.interpret.objects.page_sinks import ATTRIBUTE_VALUES
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.page_sinks import PageSinks
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class KnownWrites:
     """Writes to built-in objects and those of the host."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        judgement: Judgement,
-        held: HeldTexts,
-        coercion: Coercion,
-        sinks: PageSinks,
+        self, state: RunState, judgement: Judgement, held: HeldTexts, coercion: Coercion, sinks: PageSinks
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._global_object = store.global_object
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._held = held
         self._coercion = coercion
@@ -94,9 +83,7 @@ class KnownWrites:
             or atom.path != "globalThis"
             or (member is not None and not member.result.startswith("@"))
         ):
-            self._store.put(
-                self._patches, f"{atom.path}.{name}", value
-            )  # read back wherever the payload reads it
+            self._store.put(self._patches, f"{atom.path}.{name}", value)  # later reads of the payload find it
         if member is not None and member.result == "text":
             texts = self._coercion.to_string(value, span)
             self._store.put(self._patches, f"{atom.path}.{name}", texts)

@@ -1,4 +1,4 @@
-"""Reads by keys that were listed of the very object that they read: ``for (k in o) o[k]``."""
+"""Reads by keys that were listed from the same object: ``for (k in o) o[k]``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from evalward.guard.lower.enumeration import BY_LOOP, BY_OBJECT_KEYS
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _OWN_KEYS = frozenset({"Object.keys", "Object.getOwnPropertyNames", "Reflect.ownKeys"})
 _UNNAMED = frozenset(
@@ -28,21 +26,14 @@ _UNNAMED = frozenset(
 class ListedKeys:
     """Reads by listed keys."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
-        unknown_owners: UnknownOwners,
-        unknown_keys: UnknownKeys,
-    ) -> None:
-        self._dataflow = dataflow
-        self._values = dataflow.values
-        self._global_object = store.global_object
-        self._patches = store.patches
-        self._bindings = surroundings.bindings
-        self._catalogue = surroundings.catalogue
-        self._lowered = surroundings.lowered
+    def __init__(self, state: RunState, unknown_owners: UnknownOwners, unknown_keys: UnknownKeys) -> None:
+        self._dataflow = state.dataflow
+        self._values = state.dataflow.values
+        self._global_object = state.store.global_object
+        self._patches = state.store.patches
+        self._bindings = state.surroundings.bindings
+        self._catalogue = state.surroundings.catalogue
+        self._lowered = state.surroundings.lowered
         self._unknown_owners = unknown_owners
         self._unknown_keys = unknown_keys
 
@@ -55,7 +46,7 @@ class ListedKeys:
         )
 
     def _is_listed(self, key: int) -> bool:
-        """Whether a key certainly comes from a list of what is read by it.
+        """Whether a key certainly comes from a list of the object that it reads.
 
         It does not when a proxy may have listed it, when what listed it was replaced, or the property deleted.
         """
@@ -71,12 +62,12 @@ class ListedKeys:
         return rests_on == BY_LOOP or self._listers(rests_on) <= _OWN_KEYS
 
     def _listers(self, register: int) -> frozenset[str]:
-        """Return the paths of what a variable holds, an empty one for what is not of the language."""
+        """Return the catalogue paths of a variable's value, an empty path for atoms that are not catalogued."""
         found = self._dataflow.read(register)
         return frozenset(atom.path if type(atom) is Known else "" for atom in found)
 
     def _get_listed(self, owner: Value, key: int, span: Span) -> Value:
-        """Return a read by a key that names a property of the very object, and none that the language gave it."""
+        """Return a read by a key that names an own property, and no built-in one."""
         result: Value = BOTTOM
         others: set[Atom] = set()
         rests_on = self._lowered.listed[key]

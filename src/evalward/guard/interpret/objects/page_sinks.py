@@ -1,4 +1,4 @@
-"""Sinks of the page: what turns text into markup, a URL, a handler (guard.md §3)."""
+"""Sinks of the page, which turn text into markup, a URL or a handler (guard.md §3)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,11 @@ from evalward.guard.markup import holds_active_document, is_active, is_script_sc
 
 if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.coercion import Coercion
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _URL_ATTRIBUTES = frozenset(
     {"href", "src", "action", "formaction", "xlink:href", "data", "srcdoc", "values", "to", "from", "ping"}
@@ -48,7 +45,7 @@ ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
-# What reads as a call, and is none of the functions that styles and drawings are written with.
+# Text in the form of a call, except for the functions of CSS and SVG.
 _CODE = re.compile(
     r"(?<![\w$-])(?!(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|url|var|calc|min|max|clamp|translate|scale|rotate|skew|"
     r"matrix|perspective|cubic-bezier|steps|repeat|attr|counter|[a-z]+-gradient|blur|not|is|where|nth-child)"
@@ -59,24 +56,21 @@ INJECTION = dom_script_injection.LABEL
 
 
 class PageSinks:
-    """Judgement of what is written into a sink."""
+    """Judgement of writes to a sink."""
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
         coercion: Coercion,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._findings = findings
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects
@@ -157,7 +151,7 @@ class PageSinks:
                     self.call_handler(value, span.start, this)
 
     def _may_be_code(self, value: Value, span: Span) -> bool:
-        """Whether a value may run as a handler's text: words alone do not, nor does what a plain function is spelt.
+        """Whether a value may run as the text of a handler: plain words and the source text of a plain function do not.
 
         It is asked where an attribute's name is one of several: ``h('ul', {class: 'wide', onClick: () => {}})`` writes
         them all by one call, and no value is written under each name.
@@ -186,13 +180,13 @@ class PageSinks:
             return
         event = self._host_objects.materialize("new:Event.prototype", start)
         thrown = self.tell_thrown(event)
-        # `onerror` of the window is told apart: what happened, where, and what was thrown.
+        # `onerror` of the window gets five arguments: message, source, line, column and what was thrown.
         self._machine.call(
             functions, this, (event, V_TAINTED_DATA, V_ANY_NUMBER, V_ANY_NUMBER, thrown), Span.at(start)
         )
 
     def tell_thrown(self, event: Value) -> Value:
-        """Let an event tell what the payload threw, as one of an error or a rejection does."""
+        """Put what the payload threw on an event, as an event of an error or a rejection carries it."""
         thrown = self._dataflow.read(self._dataflow.thrown)
         if thrown:
             for atom in event:

@@ -1,4 +1,4 @@
-"""Property reads and writes: own properties, prototypes, accessors, the catalogue, unknown keys (guard.md §2)."""
+"""Property reads by a known name: own properties, prototypes, accessors, proxies (ECMA-262 §7.3.2, §10.1.8)."""
 
 from __future__ import annotations
 
@@ -36,26 +36,22 @@ from evalward.guard.domain.slots import (
     SYMBOL_PREFIX,
 )
 from evalward.guard.domain.values import join
-from evalward.guard.interpret.objects.catalogued import Catalogued
 from evalward.guard.interpret.objects.intrinsics import PRIMITIVE_PROTOTYPES, PROTOTYPES
 from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
-    from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.prototypes import Prototypes
     from evalward.guard.interpret.objects.unknown_owners import UnknownOwners
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _MAX_TRAPS = 6
 _PLAIN = frozenset({"object", "array"})  # without a prototype of the payload's
 _CALLS = frozenset({"call", "apply", "bind"})
-# What makes an object one of a class, and stays what it is in the hands of others.
+# Properties that link an object to its class; a host that gets the object does not change them.
 _OF_CLASSES = {"constructor": {"object"}, "prototype": {"function", "class"}}
 
 
@@ -64,26 +60,22 @@ class Properties:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         prototypes: Prototypes,
         catalogued: Catalogued,
         unknown_owners: UnknownOwners,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._findings = findings
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._strict = state.surroundings.strict
         self._prototypes = prototypes
         self._catalogued = catalogued
         self._unknown_owners = unknown_owners
         self._machine = machine
-        self._traps = (
-            0  # traps that are being called: a handler may be a proxy, and inherit from its own proxy
-        )
+        # Nested calls of traps: a handler may be a proxy, and inherit from its own proxy.
+        self._traps = 0
 
     def get(self, owner: Value, name: str, span: Span) -> Value:
         """Return a read by a known name (ECMA-262 §7.3.2)."""
@@ -146,7 +138,7 @@ class Properties:
         return self._catalogued.get_builtin("String.prototype", name, span)
 
     def _get_from_object(self, target: HeapObject, name: str, this: Value, span: Span) -> Value:
-        """Walk the prototype chain; where it may branch, every branch counts."""
+        """Join the reads along every branch of the prototype chain (OrdinaryGet, ECMA-262 §10.1.8.1)."""
         dataflow = self._dataflow
         if not (target.escaped or target.extensible or target.getters or target.kind == "proxy"):
             own = target.properties.get(name)
@@ -190,6 +182,13 @@ class Properties:
                     pending.append(parent)
         return join(result, V_UNDEFINED) if absent and result else result
 
+    def _get_from_proxy(self, proxy: HeapObject, name: str, this: Value, span: Span) -> Value:
+        """Return a read from the target and what the ``get`` trap gives (ECMA-262 §10.5.8)."""
+        with self._dataflow.nested():
+            found = self.get(proxy.proxied(), name, span)
+            key = of(ANY_SYMBOL if name.startswith(SYMBOL_PREFIX) else name)
+            return join(found, self.call_trap(proxy, "get", (key, this), span))
+
     def call_trap(self, proxy: HeapObject, trap: str, args: tuple[Value, ...], span: Span) -> Value:
         """Return what a trap of a proxy's handler gives, BOTTOM when the handler has none (ECMA-262 §10.5)."""
         if self._traps >= _MAX_TRAPS:
@@ -208,7 +207,7 @@ class Properties:
         return result
 
     def _is_intact(self, target: HeapObject, name: str, span: Span) -> bool:
-        """Whether a host that holds the object leaves a member alone: private names, the methods of containers."""
+        """Whether a host that holds the object cannot change a member: private names, the methods of containers."""
         if name.startswith(PRIVATE_PREFIX):
             return True
         kinds = _OF_CLASSES.get(name)
@@ -222,13 +221,11 @@ class Properties:
         return contained and bool(self._catalogued.get_builtin(PROTOTYPES.get(target.kind, ""), name, span))
 
     def _own(self, target: HeapObject, name: str, this: Value, span: Span) -> tuple[Value, bool]:
-        """Return what an object itself has under a name, and whether it certainly has it."""
+        """Return an object's own property, and whether the object certainly has it (ECMA-262 §10.1.5)."""
         result: Value = target.elements if target.extensible else BOTTOM
         certain = False
         if target.kind == "proxy" and PROXY_TARGET in target.properties:
-            result = join(result, self.get(target.properties[PROXY_TARGET], name, span))
-            key = of(name) if not name.startswith(SYMBOL_PREFIX) else of(ANY_SYMBOL)
-            return join(result, self.call_trap(target, "get", (key, this), span)), False
+            return join(result, self._get_from_proxy(target, name, this, span)), False
         if name in target.getters:
             result = join(result, self._machine.call(target.getters[name], this, (), span))
             certain = name not in target.uncertain
@@ -249,7 +246,7 @@ class Properties:
                     result = join(result, target.items[int(name)] if target.exact else target.contents())
                 return (join(result, V_UNDEFINED) if not target.exact else result or V_UNDEFINED), True
         elif name in target.getters:
-            pass  # an accessor of its own stands before what a function or class has by itself
+            pass  # its own accessor replaces the built-in property of a function or class
         elif name == "name" and target.unit is not None and target.kind == "function":
             return (of(target.unit.name) if target.unit.name else V_ANY_STRING), True
         elif name == "name" and FUNCTION_NAME in target.properties:

@@ -1,4 +1,4 @@
-"""GetPrototypeOf: what an object inherits from, as a value (ECMA-262 §10.1.1)."""
+"""GetPrototypeOf: the prototypes of an object as a value (ECMA-262 §10.1.1)."""
 
 from __future__ import annotations
 
@@ -20,25 +20,17 @@ from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE, PRIMI
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.denied_reads import DeniedReads
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 
 class Prototypes:
     """Prototypes of objects, of the payload and built-in ones."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        surroundings: Surroundings,
-        denied_reads: DeniedReads,
-    ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._catalogue = surroundings.catalogue
+    def __init__(self, state: RunState, denied_reads: DeniedReads) -> None:
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._catalogue = state.surroundings.catalogue
         self._denied_reads = denied_reads
 
     def prototype_object(self, function: HeapObject) -> HeapObject:
@@ -59,7 +51,7 @@ class Prototypes:
             return atom.prototype or of(known(PROTOTYPES.get(atom.kind, "Object.prototype")))
         if type(atom) is Known:
             if atom.path.startswith(("playwright.", "electron")) or self._denied_reads.is_denied(atom):
-                return of(atom)  # its methods stand there
+                return of(atom)  # which has its methods
             if atom.path in {"Element", "document"}:
                 return of(ELEMENT_PROTOTYPE)
             if atom.path == "Function":  # the constructors of other kinds of functions inherit from it

@@ -1,4 +1,4 @@
-"""Accessors that a write runs because the object inherits them (ECMA-262 §10.1.9)."""
+"""Inherited setters that a write calls (OrdinarySet, ECMA-262 §10.1.9)."""
 
 from __future__ import annotations
 
@@ -10,24 +10,17 @@ from evalward.guard.domain.heap import HeapObject
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.page_sinks import PageSinks
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 
 class Setters:
     """Inherited setters."""
 
-    def __init__(
-        self,
-        dataflow: Dataflow,
-        surroundings: Surroundings,
-        sinks: PageSinks,
-        machine: Recursion,
-    ) -> None:
-        self._dataflow = dataflow
-        self._catalogue = surroundings.catalogue
+    def __init__(self, state: RunState, sinks: PageSinks, machine: Recursion) -> None:
+        self._dataflow = state.dataflow
+        self._catalogue = state.surroundings.catalogue
         self._sinks = sinks
         self._machine = machine
 

@@ -1,4 +1,4 @@
-"""Reads by computed keys: names where they are known, elements by number, the distance rule otherwise."""
+"""Reads by computed keys: known names, numeric keys, unknown keys by the distance rule (guard.md §2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import PROXY_TARGET
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import (
     PROTOTYPES,
@@ -44,29 +43,25 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
     from evalward.guard.interpret.objects.elements import Elements
     from evalward.guard.interpret.objects.host_objects import HostObjects
     from evalward.guard.interpret.objects.properties import Properties
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 
-_NOTHING = frozenset({"undefined", "NaN"})  # what a key may be before it is computed
+_NOTHING = frozenset({"undefined", "NaN"})  # initial values of a key
 _WITHOUT_NAMES = frozenset(PROTOTYPES.values())  # they have no enumerable property
 
 
 class UnknownKeys:
-    """Reads by keys that are not written down."""
+    """Reads by keys that are not literals."""
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         host_objects: HostObjects,
@@ -75,11 +70,11 @@ class UnknownKeys:
         elements: Elements,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._cleared = surroundings.cleared
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._cleared = state.surroundings.cleared
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._host_objects = host_objects
@@ -107,7 +102,7 @@ class UnknownKeys:
             if resolved.decoded or resolved.tainted:
                 self._findings.selecting.add(span)
             if resolved.decoded:
-                # The payload hides the key: any write through it is meant.
+                # The payload hides the key: a write through it is intentional.
                 result = BOTTOM if checked else of(TAINTED_SELECTION_PROTOTYPE)
                 if resolved.hidden and any(self.may_judge(atom) for atom in owner):
                     result |= of(OPAQUE_HOST_MEMBER)
@@ -116,7 +111,7 @@ class UnknownKeys:
             if any(
                 type(atom) is Known and f"{atom.path}.prototype" in self._catalogue.entries for atom in owner
             ):
-                # A built-in constructor: its prototype is all there is to write to.
+                # A built-in constructor: its prototype is the only target of a write.
                 result |= of(TAINTED_SELECTION_PROTOTYPE)
         for name in resolved.names:
             asked = owner
@@ -129,8 +124,8 @@ class UnknownKeys:
             and any(type(atom) is HeapObject and atom.kind == "function" for atom in owner)
             and any(not is_index(name) and name not in _NOTHING for name in resolved.names)
         ):
-            # A key that is put together rather than written is not trusted to stay what it was found to be where
-            # one word more makes a function constructor of a function.
+            # A computed key of a function is not trusted to stay one of the constants found, because
+            # one more name reaches a function constructor.
             self._findings.origin(UNKNOWN_CONSTRUCTOR, None, "read from a function by a computed key", span)
             result = join(result, of(UNKNOWN_CONSTRUCTOR))
         if resolved.numeric:
@@ -148,7 +143,7 @@ class UnknownKeys:
         return result
 
     def get_elsewhere(self, atom: Atom, span: Span, *, listed: bool = False) -> Value:
-        """Return a read by a key that begins as no inherited name does: what the payload itself put there."""
+        """Return a read by a key whose first letters match no inherited name: only own properties of the payload."""
         if not isinstance(atom, HeapObject) or atom.kind == "proxy":
             return of(UNKNOWN) if atom is UNKNOWN else self.get_unknown(atom, span)
         result: Value = V_UNDEFINED
@@ -169,7 +164,7 @@ class UnknownKeys:
         return result
 
     def _get_decoded(self, atom: Known, span: Span) -> Value:
-        """Return every member: the payload put the key together itself, and may mean any of them."""
+        """Return every member: the payload computes the key from its own text, and it may be any name."""
         entry = self._catalogue.get(atom.path)
         if entry.unresolved in {dynamic_key.LABEL, "harmless"} or not entry.members:
             return BOTTOM
@@ -240,9 +235,10 @@ class UnknownKeys:
             current = pending.pop()
             self._dataflow.spend(1 + (len(result) >> 3))
             current.readers[self._dataflow.reader] = None
-            for inner in current.properties.get(PROXY_TARGET, BOTTOM):  # a proxy
-                if inner not in seen:
-                    result = join(result, self.get_unknown(inner, span))
+            if current.kind == "proxy":
+                with self._dataflow.nested():
+                    for inner in current.proxied() - seen:
+                        result = join(result, self.get_unknown(inner, span))
             result = join(result, current.everything())
             for getter in current.getters.values():
                 result = join(result, self._machine.call(getter, of(target), (), span))

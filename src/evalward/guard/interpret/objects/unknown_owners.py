@@ -1,4 +1,4 @@
-"""Reads of named properties of what is not known, and of the host's objects: the distance rule (guard.md §2)."""
+"""Reads by a known name from unknown owners and host objects: the distance rule (guard.md §2)."""
 
 from __future__ import annotations
 
@@ -41,19 +41,16 @@ from evalward.guard.syntax.literals import is_index
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.host_objects import HostObjects
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.run_state import RunState
 
 _COMPILERS = {"eval": eval_call.LABEL, "Function": function_constructor.LABEL}
 _CALLS = frozenset({"call", "apply", "bind"})
 _OF_NODES = {"ownerDocument": known("document"), "defaultView": known("globalThis", global_object.LABEL)}
 _NEVER_HELD = frozenset({"constructor", "length"})
-# Methods that nothing else than a text has: data that is asked for one is a text.
+# Methods that only strings have: data whose method of that name is read is a string.
 _OF_TEXTS = frozenset(
     {
         "charAt",
@@ -73,23 +70,16 @@ _OF_TEXTS = frozenset(
 
 
 class UnknownOwners:
-    """Reads by a name from an owner that is not known."""
+    """Reads by a name from an unknown owner."""
 
     def __init__(
-        self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
-        held: HeldTexts,
-        host_objects: HostObjects,
-        catalogued: Catalogued,
+        self, state: RunState, held: HeldTexts, host_objects: HostObjects, catalogued: Catalogued
     ) -> None:
-        self._dataflow = dataflow
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._modules = surroundings.modules
+        self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._modules = state.surroundings.modules
         self._held = held
         self._host_objects = host_objects
         self._catalogued = catalogued
@@ -104,7 +94,7 @@ class UnknownOwners:
                 )
             return of(
                 COMPOSED_CHARACTER if atom is ANY_STRING else atom
-            )  # the letter at a place that the payload knows
+            )  # the letter at an index that the payload writes down
         if isinstance(atom, Host):
             return self._get_from_host(atom, name, span)
         if atom in UNKNOWN_PRIMITIVE_PROTOTYPES:
@@ -150,7 +140,7 @@ class UnknownOwners:
         return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
 
     def data_inside(self) -> Value:
-        """Return what data holds: more data, and functions once the payload has put one into some."""
+        """Return the members of data: data, and functions once the payload has stored one in data."""
         self._patches.readers[self._dataflow.reader] = None
         return (
             of(TAINTED_DATA, UNKNOWN) if MAY_HOLD_FUNCTIONS in self._patches.properties else of(TAINTED_DATA)
@@ -162,7 +152,7 @@ class UnknownOwners:
         return self._patches.properties.get(f"unknown.{name}", BOTTOM)
 
     def _may_be_page_object(self, name: str) -> Value:
-        """Return the method of this name that judges what it is given: any unknown object may be a window."""
+        """Return the method of this name that judges its arguments: any unknown object may be a window."""
         if name in _COMPILERS:
             return of(known(name, _COMPILERS[name]))
         if name == "webContents" and "BrowserWindow" in self._modules:

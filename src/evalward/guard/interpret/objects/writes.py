@@ -9,6 +9,7 @@ from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
     ANY_STRING,
+    BOTTOM,
     DECODED_STRING,
     HOST_HELD_TEXT,
     OPAQUE_HOST_MEMBER,
@@ -42,22 +43,19 @@ if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
-    from evalward.guard.interpret.dataflow import Dataflow
-    from evalward.guard.interpret.findings import Findings
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
-    from evalward.guard.interpret.machine import Recursion
-    from evalward.guard.interpret.object_store import ObjectStore
     from evalward.guard.interpret.objects.known_writes import KnownWrites
     from evalward.guard.interpret.objects.page_sinks import PageSinks
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.objects.setters import Setters
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
-    from evalward.guard.interpret.surroundings import Surroundings
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
 
 _CALLS = frozenset({"call", "apply", "bind"})
 _HIDDEN_TEXTS = frozenset({ACTIVE_MARKUP, DECODED_STRING, PREFIXED_STRING})
-# What other code reads of every object; a constant name of the payload's own, as in `counts[tag].n += 1`, is not.
+# Names that other code reads from any object, unlike a name of the payload's own as in `counts[tag].n += 1`.
 _SHARED_NAMES = frozenset(
     {
         "constructor",
@@ -84,7 +82,7 @@ _SHARED_NAMES = frozenset(
 
 
 def _runs(value: Value) -> bool:
-    """Whether a text runs where it is made markup, a URL or its scheme, or the payload hides what it says."""
+    """Whether a text runs as markup, as a URL or as its scheme, or is decoded by the payload."""
     return not value.isdisjoint(_HIDDEN_TEXTS) or any(
         type(atom) is str and (is_active(atom) or is_script_scheme(atom)) for atom in value
     )
@@ -95,10 +93,7 @@ class Writes:
 
     def __init__(
         self,
-        dataflow: Dataflow,
-        store: ObjectStore,
-        findings: Findings,
-        surroundings: Surroundings,
+        state: RunState,
         judgement: Judgement,
         held: HeldTexts,
         property_keys: PropertyKeys,
@@ -109,12 +104,12 @@ class Writes:
         known_writes: KnownWrites,
         machine: Recursion,
     ) -> None:
-        self._dataflow = dataflow
-        self._store = store
-        self._patches = store.patches
-        self._findings = findings
-        self._catalogue = surroundings.catalogue
-        self._strict = surroundings.strict
+        self._dataflow = state.dataflow
+        self._store = state.store
+        self._patches = state.store.patches
+        self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
+        self._strict = state.surroundings.strict
         self._judgement = judgement
         self._held = held
         self._property_keys = property_keys
@@ -199,7 +194,7 @@ class Writes:
         for parent in target.prototype:
             self._setters.inherited_setter(parent, target, name, value, span)
         if target.kind in {"array", "arguments"} and is_index(name):
-            # What is appended by an instruction that has run before is appended in a loop: who knows how often.
+            # An instruction that has run before appends in a loop, any number of times.
             room = len(target.items) + (not self._dataflow.rerunning)
             if len(name) <= 5 and int(name) < room <= MAX_ITEMS:  # noqa: PLR2004 - digits of MAX_ITEMS
                 self._store.put_item(target, int(name), value)
@@ -216,19 +211,19 @@ class Writes:
         self._store.put(target, name, value)
 
     def _set_through_proxy(self, proxy: HeapObject, key: Value, value: Value, span: Span) -> None:
-        """Write through a proxy: to what it stands for, and to its ``set`` trap."""
-        inner = proxy.properties.get(PROXY_TARGET, frozenset())
+        """Write through a proxy: to its target and to its ``set`` trap (ECMA-262 §10.5.9)."""
         handler = proxy.properties.get(PROXY_HANDLER, frozenset())
-        self.set_computed(frozenset(a for a in inner if a is not proxy), key, value, span)
+        with self._dataflow.nested():
+            self.set_computed(proxy.proxied(), key, value, span)
         self._machine.call(
             self._properties.get(handler, "set", span),
             handler,
-            (inner, key, value, of(proxy)),
+            (proxy.properties.get(PROXY_TARGET, BOTTOM), key, value, of(proxy)),
             span,
         )
 
     def set_through_super(self, above: Value, this: Value, key: Value, value: Value, span: Span) -> None:
-        """Write ``super.key``: a setter above is called with ``this``, which else gets the property itself."""
+        """Write ``super.key``: an inherited setter is called with ``this``, else ``this`` gets the property."""
         resolved = self._property_keys.to_property_key(key, span)
         for atom in this:
             if not isinstance(atom, HeapObject):
@@ -280,5 +275,5 @@ class Writes:
 
     @staticmethod
     def _holds_function(value: Value) -> bool:
-        """Whether a function is among the values: under an unknown key it may be what the language calls."""
+        """Whether a value may be a function: under an unknown key it may become a conversion method or an iterator."""
         return any(atom.callable if isinstance(atom, HeapObject) else type(atom) is Known for atom in value)

@@ -10,8 +10,8 @@ from evalward.guard.lower.compiled_helpers import bind_helpers
 from evalward.guard.lower.enumeration import certain_keys
 from evalward.guard.lower.function_bodies import has_directive
 from evalward.guard.lower.instance_checks import bind_instances
-from evalward.guard.lower.kinds import kinds
 from evalward.guard.lower.lowering import run
+from evalward.guard.lower.node_kinds import kinds
 from evalward.guard.lower.stores import stores_in
 
 if TYPE_CHECKING:

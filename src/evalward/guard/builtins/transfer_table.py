@@ -1,7 +1,7 @@
-"""What built-in functions do: one module per family, each a table from catalogue path to transfer function.
+"""The table of all transfer functions, by catalogue path.
 
-A transfer function takes the machine and a call and returns the abstract result. What stands in no table is
-treated as unmodelled: its arguments are handed over and its result is what the catalogue says.
+A transfer function takes the machine and a call and returns the abstract result. A function without an entry is
+not modelled: its arguments escape, and its result is the one in the catalogue.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins import (
+    array_callbacks,
     array_changes,
     arrays,
+    case_mapping,
     codecs,
     document,
     driver,
@@ -23,9 +25,11 @@ from evalward.guard.builtins import (
     matching,
     objects,
     promises,
+    property_descriptors,
     proxies,
     reflect,
     strings,
+    symbols,
     timers,
     urls,
 )
@@ -35,13 +39,17 @@ if TYPE_CHECKING:
 
 TRANSFER: dict[str, Transfer] = {
     **strings.TRANSFER,
+    **case_mapping.TRANSFER,
+    **symbols.TRANSFER,
     **encodings.TRANSFER,
     **json_text.TRANSFER,
     **matching.TRANSFER,
     **arrays.TRANSFER,
+    **array_callbacks.TRANSFER,
     **array_changes.TRANSFER,
     **objects.TRANSFER,
     **reflect.TRANSFER,
+    **property_descriptors.TRANSFER,
     **proxies.TRANSFER,
     **function_prototype.TRANSFER,
     **promises.TRANSFER,

@@ -1,4 +1,4 @@
-"""The atoms of a value: in an order that is the same in every run, and the objects among them."""
+"""The atoms of a value: in a stable order, and the objects among them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def in_order(value: Value) -> Iterable[Atom]:
-    """Return the atoms in an order that is the same in every run: what calls change depends on it."""
+    """Return the atoms in a stable order: the effects of calls depend on it."""
     return value if len(value) == 1 else sorted(value, key=_rank)
 
 

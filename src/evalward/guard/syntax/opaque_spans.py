@@ -10,7 +10,7 @@ from evalward.guard.syntax.grammar import COMMENTS, REGEX_TEXT, STRING_TEXT
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-Span = tuple[int, int, str]
+OpaqueSpan = tuple[int, int, str]
 
 COMMENT, STRING, REGEX = "c", "s", "r"
 _KIND_OF = (
@@ -18,13 +18,13 @@ _KIND_OF = (
 )
 
 
-def opaque_spans(root: Node) -> tuple[Span, ...]:
-    """Return the sorted spans of text under ``root``; neighbours of one literal are joined.
+def opaque_spans(root: Node) -> tuple[OpaqueSpan, ...]:
+    """Return the sorted spans of text under ``root``; adjacent spans of one literal are joined.
 
     ``${}`` of a template is code, so the text before and after it are two spans. Comments are never joined:
     an html-like comment may follow another comment without a gap, and ends elsewhere.
     """
-    found: list[Span] = []
+    found: list[OpaqueSpan] = []
     stack = [root]
     while stack:
         node = stack.pop()
@@ -34,7 +34,7 @@ def opaque_spans(root: Node) -> tuple[Span, ...]:
         elif node.child_count:
             stack.extend(node.children)
     found.sort()
-    joined: list[Span] = []
+    joined: list[OpaqueSpan] = []
     for start, end, label in found:
         if label != COMMENT and joined and joined[-1][1] == start and joined[-1][2] == label:
             joined[-1] = (joined[-1][0], end, label)
@@ -43,7 +43,7 @@ def opaque_spans(root: Node) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-def span_around(spans: tuple[Span, ...], start: int, end: int) -> Span | None:
+def span_around(spans: tuple[OpaqueSpan, ...], start: int, end: int) -> OpaqueSpan | None:
     """Return the span that holds all of ``[start, end)``, or None when any of it is code."""
     index = bisect_right(spans, (start, 0x7FFFFFFF, "")) - 1
     if index >= 0 and spans[index][0] <= start and end <= spans[index][1]:
