@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
+from evalward.cli.app import app
 
 
 def evaluate(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
-    program = "from evalward.cli.app import main; main()"
-    command = [sys.executable, "-c", program, "eval", *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, input=stdin)
-    return done.returncode, done.stdout, done.stderr
+    done = CliRunner().invoke(app, ["eval", *arguments], input=stdin)
+    return done.exit_code, done.stdout, done.stderr
 
 
 def envelope(*arguments: str) -> tuple[int, dict[str, Any]]:

@@ -33,12 +33,11 @@ needs_example = pytest.mark.skipif(
 )
 
 
-def npm_test(folder: Path) -> subprocess.CompletedProcess[str]:
+def run_tests(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run the tests of one npm package with this environment's ``evalward`` in front."""
-    assert NPM is not None
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
-        [NPM, "test"],
+        command or ["npm", "test"],
         cwd=folder,
         env={**os.environ, "PATH": path},
         capture_output=True,
@@ -49,17 +48,28 @@ def npm_test(folder: Path) -> subprocess.CompletedProcess[str]:
 
 @needs_npm
 @needs_package
-def test_the_package_passes_its_own_tests() -> None:
-    done = npm_test(PACKAGE)
+def test_the_package_fails_closed() -> None:
+    files = [f"test/{name}.test.mjs" for name in ("adapters", "fail-closed", "guarded", "sink")]
+    done = run_tests(PACKAGE, "node", "--test", *files)
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
+@pytest.mark.exhaustive
+@needs_npm
+@needs_package
+def test_the_package_passes_its_own_tests() -> None:
+    done = run_tests(PACKAGE)
+
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+@pytest.mark.exhaustive
 @needs_npm
 @needs_package
 @needs_example
 def test_no_escape_reaches_chromium_through_the_example_servers() -> None:
-    done = npm_test(EXAMPLE)
+    done = run_tests(EXAMPLE)
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 

@@ -49,6 +49,7 @@ def test_every_escape_stands_beside_a_benign_twin() -> None:
     assert [case.id for case in ESCAPES if case.twin is None] == []
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(CORPUS)))
 @pytest.mark.parametrize("profile", [Profile.BALANCED, Profile.STRICT])
 def test_every_case_is_answered_as_it_expects(file: Path, profile: Profile) -> None:

@@ -149,6 +149,12 @@ def modules() -> dict[Path, ast.Module]:
     }
 
 
+@pytest.fixture(scope="module")
+def takers() -> dict[str, int]:
+    """Return what in the source takes a code."""
+    return takers_of_codes(modules().values())
+
+
 def test_the_scan_sees_every_spelling_and_no_prose() -> None:
     source = '''
 """Code.IN_PROSE, {"code": "IN_PROSE"}"""
@@ -181,9 +187,7 @@ y = Code("CALLED"), Code["SUBSCRIPTED"], Code.__members__
         'plugin = {"code": "production.NEW_CODE"}',
     ],
 )
-def test_a_literal_code_is_found(source: str) -> None:
-    takers = takers_of_codes(modules().values())
-
+def test_a_literal_code_is_found(source: str, takers: dict[str, int]) -> None:
     found = {name.rpartition(".")[2] for name in named_codes(ast.parse(source), takers)}
 
     assert "NEW_CODE" in found
@@ -212,17 +216,13 @@ def unknown_codes(trees: dict[Path, ast.Module], takers: dict[str, int]) -> set[
     }
 
 
-def test_source_names_no_code_that_the_table_lacks() -> None:
-    trees = modules()
-
-    assert unknown_codes(trees, takers_of_codes(trees.values())) == set()
+def test_source_names_no_code_that_the_table_lacks(takers: dict[str, int]) -> None:
+    assert unknown_codes(modules(), takers) == set()
 
 
-def test_every_row_is_produced() -> None:
-    trees = modules()
-    takers = takers_of_codes(trees.values())
+def test_every_row_is_produced(takers: dict[str, int]) -> None:
     produced = set()
-    for path, tree in trees.items():
+    for path, tree in modules().items():
         if not {path.parts[0], path.as_posix()} & NOT_PRODUCERS:
             produced |= produced_codes(tree, takers)
 

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from evalward.policy import utc_day
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +78,7 @@ def told(folder: Path, program: str, ask: str, payloads: list[str]) -> list[obje
     return found
 
 
+@pytest.mark.exhaustive
 def test_the_page_leads_from_a_blocklist_to_enforcement(tmp_path: Path) -> None:
     later = (utc_day() + timedelta(days=30)).isoformat()
     (tmp_path / "policy.yaml").write_text(re.sub(r"\d{4}-\d\d-\d\d", later, POLICY), encoding="utf-8")

@@ -46,6 +46,7 @@ def test_the_files_of_the_page_print_what_it_shows(folder: Path) -> None:
     assert [printed(folder)] == SHOWN
 
 
+@pytest.mark.exhaustive
 def test_a_server_of_the_sdk_ends_as_the_page_says(folder: Path) -> None:
     sink, tool, _, _, _, sdk, *_ = BLOCKS
     assert "evalward.mcp.sdk" in sdk
@@ -57,6 +58,7 @@ def test_a_server_of_the_sdk_ends_as_the_page_says(folder: Path) -> None:
     assert shown.splitlines()[1:] == SHOWN[0].splitlines()[1:]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_a_page_of_playwright_in_place_of_the_sink_answers(folder: Path) -> None:
     server, page = folder / "server.py", BLOCKS[4]
@@ -77,6 +79,7 @@ def test_a_page_of_playwright_in_place_of_the_sink_answers(folder: Path) -> None
     assert rest == SHOWN[0].splitlines()[1:]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_with_the_example_in_their_place_the_page_answers(folder: Path) -> None:
     client = folder / "try.py"

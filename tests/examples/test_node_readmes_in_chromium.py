@@ -36,6 +36,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("page", ["README.md", "clients/node/README.md"])
 def test_the_printed_dispatcher_runs_what_is_allowed_and_nothing_else(page: str, tmp_path: Path) -> None:
     printed = next(

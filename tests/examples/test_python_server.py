@@ -81,6 +81,7 @@ def test_an_escape_never_reaches_the_page_and_a_benign_payload_returns_its_value
     run(body, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_the_sandbox_runs_what_the_guard_allows(tmp_path: Path) -> None:
     async def body(client: Client) -> None:
         value: Any = await client.call_tool("eval_sandbox", {"code": "[1, 2].map((x) => x * 2)"})
@@ -94,6 +95,7 @@ def test_the_sandbox_runs_what_the_guard_allows(tmp_path: Path) -> None:
     run(body, tmp_path)
 
 
+@pytest.mark.exhaustive
 def test_when_the_guards_process_is_killed_everything_is_denied(
     guard: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ COMMANDS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)[-1].splitlines()
 CHROMIUM = shutil.which("chromium")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(
     FOLDER is None or CHROMIUM is None,
     reason="EVALWARD_TYPESCRIPT names no folder with the page's packages, or chromium is not installed",

@@ -92,6 +92,7 @@ def test_shrinking_drops_the_second_layer_and_keeps_what_matters() -> None:
     assert shrink(shrunk, lambda _: True).row == (0,) * len(AXES)
 
 
+@pytest.mark.exhaustive
 def test_answers_are_the_same_across_processes() -> None:
     plans = list(Plans(4).first(300))
     alone = [said for _, batch in answers(plans, Guard(Profile.BALANCED), workers=1) for said in batch]

@@ -27,6 +27,7 @@ BATCH = 250
 needs_node = pytest.mark.skipif(missing() is not None, reason=f"V8 cannot be asked: {missing()}")
 
 
+@pytest.mark.sampled(10)
 @needs_node
 @pytest.mark.parametrize("begin", range(0, len(STORED), BATCH))
 def test_no_stored_text_hides_from_the_guard_what_v8_runs(begin: int) -> None:
@@ -40,6 +41,7 @@ def test_no_stored_text_hides_from_the_guard_what_v8_runs(begin: int) -> None:
     assert sum(any(ran.values()) for ran in runs) >= 0.9 * len(texts)
 
 
+@pytest.mark.exhaustive
 @needs_node
 def test_no_fresh_text_hides_from_the_guard_what_v8_runs() -> None:
     report = run_syntax_fuzz(2_500, seed=2_026)

@@ -82,6 +82,7 @@ REPEATED = [
 ]
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("code", [*HOSTILE["plain"], *REPEATED], ids=lambda code: code[:60])
 def test_what_python_raises_or_hangs_on_has_a_verdict(code: str) -> None:
     for profile in ("balanced", "strict"):

@@ -41,6 +41,7 @@ def test_the_lock_file_pins_what_the_package_names() -> None:
 
 
 @needs_tools
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("tool", TOOLS)
 def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:
     answers = answers_to(tool)
@@ -58,6 +59,7 @@ def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:
 
 
 @needs_tools
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("tool", MINIFIERS)
 def test_a_minified_twin_stays_allowed(tool: str) -> None:
     mutants, _ = mutate(tool, twins())

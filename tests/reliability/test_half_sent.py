@@ -59,6 +59,7 @@ def answered(ask: Callable[[], Any]) -> Any:
             time.sleep(0.05)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("method", [VALIDATE, CHECK, WATCH])
 @pytest.mark.parametrize("has_tokens", [False, True])
 def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 from pathlib import Path
 
+import pytest
 from hostile_mix import run
+
+pytestmark = pytest.mark.exhaustive
 
 
 def test_beside_everything_hostile_no_benign_call_is_lost(tmp_path: Path) -> None:

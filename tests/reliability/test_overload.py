@@ -1,6 +1,9 @@
 from pathlib import Path
 
+import pytest
 from overload import run
+
+pytestmark = pytest.mark.exhaustive
 
 
 def test_past_its_capacity_the_service_refuses_and_stays_healthy(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 from replicas import ANSWERS_BETWEEN, BALANCERS, run
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.parametrize("balancer", BALANCERS)
 def test_when_a_replica_is_killed_verdicts_go_on_and_none_is_wrong(balancer: str, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 from pathlib import Path
 
+import pytest
 from soak import ANSWERS, LETTERS, MARKER_LENGTH, run, suspects
 
 
+@pytest.mark.exhaustive
 def test_no_trace_of_a_payload_gets_out(tmp_path: Path) -> None:
     figures = run(tmp_path, requests=800, seed=6)
 

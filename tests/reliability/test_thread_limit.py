@@ -6,6 +6,7 @@ import pytest
 from thread_limit import DEPLOYED, limited, run
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("threads", "starts"), [(DEPLOYED, True), (150, False)])
 def test_a_limit_on_threads_leaves_no_server_that_answers_nobody(
     threads: int, *, starts: bool, tmp_path: Path

@@ -107,7 +107,17 @@ def seen(folder: Path) -> Mapping[str, Any]:
     return found
 
 
+def test_no_text_that_runs_in_playwright_for_python_is_allowed() -> None:
+    sink = sinks()["playwright.evaluate"]
+    ran = [put(code, ESCAPE) for code, has_run in zip(CODES, ran_in_playwright(), strict=True) if has_run]
+
+    assert len(ran) >= 15
+    for profile in (Profile.BALANCED, Profile.STRICT):
+        assert [code for code in ran if allowed(sink, code, profile)] == []
+
+
 # One test, since each worker of pytest would run all drivers anew.
+@pytest.mark.exhaustive
 def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Path) -> None:
     found = seen(tmp_path)
     rows = [

@@ -47,6 +47,7 @@ def _judged(case: dict[str, Any], profile: str) -> Verdict:
     return verdict(case["code"], shape=case.get("shape"), profile=profile, target=target, sink=sink)
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("path", CORPUS, ids=[f"{path.parent.name}/{path.stem}" for path in CORPUS])
 def test_the_fast_path_answers_as_the_resolver_would(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     profiles = ("balanced", "strict") if path.parent.name == "escapes" else ("balanced",)

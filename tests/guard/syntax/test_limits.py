@@ -22,6 +22,7 @@ WIDE = Limits(payload_bytes=1 << 20)
 HOSTILE = yaml.safe_load((Path(__file__).parents[2] / "data/hostile_text.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("size", [16_384, 65_536])
 @pytest.mark.parametrize("case", HOSTILE, ids=[case["id"] for case in HOSTILE])
 def test_a_hostile_text_ends_within_its_calls(
