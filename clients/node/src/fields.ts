@@ -18,7 +18,7 @@ export function payload(field: string, value: unknown): Buffer {
   if (typeof value !== 'string') throw invalid(field, 'takes a string');
   // A lone surrogate has no UTF-8 form, so the judged bytes would differ from the text that runs.
   if (!value.isWellFormed()) {
-    throw new Unbuilt('EVAL_BAD_ENCODING', `${field} holds a lone surrogate.`, { field: pointerTo(field) });
+    throw new Unbuilt('EVAL_BAD_ENCODING', `${field} has a lone surrogate.`, { field: pointerTo(field) });
   }
   const sent = Buffer.from(value, 'utf8');
   const [limit, most] = MOST[field] ?? ['', Infinity];

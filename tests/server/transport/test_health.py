@@ -70,7 +70,7 @@ def test_a_watcher_that_does_not_read_holds_nobody_up(start: Start, ask: Ask) ->
         assert next(reader).status == SERVING
 
         for is_healthy in (False, True) * 3:
-            running.server._health.report("sink", is_healthy=is_healthy)  # noqa: SLF001 - the sink's own report
+            running.server._parts.health.report("sink", is_healthy=is_healthy)  # noqa: SLF001 - the sink's own report
             expected = SERVING if is_healthy else NOT_SERVING
             assert next(reader).status == expected
             assert stub.Check(health_pb2.HealthCheckRequest(), timeout=60).status == expected
@@ -80,7 +80,7 @@ def test_a_watcher_that_does_not_read_holds_nobody_up(start: Start, ask: Ask) ->
 def test_every_part_must_be_well(start: Start) -> None:
     running = start()
     stub = health_pb2_grpc.HealthStub(running.channel)
-    health = running.server._health  # noqa: SLF001 - as above
+    health = running.server._parts.health  # noqa: SLF001 - as above
 
     def status() -> int:
         return int(stub.Check(health_pb2.HealthCheckRequest(service=SERVICE_NAME), timeout=60).status)
