@@ -16,7 +16,7 @@ SENDS = {
 
 @contextmanager
 def serving_raw(does: list[str]) -> Iterator[str]:
-    """Do to each connection what ``does`` lists; yield the address."""
+    """Apply the actions of ``does`` to each connection; yield the address."""
     held: list[socket.socket] = []
     listener = socket.create_server(("127.0.0.1", 0))
 

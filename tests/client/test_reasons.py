@@ -72,7 +72,7 @@ def assert_reason(
 
 
 def node_says(address: str, tls: Tls | None) -> list[Any] | None:
-    """Return what the Node client says of the same guard, None when it is not built here."""
+    """Return the Node client's diagnosis of the same guard, None when the client is not built here."""
     if not (NODE / "dist").is_dir() or not (NODE / "node_modules").is_dir():
         return None
     names = {"ca": "ca", "certificate": "certificate", "key": "key"}

@@ -28,7 +28,7 @@ ESCAPE = "[]['const' + 'ructor']['constructor']('return process')()"
 
 
 class Setup:
-    """A server with an eval tool; ``ran`` is what its sink was called with."""
+    """A server with an eval tool; ``ran`` has the arguments of its sink's calls."""
 
     def __init__(self, guard: AsyncGuardClient, manifest: Manifest) -> None:
         self.guard = guard
@@ -157,7 +157,7 @@ def test_arguments_that_cannot_be_judged_are_denied(run: Any, arguments: Any) ->
 
 
 class Rewriting(ServerExtension):
-    """Another's extension, which changes the arguments."""
+    """A third-party extension that changes the arguments."""
 
     identifier = "test.example/rewriting"
 

@@ -24,7 +24,7 @@ ESCAPE = "[]['const' + 'ructor']['constructor']('return process')()"
 
 
 class Rewriting(Extension):
-    """Another's extension, which changes the arguments."""
+    """A third-party extension that changes the arguments."""
 
     identifier = "test.example/rewriting"
 
@@ -34,7 +34,7 @@ class Rewriting(Extension):
 
 
 class Later(Extension):
-    """Another's extension with a method of its own, which calls the tool past every interceptor, as a task does."""
+    """A third-party extension with a method that calls the tool without the interceptors, like a task."""
 
     identifier = "test.example/later"
 
@@ -50,7 +50,7 @@ class Later(Extension):
 
 
 class Setup:
-    """A server with an eval tool; ``ran`` is what its sink was called with."""
+    """A server with an eval tool; ``ran`` has the arguments of its sink's calls."""
 
     def __init__(self, guard: AsyncGuardClient, manifest: Manifest) -> None:
         self.guard = guard

@@ -33,7 +33,7 @@ def policy(**fields: Any) -> Policy:
 
 
 def exception(code: bytes, *constructs: str, **fields: Any) -> dict[str, Any]:
-    """Return an exception for ``code`` that holds for years."""
+    """Return an exception for ``code`` that is valid for years."""
     return {
         "sha256": hashlib.sha256(code).hexdigest(),
         "targets": ["renderer"],

@@ -64,7 +64,7 @@ HURRIED_ANSWERS = ANSWERS | {"UNAVAILABLE"}
 
 @dataclass
 class Figures:
-    """What a run showed; memory in MB."""
+    """The figures of a run; memory in MB."""
 
     requests: int = 0
     seconds: float = 0.0
@@ -79,14 +79,14 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether all held that issue 6 asks for."""
+        """Whether all conditions of issue 6 were met."""
         answered = sum(self.answers.values()) == self.requests and not self.unexpected
         scanned = min(self.scanned_mb[name] for name in ("audit log", "metrics", "traces", "logs")) > 0
         return answered and scanned and self.growth_mb <= GROWTH_MB and not self.leaks
 
 
 class Collector:
-    """Takes what is sent by OTLP over gRPC: keeps how much, and what in it looks like a marker's."""
+    """An OTLP collector over gRPC: stores the amount of data, and the texts in it that look like a marker."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
@@ -132,18 +132,18 @@ def renderer(template: str, **fields: Any) -> Callable[[GuardServiceStub, str], 
 
 
 def elsewhere(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask for a target that the policy denies."""
+    """Send a payload for a target that the policy denies."""
     return stub.Validate(pb.ValidateRequest(code=f"{marker}()".encode(), target=pb.TARGET_MAIN))
 
 
 def large(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask about a payload above the limit."""
+    """Send a payload above the limit."""
     code = (marker * 5_000).encode()
     return stub.Validate(pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER))
 
 
 def hurried(stub: GuardServiceStub, marker: str) -> Any:
-    """Give up before there can be an answer."""
+    """Cancel the call before it can be answered."""
     request = pb.ValidateRequest(code=f"'{marker}'".encode(), target=pb.TARGET_RENDERER)
     return stub.Validate(request, timeout=0.0001)
 
@@ -159,7 +159,7 @@ def call(arguments: str, tool: str = "run") -> Callable[[GuardServiceStub, str],
 
 
 def batch(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask about several payloads at once."""
+    """Send several payloads in one batch."""
     texts = (f"'{marker}'", f"process['ex' + 'it']('{marker}')", f"const = {marker}")
     items = [pb.ValidateRequest(code=text.encode(), target=pb.TARGET_RENDERER) for text in texts]
     return stub.ValidateBatch(pb.ValidateBatchRequest(items=items))
@@ -206,7 +206,7 @@ KINDS: list[tuple[int, Callable[[GuardServiceStub, str], Any]]] = [
 
 
 class Clients:
-    """Clients that send as fast as they can; their markers, and every status text that they got."""
+    """Clients that send as fast as they can; their markers, and all status texts."""
 
     def __init__(self, address: str, *, seed: int) -> None:
         self.markers: list[str] = []
@@ -292,13 +292,13 @@ def run(folder: Path, *, requests: int, seed: int) -> Figures:
 
 
 def page(address: str | None, path: str) -> str:
-    """Return what the admin listener says."""
+    """Return the response of the admin listener."""
     with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as answer:
         return str(answer.read().decode())
 
 
 def suspects(text: str) -> Iterable[str]:
-    """Yield every run of 8 letters that could be a marker's."""
+    """Yield every sequence of 8 letters that could be part of a marker."""
     for found in re.finditer(f"[{LETTERS}]{{{RUN},}}", text):
         run = found.group()
         yield from (run[start : start + RUN] for start in range(len(run) - RUN + 1))

@@ -41,14 +41,14 @@ def give_back(made: Any, taken: tuple[Ticket, Any]) -> None:
 
 
 def spend(made: Any, requester: Requester, size: int, seconds: float) -> None:
-    """Have ``requester`` use a worker for so long."""
+    """Let ``requester`` use a worker for ``seconds``."""
     taken = made.take(size, requester, patience=None)
     taken[1].spent += seconds
     give_back(made, taken)
 
 
 def waiting(made: Any, threads: ThreadPoolExecutor, size: int, *requester: Requester) -> "Future[Any]":
-    """Ask for a place on a thread; return once it waits."""
+    """Request a place on a thread; return once it waits."""
     before = made.load()[1]
     asked: Future[Any] = threads.submit(made.take, size, *requester, patience=60)
     until(lambda: made.load()[1] == before + 1)

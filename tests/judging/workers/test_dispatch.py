@@ -36,7 +36,7 @@ PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascrip
 
 
 def handed_over(workers: WorkerPool, jobs: list[Job], *, patience: float | None = 60) -> Verdicts:
-    """Return what gives the verdicts of ``jobs``, once a worker is free for them."""
+    """Return the callables of the verdicts of ``jobs``, once a worker is free for them."""
     while (begun := [*workers.begin(jobs, patience=patience)])[0] is not_started:
         threading.Event().wait(0.01)
     return begun

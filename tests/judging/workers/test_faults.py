@@ -175,7 +175,7 @@ def test_killed_idle_workers_cost_no_more_requests_than_workers(pool: Pool, job:
 
 
 class Health:
-    """What a pool said of its health, with the chance to wait for it."""
+    """The health reports of a pool, and a way to wait for the next."""
 
     def __init__(self) -> None:
         self.said: list[bool] = []

@@ -36,7 +36,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def outcome(stub: Any, request: pb.ValidateRequest) -> str:
-    """Return ``allowed``, or the code of the denial however it travels."""
+    """Return ``allowed``, or the code of the denial, from an outcome or a status."""
     try:
         answer = stub.Validate(request, timeout=60)
     except grpc.RpcError as failure:
@@ -45,7 +45,7 @@ def outcome(stub: Any, request: pb.ValidateRequest) -> str:
 
 
 def envelope_of(failure: Any) -> dict[str, Any]:
-    """Return the envelope that a status carries."""
+    """Return the envelope of a status."""
     status: Any = rpc_status.from_call(failure)
     (detail,) = [each for each in status.details if each.Is(pb.ErrorEnvelope.DESCRIPTOR)]
     envelope: dict[str, Any] = json.loads(pb.ErrorEnvelope.FromString(detail.value).envelope)
@@ -106,7 +106,7 @@ def limit(pid: int, name: str) -> str:
 
 
 def judging(server: int) -> int:
-    """Return a worker that is ready: it has given up its descriptors, which it does last."""
+    """Return a ready worker: it has closed its extra descriptors, its last step."""
     return next(pid for pid in workers_of(server) if limit(pid, "Max open files") == "32")
 
 

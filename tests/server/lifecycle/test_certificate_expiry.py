@@ -30,7 +30,7 @@ def files(tmp_path: Path) -> TlsFiles:
 
 
 def issue(files: TlsFiles, ca: trustme.CA, *, seconds: float) -> datetime:
-    """Write a certificate that ends in ``seconds``; return when that is."""
+    """Write a certificate that expires in ``seconds``; return the time of expiry."""
     end = (datetime.now(UTC) + timedelta(seconds=seconds)).replace(microsecond=0)
     issued = ca.issue_cert("127.0.0.1", not_before=end - timedelta(days=2), not_after=end)
     if files.client_ca is not None:
@@ -42,7 +42,7 @@ def issue(files: TlsFiles, ca: trustme.CA, *, seconds: float) -> datetime:
 
 
 def put_in_force_until_soon(process: Any, files: TlsFiles, ca: trustme.CA) -> None:
-    """Have the server take a certificate that ends soon: one that ended before it was read gets a longer successor."""
+    """Let the server load a certificate that expires soon; if it expired before the load, retry with a longer one."""
     for seconds in (4, 8, 16, 32, 64):
         issue(files, ca, seconds=seconds)
         line = ""

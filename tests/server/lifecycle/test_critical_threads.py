@@ -38,7 +38,7 @@ with exit_on_critical_failure():
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """Return the address of a server that takes connections and never says anything."""
+    """Return the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 

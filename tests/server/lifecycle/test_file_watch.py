@@ -13,7 +13,7 @@ from evalward.server.transport.token_file import TokenFile
 
 
 class Taker:
-    """Counts how often it is called; ``answer`` is what it says."""
+    """Counts its calls; ``answer`` is its result."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ def taker() -> Taker:
 
 
 def followed(path: Path, taker: Taker) -> FileWatch:
-    """Return a watch that has taken ``path`` as it is."""
+    """Return a watch that has loaded the present ``path``."""
     watch = FileWatch()
     watch.follow([path], taker)
     watch.look()

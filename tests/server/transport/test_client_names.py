@@ -85,7 +85,7 @@ def network(serve: Callable[..., Any], tmp_path: Path) -> Network:
 
 
 def calls(stub: GuardServiceStub) -> Iterator[Callable[[], Any]]:
-    """Yield every way to get a verdict, a run, or what says which verdicts there are."""
+    """Yield every RPC that returns a verdict, a run, or the policy."""
     ask = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER)
     yield lambda: stub.Validate(ask, timeout=TIMEOUT)
     yield lambda: stub.ValidateBatch(pb.ValidateBatchRequest(items=[ask]), timeout=TIMEOUT)

@@ -27,7 +27,7 @@ MANY = 64
 
 
 def silent(address: str) -> socket.socket:
-    """Connect and say no more than every client does."""
+    """Connect and send only the preface that every client sends."""
     if address.startswith("unix:"):
         sock = socket.socket(socket.AF_UNIX)
         sock.settimeout(60)
@@ -40,7 +40,7 @@ def silent(address: str) -> socket.socket:
 
 
 def is_closed(sock: socket.socket) -> bool:
-    """Read to the end, if it is there within a moment."""
+    """Read to the end of the stream, if it arrives within the timeout."""
     try:
         while sock.recv(4096):
             pass

@@ -48,7 +48,7 @@ def test_more_watches_than_threads_starve_nothing(start: Start, ask: Ask) -> Non
 
 
 def next_place(stub: Any) -> Any:
-    """Return the first answer of a Watch as soon as there is a place for one."""
+    """Return the first answer of a Watch as soon as there is capacity for it."""
     while True:
         try:
             return next(watch(stub))

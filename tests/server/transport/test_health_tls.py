@@ -26,7 +26,7 @@ def probe(*arguments: str | Path, **variables: str) -> subprocess.CompletedProce
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """Return the files of a server with mutual TLS and a token, and of a client of it."""
+    """Return the files of a server with mutual TLS and a token, and of its client."""
     ca = trustme.CA()
     made = {name: tmp_path / name for name in ("ca", "server", "server.key", "client", "client.key", "token")}
     ca.cert_pem.write_to_path(made["ca"])
