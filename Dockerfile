@@ -28,7 +28,7 @@ COPY --from=build /root-of-image /
 COPY --from=build /opt/evalward /opt/evalward
 COPY --from=build --chown=65532:65532 --chmod=0750 /state/run/evalward /run/evalward
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/log/evalward /var/log/evalward
-# The sandbox's engine, compiled: a CPU that lacks what this one has compiles it anew, in two seconds.
+# The sandbox's engine, compiled: a CPU that lacks what this one has compiles it again, in two seconds.
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/cache /var/cache/evalward
 # The root file system may be read-only: only these two places are written, and bytecode is there already.
 ENV PATH=/opt/evalward/bin:/usr/local/bin:/usr/bin:/bin \

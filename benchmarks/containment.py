@@ -32,7 +32,7 @@ PAYLOADS = Path(__file__).parents[1] / "tests/data/sandbox/hostile.yaml"
 DEADLINES_MS = (100, 250, 1000)
 GRACE_MS = 50
 THREADS = 4
-# Fuel is set out of the way, so that it is the deadline that must hold.
+# The fuel limit is raised, so that the deadline applies.
 FUEL = 4_000_000_000
 BENIGN, ANSWER = b"[7, 2, 3].map(x => x * 2).join('-')", b'"14-4-6"'
 

@@ -136,7 +136,7 @@ def test_a_process_that_was_killed_is_told_from_a_cut_by_its_kept_head(tmp_path:
     assert verified(paths).fault is Fault.UNFINISHED
     assert verified(paths, killed.head).fault is None
     assert verified(paths, killed.head, restarted.head).fault is None
-    # A head that was kept before the end says nothing of the end.
+    # A head that was kept before the end does not prove the end.
     assert verified(paths, head_of(killed.lines[2])).fault is Fault.UNFINISHED
 
 
@@ -173,7 +173,7 @@ def test_a_chain_of_another_server_under_the_same_key_cannot_stand_inside(
         paths = written(tmp_path, own.lines[:3] + other.lines + own.lines[3:])
         assert verified(paths).fault is Fault.INSERTED
     else:
-        # In a file of its own it takes nothing away: it is counted as what it is.
+        # In a separate file it removes nothing, and is counted as a chain.
         found = verified(written(tmp_path, own.lines[:3], other.lines, own.lines[3:]))
         assert (found.fault, len(found.chains)) == (None, 2)
 

@@ -41,7 +41,7 @@ def serving_raw(does: list[str]) -> Iterator[str]:
 
 def _act(connection: socket.socket, does: list[str]) -> None:
     connection.settimeout(30)
-    with suppress(OSError):  # the client gave up first
+    with suppress(OSError):  # the client closed the connection first
         for step in does:
             match step:
                 case "read":

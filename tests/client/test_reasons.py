@@ -66,7 +66,7 @@ def assert_reason(
     details = reply.envelope["details"]
     assert (details["reason"], details["grpc_status"]) == (reason, "UNAVAILABLE")
     assert reply.envelope["retryable"] is retryable
-    if requester.kind == "sync":  # once is enough: Node does not know who else asks
+    if requester.kind == "sync":  # once is enough: Node's result does not depend on the caller
         told = node_says(address, options.get("tls"))
         assert told is None or told == [code, reason, retryable]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 EVALWARD = "/opt/evalward/bin/evalward"
-# Variables of the image that are no settings of ``serve``.
+# Variables of the image that are not settings of ``serve``.
 OTHER_VARIABLES = {"EVALWARD_CACHE_DIR", "EVALWARD_ADDRESS"}
 
 

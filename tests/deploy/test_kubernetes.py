@@ -35,7 +35,7 @@ PODS = [
     for file, each in OBJECTS
     if each["kind"] == "Deployment"
 ]
-# The first release with native sidecars, and the newest that the validator knows.
+# The first release with native sidecars, and the newest that the validator supports.
 RELEASES = ("1.29", ".".join(kubernetes_validate.latest_version().split(".")[:2]))
 
 
@@ -98,7 +98,7 @@ def test_every_path_of_the_guard_is_mounted_from_where_it_is(pod: dict[str, Any]
         assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
     written = [each["name"] for each in guard(pod)["volumeMounts"] if not each.get("readOnly")]
     assert all("emptyDir" in volumes[name] for name in written)
-    # A mounted file would stay what it was: only a mounted folder follows its ConfigMap.
+    # A mounted file would not change: only a mounted folder follows its ConfigMap.
     assert not any("subPath" in each for each in guard(pod)["volumeMounts"])
 
 

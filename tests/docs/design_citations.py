@@ -19,7 +19,7 @@ _SECTION = re.compile(
 )
 _IDENTIFIERS = re.compile(r",? U\d+(?:(?:, | and | to )U\d+)*\b")
 _QUOTED = re.compile(r', "(?P<name>[^"]{1,60})"')
-# A name without quotes ends with the parenthesis that the citation stands in.
+# A name without quotes ends at the closing parenthesis around the citation.
 _NAMED = re.compile(r", (?P<name>[A-Za-z][\w -]{0,60}?)(?=[);])")
 
 

@@ -15,8 +15,8 @@ from evalward.errors import Code
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "evalward"
-# The registry defines codes, the corpus runner sorts verdicts by them, a description lists those that can come back:
-# none of them answers anything.
+# None of these produces codes: the registry defines them, the corpus runner sorts verdicts by them, a description lists
+# those of a call.
 NOT_PRODUCERS = {"errors", "corpus", "fuzz", "tools/describe.py", "server/selftest.py", "verdict_cache.py"}
 ENUM_API = set(dir(Code)) - set(Code.__members__)
 CODE_TEXT = re.compile(r"([a-z][a-z0-9_]*\.)?[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")

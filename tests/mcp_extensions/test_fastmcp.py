@@ -213,7 +213,7 @@ def test_what_a_middleware_made_is_judged(run: Any) -> None:
 def test_a_guarded_sink_judges_whatever_came_of_the_arguments(run: Any) -> None:
     async def body(setup: Setup) -> None:
         setup.add_tools()
-        setup.server.add_extension(Rewriting())  # and none of ours: the sink is what enforces
+        setup.server.add_extension(Rewriting())  # and none of Evalward: the sink enforces the verdict
 
         assert_denied(await setup.call(code=SAFE), "EVAL_BLOCKED_CONSTRUCT")
         assert setup.ran == []

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif(
 def run(tmp_path: Path) -> Callable[..., str]:
     """Return a function that runs Python in a separate folder, with the older packages."""
     found = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
-    # What a client of MCP hands on to a server: neither PYTHONPATH nor the place of the audit log.
+    # The variables that an MCP client passes to a server: neither PYTHONPATH nor the path of the audit log.
     environment = {**os.environ, "PYTHONPATH": found, "HOME": str(tmp_path)}
 
     def running(*arguments: str) -> str:

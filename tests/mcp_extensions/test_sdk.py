@@ -154,7 +154,7 @@ def test_an_extension_behind_ours_keeps_the_server_from_starting(run: Any) -> No
                 pytest.fail("it started")
 
         assert isinstance(refusal.value, GuardSetupError)
-        with pytest.raises(BaseException):  # noqa: B017, PT011 - whatever the client makes of a server that ends
+        with pytest.raises(BaseException):  # noqa: B017, PT011 - any exception of a client whose server ends
             await call(server, code=SAFE)
         assert setup.ran == []
 

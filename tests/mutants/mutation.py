@@ -33,7 +33,7 @@ MINIFIERS: Final = ("terser", "esbuild", "@swc/core", "uglify-js")
 PROFILES: Final = (Profile.BALANCED, Profile.STRICT)
 CATCHES: Final = frozenset({Code.EVAL_BLOCKED_CONSTRUCT, Code.EVAL_BLOCKED_KEYWORD})
 
-# JSFuck writes a letter in up to hundreds of characters: of a long payload it makes one that no limit admits.
+# JSFuck writes a letter as up to hundreds of characters, so a long payload would exceed every limit.
 _LONGEST: Final = {"jscrewit": 90}
 _TOOL_DEADLINE_S: Final = 300
 
@@ -101,7 +101,7 @@ def escapes() -> tuple[Case, ...]:
 def twins() -> tuple[Case, ...]:
     """Return the benign twins of the escapes, those that are scripts."""
     wanted = {case.twin for case in escapes()}
-    # A tool that is given `n => n` as a script throws it away: it does nothing there.
+    # A tool removes `n => n` as a script: there it is dead code.
     scripts = (case for case in load_cases([CORPUS / "benign"]) if case.shape in {None, Shape.SCRIPT})
     return tuple(case for case in scripts if case.id in wanted)
 

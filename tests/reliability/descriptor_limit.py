@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FEW = 8
-WORKERS = 2  # one may judge, one stands in for it
+WORKERS = 2  # one judges, one is the spare
 PATIENCE = 30.0
 BUSY = 0.5
 POLICY = "api_version: evalward/v1\ntargets:\n  renderer: {allowed: true}\n"
@@ -103,7 +103,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
             policy.write_text(CHANGED)
             figures.not_serving_s = _until(lambda: not serves())
             figures.while_without = outcome(stub, _question(1), timeout=10)
-            # A connection that the admin listener cannot accept waits in the kernel, and must not keep it busy.
+            # A connection that the admin listener cannot accept waits in the kernel, and must not cause a busy loop.
             with socket.create_connection(failure_site(str(served.admin)), timeout=10):
                 begin, used = time.monotonic(), served.processor_seconds()
                 time.sleep(seconds)

@@ -87,7 +87,7 @@ def attack(address: str, kind: str, seconds: float, callers: int) -> None:
             stub = None
             while time.perf_counter() < end:
                 turn += 1
-                # Never the same twice: a verdict that is remembered costs nothing.
+                # All distinct, since a cached verdict takes no time.
                 code = b"%s//%d.%d" % (bodies[turn % len(bodies)], number, turn)
                 if stub is None or kind == "fresh":
                     stack.pop_all().close()

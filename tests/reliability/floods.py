@@ -121,7 +121,7 @@ def marked(stream: int) -> bytes:
 
 
 KINDS: Mapping[str, tuple[Callable[[int], bytes], int, int]] = {
-    # A frame or a call, how many of them go out between two pauses, and how many over one connection.
+    # A frame or a call, the number of them between two pauses, and the number over one connection.
     "rapid_reset": (reset, 20, _CALLS),
     "begun_and_reset": (
         lambda stream: (

@@ -131,7 +131,7 @@ def run(folder: Path, *, seconds: float, workers: int) -> Figures:
         for thread in threads:
             thread.start()
         assert benign.stdout is not None
-        told = benign.stdout.read()  # all that it says; its end is waited for below
+        told = benign.stdout.read()  # all of its output; its end is awaited below
         after = shares(served, benign.pid)
         benign.communicate()
         for thread in threads:

@@ -47,7 +47,7 @@ STREAMS = 8  # as many as may be open
 KINDS = ("silent", "slow", "unread")
 PACE = 0.1
 P99_MS = 250.0
-LEAST_SHARE = 0.9  # the rest find eight that have come within the last tenth of a second
+LEAST_SHARE = 0.9  # the rest find eight streams of the last tenth of a second
 _ITEM = pb.ValidateStreamRequest(
     item=pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER)
 ).SerializeToString()

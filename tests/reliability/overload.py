@@ -41,10 +41,10 @@ WORKERS = 1
 PATIENCE = 30.0
 HEALTH_MS = 100.0
 LEAST_PROBES_PER_S = 5
-# Clients that wait for an answer ask a little less often than they should.
+# Clients that wait for an answer send slightly fewer calls than planned.
 LEAST_OFFERED = 1.75
 GROWTH_MB = 20.0
-# The mean wait in a full queue is its length over the rate; how long the jobs in it take varies.
+# The mean wait in a full queue is its length divided by the rate; the durations of its jobs vary.
 QUEUE_SLACK = 2.5
 STATEMENT = "document.querySelector('#row-%d').textContent = `${items[%d].name}: ${items[%d].price}`;\n"
 

@@ -47,7 +47,7 @@ EXPECTED = {
     b"items.map((each) => each.name + %d)": "allowed",
     b"[]['constr' + 'uctor']['constr' + 'uctor']('return %d')()": "EVAL_BLOCKED_CONSTRUCT",
 }
-# What a call may end with while a replica dies or drains; nothing of it lets a payload run.
+# The results of a call while a replica dies or drains; none of them allows a payload.
 FAILURES = frozenset(
     {"UNAVAILABLE", "SERVICE_UNREACHABLE", "SHUTTING_DOWN", "CANCELLED", "OVERLOADED", "DEADLINE_EXCEEDED"}
 )

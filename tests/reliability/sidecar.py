@@ -51,7 +51,7 @@ class Sidecar:
 
     def descriptors(self) -> int:
         """Return how many descriptors the server has open."""
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - only their number is asked
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - only the number is used
 
     def rss_mb(self) -> dict[str, float]:
         """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
@@ -113,7 +113,7 @@ def children(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task")
     found: list[int] = []
     for task in tasks.iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
             found += map(int, (task / "children").read_text().split())
     return found
 
@@ -170,7 +170,7 @@ class HealthProbe:
 
 def probe(address: str) -> None:
     """Check health until stdin ends; print the milliseconds of each answer."""
-    import select  # noqa: PLC0415 - only the probing process waits for its stdin
+    import select  # noqa: PLC0415 - only the probing process uses it
 
     times: list[float] = []
     failed = 0

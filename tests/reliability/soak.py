@@ -42,7 +42,7 @@ MANIFEST = Path(__file__).parents[1] / "data/tools/manifest.yaml"
 CLIENTS = 4
 WARM_SHARE = 0.2
 GROWTH_MB = 5.0
-# Letters that nothing which is logged is made of, eight times in a row: what looks like a marker is looked up.
+# Eight letters in a row that occur in no log text: any such sequence may be part of a marker.
 LETTERS = "GHJKQVWXYZ"
 MARKER_LENGTH = 32
 RUN = 8
@@ -50,15 +50,15 @@ FLAGS = (
     *("--allow-eval=renderer,sandbox", "--manifest", str(MANIFEST), "--error-stats"),
     *("--admin-listen", "127.0.0.1:0", "--traces", "--otel-logs"),
 )
-# A short queue, so that spans which wait for the collector are no growth; what does not fit is dropped.
+# A short queue, so that waiting spans do not look like a leak; surplus spans are dropped.
 OTEL = {
     "OTEL_BSP_MAX_QUEUE_SIZE": "256",
     "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "128",
     "OTEL_BSP_SCHEDULE_DELAY": "500",
 }
-# What a client may get; the rest is a fault of the service.
+# The expected answers; any other is a fault of the service.
 ANSWERS = {"allowed", "error", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}
-# Of a tenth of a millisecond no time may be left to write the record in: AUDIT_UNAVAILABLE.
+# A tenth of a millisecond may be too short to write the record: AUDIT_UNAVAILABLE.
 HURRIED_ANSWERS = ANSWERS | {"UNAVAILABLE"}
 
 
@@ -99,7 +99,7 @@ class Collector:
         server = grpc.server(ThreadPoolExecutor(2))
         services = {"traces": "trace.v1.TraceService", "logs": "logs.v1.LogsService"}
         for signal, service in services.items():
-            # Strings are in a message as they are, so that it need not be read; an empty answer is one.
+            # A serialised message contains its strings verbatim, so it need not be decoded.
             handler = grpc.unary_unary_rpc_method_handler(partial(self._take, signal))
             name = f"opentelemetry.proto.collector.{service}"
             server.add_generic_rpc_handlers(
@@ -178,7 +178,7 @@ def evaluate(code: str, argument: str = "") -> Callable[[GuardServiceStub, str],
     return send
 
 
-# How often each kind comes in a hundred.
+# The share of each kind in percent.
 KINDS: list[tuple[int, Callable[[GuardServiceStub, str], Any]]] = [
     (30, renderer("/* @ */ const @ = document.querySelector('@'); @.textContent = `@`")),
     (8, renderer("items.map((@) => @.name + '@')")),

@@ -91,6 +91,6 @@ def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_p
     counted = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]
     refused = [line for line in counted if line["kind"] == "refused"]
     gave_way = "UNAUTHENTICATED" if has_tokens else "OVERLOADED"
-    # At the end all hang up; a call that has only just been taken in counts as one whose message was no message.
+    # At the end all disconnect; a call that was just accepted counts as one with an unreadable message.
     assert {gave_way} <= {line["code"] for line in refused} <= {gave_way, "INVALID_INPUT"}
     assert sum(line["count"] for line in refused if line["code"] == gave_way) > MORE_THAN_THREADS // 2

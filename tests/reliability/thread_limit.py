@@ -60,7 +60,7 @@ A_CONNECTION = 40
 CALLERS = 40
 ASKED_AFTERWARDS = 20
 FLAGS = ("--allow-eval=renderer,sandbox", "--admin-listen", "127.0.0.1:0")
-# A user of its own, since the limit counts the threads of a user, and since it does not hold for root.
+# A separate user, since the limit counts the threads of a user and does not apply to root.
 _FIRST_USER = 60_000
 _USERS = 4_000
 _LESS_THAN_IT_SAYS = b"\0" + (10).to_bytes(4, "big") + b"123456789"
@@ -108,7 +108,7 @@ def limited(threads: int, folder: Path) -> list[str] | None:
     """Return a command that limits a program to ``threads``; None if the system has none."""
     if os.geteuid() == 0:
         user = str(_FIRST_USER + os.getpid() % _USERS)
-        # It may read what this interpreter is made of, wherever that is.
+        # It can read this interpreter's files, wherever they are.
         read = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
         os.chown(folder, int(user), int(user))
         under = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *read]
@@ -221,7 +221,7 @@ def _threads(served: Sidecar) -> int:
     processes = [served.process.pid, *children(served.process.pid)]
     found = 0
     for pid in processes:
-        with suppress(FileNotFoundError, ProcessLookupError):  # a worker that has ended since
+        with suppress(FileNotFoundError, ProcessLookupError):  # a worker that has ended meanwhile
             found += len(list(Path(f"/proc/{pid}/task").iterdir()))
     return found
 

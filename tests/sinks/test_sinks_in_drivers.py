@@ -102,12 +102,12 @@ def seen(folder: Path) -> Mapping[str, Any]:
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     found["playwright.evaluate"]["ran"] = ran_in_playwright()
-    # Only an inspector has a REPL: no program of Node's `vm` can say what it does.
+    # Only an inspector has a REPL: Node's `vm` cannot reproduce it.
     found["cdp.runtime-evaluate-repl"]["said"] = found["cdp.runtime-evaluate-repl"]["ran"]
     return found
 
 
-# One test, since each worker of pytest would run all drivers anew.
+# One test, since each pytest worker would start all drivers again.
 def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Path) -> None:
     found = seen(tmp_path)
     rows = [
@@ -124,7 +124,7 @@ def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Pat
     for profile in (Profile.BALANCED, Profile.STRICT):
         assert [(sink.id, code) for sink, code in escapes if allowed(sink, code, profile)] == []
 
-    # Of the texts that are programs of a sink; what the guard refuses whatever P is, none is.
+    # Only texts that are programs of a sink, without those that the guard denies for any P.
     programs = [row for row in rows if allowed(row[0], put(row[1]["code"], BENIGN), Profile.BALANCED)]
     assert [(sink.id, text["code"]) for sink, text, ran, said in programs if ran and not said] == []
     assert [

@@ -54,7 +54,7 @@ class UnaryCall(Generic[T]):
         return self._question.read(parsed(self._question.method, response))
 
     def denial(self, error: Exception) -> Decision:
-        """Return the denial for ``error``, whatever it is."""
+        """Return the denial for any ``error``."""
         if isinstance(error, Forged):
             return unproven_peer(FORGED)
         return failed(error, self._challenge)

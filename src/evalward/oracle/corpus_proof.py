@@ -193,7 +193,7 @@ def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
 
 
 def _depends_on_data(case: Case) -> bool:
-    """Say whether runs with an attacker's data, of which there are dozens, may help."""
+    """Return whether runs with an attacker's data, of which there are dozens, can prove more."""
     return "dynamic-key" in case.constructs or "arg" in case.code
 
 

@@ -47,7 +47,7 @@ def asked_sink(
     if target is not None and _target(target) is not sink.target:
         raise UnknownSink(
             Code.INVALID_INPUT,
-            f"The sink {sink.id} evaluates in the target {sink.target}; the request says another.",
+            f"The sink {sink.id} evaluates in the target {sink.target}; the request declares another.",
             repair=Repair(field="/target", allowed=[sink.target]),
         )
     if shape is not None:

@@ -148,7 +148,7 @@ def test_the_spare_worker_is_for_those_whose_payloads_are_cheap() -> None:
     held = made.take(LONG, patience=None)
 
     assert made.take_free(SHORT_BYTES, GREEDY) is None
-    # Nor is it for a new connection from where the expensive ones came, but for what is much shorter.
+    # Nor is it for a new connection from the host of the expensive ones, but for much shorter payloads.
     assert made.take_free(SHORT_BYTES, Requester("host", "host:3")) is None
     assert made.take_free(100, Requester("host", "host:4")) is not None
     assert held

@@ -59,7 +59,7 @@ def test_where_no_worker_is_free_nothing_is_begun(pool: Pool, job: MakeJob, rogu
     first = begun(workers, job(b"document.title"))
     others = [made for _ in range(3) if (made := ahead(workers, job(b"1"))) is not None]
 
-    assert len(others) <= 1  # the lane for the short
+    assert len(others) <= 1  # the express lane
     assert ahead(workers, job(b"2")) is None
     for verdict in (first, *others):
         verdict()

@@ -46,7 +46,7 @@ def put_in_force_until_soon(process: Any, files: TlsFiles, ca: trustme.CA) -> No
     for seconds in (4, 8, 16, 32, 64):
         issue(files, ca, seconds=seconds)
         line = ""
-        # Between the writing of the two files they do not belong together; that is no answer to either.
+        # Between the two writes the files do not match; no reload result is expected then.
         while "in force" not in line and "expired" not in line:
             line = process.says("new TLS files are")
         if "in force" in line:
@@ -83,7 +83,7 @@ def test_the_end_is_told_and_a_new_certificate_ends_it(
     assert set(states.values()) == {"ok"}
     assert values(admin, "evalward_ready") == {"evalward_ready": 0}
     assert fetch(admin, "/livez").status == 200
-    # Who comes over the Unix socket needs no certificate.
+    # Callers on the Unix socket need no certificate.
     assert stub_at(process.listen[0]).Validate(ask(), timeout=60).WhichOneof("outcome") == "allowed"
 
     end = issue(files, ca, seconds=3_600)

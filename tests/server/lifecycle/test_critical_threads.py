@@ -18,7 +18,7 @@ from evalward.thread_pool import NoThreadError, PrestartedPool, prestart
 
 Start = Callable[..., Any]
 
-# Threads that survive whatever is asked of them, and one that only saves time.
+# Threads that catch all exceptions of their tasks, and one that only saves time.
 NOT_VITAL = ("admin-call", "sandbox-warm-up")
 
 PROGRAM = """

@@ -63,7 +63,7 @@ def test_at_once_does_not_wait_and_takes_nothing_twice(tmp_path: Path, taker: Ta
 
 
 def test_a_link_that_points_elsewhere_is_a_change(tmp_path: Path, taker: Taker) -> None:
-    # As Kubernetes mounts a ConfigMap: the file is a link through a folder that is swapped.
+    # Like a ConfigMap in Kubernetes: the file is a link through a folder that is swapped.
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "policy.yaml").write_text("1")

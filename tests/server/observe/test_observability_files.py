@@ -26,7 +26,7 @@ RULES = yaml.safe_load((FOLDER / "rules.yaml").read_text("utf-8"))
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
 ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
 OPERATIONS = (ROOT / "docs" / "reference" / "operations.md").read_text("utf-8")
-# What Prometheus adds to each sample, and the one metric that it makes itself.
+# The labels that Prometheus adds to each sample, and the one metric of its own.
 ADDED = {"instance", "job", "le"}
 OF_PROMETHEUS = "up"
 

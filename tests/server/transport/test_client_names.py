@@ -141,7 +141,7 @@ def test_the_unix_socket_is_not_concerned(network: Network, stub_at: Callable[[s
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--client-name", "dispatcher"], "--client-name goes with --client-ca"),
+        (["--client-name", "dispatcher"], "--client-name requires --client-ca"),
         (["--client-ca", "ca.pem", "--client-name", "two words"], "--client-name must match"),
     ],
 )

@@ -61,7 +61,7 @@ def next_place(stub: Any) -> Any:
 def test_a_watcher_that_does_not_read_holds_nobody_up(start: Start, ask: Ask) -> None:
     running = start()
     with ExitStack() as stack:
-        # A channel of its own each; what is sent stays with gRPC, unread.
+        # Each has a separate channel; responses stay unread in gRPC.
         for _ in range(4):
             channel = stack.enter_context(grpc.insecure_channel(running.address))
             watch(health_pb2_grpc.HealthStub(channel))

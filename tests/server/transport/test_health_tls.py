@@ -88,7 +88,7 @@ def test_a_probe_of_nothing_says_that_nobody_listens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["127.0.0.1:1", "--cert", "x"], "--cert and --key go together"),
+        (["127.0.0.1:1", "--cert", "x"], "--cert and --key require each other"),
         (["127.0.0.1:1", "--ca", "/no/such/file"], "cannot read /no/such/file"),
         (["unix:/run/x", "--ca", "x"], "a Unix socket has no TLS"),
     ],

@@ -124,7 +124,7 @@ def test_new_files_are_taken_and_broken_ones_are_not(
     serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
 ) -> None:
     server = issue(ca, tmp_path, "server", "127.0.0.1")
-    # gRPC asks each socket for what is new by itself.
+    # gRPC fetches new certificates for each socket separately.
     process = serve(*flags(server), "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0")
     places = [(host, int(port)) for host, _, port in (each.rpartition(":") for each in process.listen)]
 
