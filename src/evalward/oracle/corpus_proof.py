@@ -214,7 +214,7 @@ def claimed(case: Case) -> frozenset[str]:
 
 
 def capabilities() -> dict[str, str]:
-    """Return every capability that an oracle may name, with what it is."""
+    """Return every capability that an oracle may name, with its description."""
     table: dict[str, str] = _claims()["capabilities"]
     return table
 
