@@ -1,5 +1,5 @@
 # The base is an argument, so that a site can build on its own image: any with python3 >= 3.11 and its venv module.
-# By digest: a tag may name something else tomorrow. docs/how-to/supply-chain.md says how to look at it and to renew it.
+# By digest, since a tag can move. docs/how-to/supply-chain.md explains how to inspect and renew it.
 ARG BASE=docker.io/library/python:3.11.13-slim-bookworm@sha256:86adf8dbadc3d6e82ee5dd2c74bec2e1c2467cdad47886280501df722372d2e1
 
 FROM ${BASE} AS build
@@ -22,15 +22,15 @@ RUN /opt/build/bin/python -m hatchling build -t wheel -d dist \
 COPY deploy/image/root.py ./
 RUN python3 root.py /root-of-image /opt/evalward
 
-# Nothing of the base but what runs here: no shell, no package manager, no setuid program.
+# Only the files of the base that run here: no shell, no package manager, no setuid program.
 FROM scratch
 COPY --from=build /root-of-image /
 COPY --from=build /opt/evalward /opt/evalward
 COPY --from=build --chown=65532:65532 --chmod=0750 /state/run/evalward /run/evalward
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/log/evalward /var/log/evalward
-# The sandbox's engine, compiled: a CPU that lacks what this one has compiles it anew, in two seconds.
+# The sandbox's engine, compiled: a CPU without this one's features compiles it again, in two seconds.
 COPY --from=build --chown=65532:65532 --chmod=0700 /state/cache /var/cache/evalward
-# The root file system may be read-only: only these two places are written, and bytecode is there already.
+# The root file system may be read-only: only these two folders are written, and bytecode is already compiled.
 ENV PATH=/opt/evalward/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     EVALWARD_LISTEN=unix:/run/evalward/evalward.sock \

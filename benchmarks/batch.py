@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(rounds: int, *, workers: str = "1") -> dict[str, dict[str, float]]:
-    """Return, by clock, times of a payload in microseconds, and the share of a single call's overhead of a batch's."""
+    """Return per clock the microseconds of a payload, and a batch item's overhead as a share of a single call's."""
     policy = Policy.default().allowing([Target.RENDERER])
     with service("--workers", workers) as (pid, address), grpc.insecure_channel(address) as channel:
         insist_on_allow(address)
@@ -95,7 +95,7 @@ def per_item(judge: Callable[[list[bytes]], object], codes: list[bytes], pid: in
 
 
 def one_by_one(stub: GuardServiceStub, codes: list[bytes]) -> None:
-    """Have each payload judged by a request of its own; raise RuntimeError unless it is allowed."""
+    """Judge each payload in a separate request; raise RuntimeError unless it is allowed."""
     for code in codes:
         reply = stub.Validate(pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER))
         if reply.WhichOneof("outcome") != "allowed":
@@ -103,7 +103,7 @@ def one_by_one(stub: GuardServiceStub, codes: list[bytes]) -> None:
 
 
 def many(stub: GuardServiceStub, codes: list[bytes]) -> None:
-    """Have all payloads judged in one request; raise RuntimeError unless all are allowed."""
+    """Judge all payloads in one request; raise RuntimeError unless all are allowed."""
     items = [pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER) for code in codes]
     reply = stub.ValidateBatch(pb.ValidateBatchRequest(items=items))
     if reply.WhichOneof("outcome") != "allowed" or len(reply.bindings) != len(codes):

@@ -32,13 +32,13 @@ PAYLOADS = Path(__file__).parents[1] / "tests/data/sandbox/hostile.yaml"
 DEADLINES_MS = (100, 250, 1000)
 GRACE_MS = 50
 THREADS = 4
-# Fuel is set out of the way, so that it is the deadline that must hold.
+# The fuel limit is raised, so that the deadline applies.
 FUEL = 4_000_000_000
 BENIGN, ANSWER = b"[7, 2, 3].map(x => x * 2).join('-')", b'"14-4-6"'
 
 
 def main() -> int:
-    """Parse the command line, measure, print; 1 when anything was late, wrong or too large."""
+    """Parse the command line, measure, print; return 1 if a run was late, wrong or too large."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("--json", action="store_true", help="print one JSON object")
     options.add_argument("--passes", type=int, default=3, help="passes for each deadline (default: 3)")
@@ -111,7 +111,7 @@ def one_pass(
 
 
 def line(found: Mapping[str, Any]) -> str:
-    """Return what people read of one row."""
+    """Return one row as text."""
     over = found["over_ms"]
     return (
         f"deadline {found['deadline_ms']} ms: {found['runs']} runs, worst {over['worst']:+} ms, "

@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def measure(rounds: int) -> list[dict[str, Any]]:
-    """Return the milliseconds and the code of each text in each size; rounds alternate over the texts."""
+    """Return the milliseconds and the code of each text in each size; each round measures all texts."""
     policy = Policy.default().allowing(frozenset({Target.RENDERER}))
     texts = [
         (case["id"], size, text_of(case, length))

@@ -17,7 +17,7 @@ NODE_GUARDS = ("acorn", "js-x-ray")
 
 
 class NodeUnavailableError(RuntimeError):
-    """Node, npm or the packages of the lock file are missing; the message says which."""
+    """Node, npm or the packages of the lock file are missing; the message names them."""
 
 
 class NodeGuard:
@@ -27,7 +27,7 @@ class NodeGuard:
         self._name = name
 
     def __enter__(self) -> Self:
-        """Start Node, after ``npm ci`` when the packages are not there yet; raise NodeUnavailableError."""
+        """Start Node, after ``npm ci`` if the packages are missing; raise NodeUnavailableError."""
         node = shutil.which("node")
         if node is None:
             raise NodeUnavailableError("node is not installed")

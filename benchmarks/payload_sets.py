@@ -32,7 +32,7 @@ class Payload:
 
 
 def compose(load: str, style: str, size: str) -> Payload:
-    """Return the payload made of as many units, in turn, as fit the size."""
+    """Return the payload of as many units, in turn, as fit the size."""
     minified = style == "minified"
     folder = PAYLOADS / (f"{load}-minified" if minified else load)
     units = [path.read_bytes().strip() for path in sorted(folder.glob("*.js"))]

@@ -197,7 +197,7 @@ def rate(call: Callable[[], object], calls: int) -> float:
 
 
 def table(result: dict[str, Any]) -> Sequence[str]:
-    """Return the lines that people read."""
+    """Return the figures as lines of text."""
     lines = [
         f"{name}: p50 {t['p50']:.3f} ms, p99 {t['p99']:.3f} ms" for name, t in result["latency_ms"].items()
     ]

@@ -132,7 +132,7 @@ def summary(echo: Sequence[dict[str, float]], guard: Sequence[dict[str, float]])
 
 
 def insist_on_allow(address: str) -> None:
-    """Raise RuntimeError unless the payload is allowed: a denial would be another thing to measure."""
+    """Raise RuntimeError unless the payload is allowed: a denial takes a different time."""
     with grpc.insecure_channel(address) as channel:
         reply = GuardServiceStub(channel).Validate(pb.ValidateRequest.FromString(validate_bodies(0, 1)[0]))
     if reply.WhichOneof("outcome") != "allowed":
@@ -171,7 +171,7 @@ def cpu_seconds(pid: int) -> float:
     """Return the CPU time that a process and its children have used, user and system, in seconds.
 
     From their own clocks (clock_getcpuclockid(3)): the ticks in /proc are too coarse for a short run. The children
-    are the workers that judge, of which none may end in between.
+    are the workers that judge; none may end in between.
     """
     threads = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for thread in threads for child in thread.read_text("ascii").split()]

@@ -32,7 +32,7 @@ ROUNDS, REQUESTS, IN_FLIGHT = 3, 1_500, 8
 
 
 def parse(code: bytes) -> bytes:
-    """Do what stands for the guard's work."""
+    """Do work that represents the guard's."""
     Parser(LANGUAGE).parse(code)
     return b""
 

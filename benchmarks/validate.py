@@ -116,7 +116,7 @@ def median_ratios(rows: Iterable[dict[str, Any]]) -> dict[str, float | None]:
 
 
 def environment(guards: Sequence[str]) -> dict[str, Any]:
-    """Return what the figures depend on."""
+    """Return the versions and settings on which the figures depend."""
     return {
         "evalward": version("evalward"),
         "python": platform.python_version(),

@@ -35,10 +35,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def stop_process() -> Iterator[Callable[[int], None]]:
-    """Stop processes (SIGSTOP); those that are still there at the end are killed.
+    """Stop processes (SIGSTOP), and kill those that still exist at the end of the test.
 
-    One that was stopped before it asked the kernel to end it with its server would stay for ever: it does not see
-    that its socket was closed.
+    A process that was stopped before it set its parent-death signal would stay forever: while stopped, it does not
+    notice that its socket was closed.
     """
     with ExitStack() as stack:
 

@@ -45,7 +45,7 @@ ELF: Final = b"\x7fELF"
 
 
 def gather(place: Path, venv: Path) -> None:
-    """Fill ``place``, which must not exist, with what the programs of ``venv`` need; ``venv`` itself is left out."""
+    """Copy the files that the programs of ``venv`` need to ``place``, which must not exist; omit ``venv`` itself."""
     place.mkdir(parents=True)
     for name in MERGED:
         if (Path("/") / name).is_symlink():
@@ -80,7 +80,7 @@ def gather(place: Path, venv: Path) -> None:
 
 
 def links_to(path: Path) -> Iterator[Path]:
-    """Yield ``path``, and every link behind it up to the file."""
+    """Yield ``path``, and every link that it resolves through, up to the file."""
     yield path
     while path.is_symlink():
         path = path.parent / path.readlink()
@@ -88,20 +88,20 @@ def links_to(path: Path) -> Iterator[Path]:
 
 
 def walk(folder: Path, *, without: Sequence[str] = ()) -> Iterator[Path]:
-    """Yield the files under ``folder``, save folders ``without``, that may be programs by their suffix or place."""
+    """Yield the files under ``folder`` that may be programs by their suffix or place; skip folders ``without``."""
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name not in without]
         yield from (Path(parent, name) for name in names if ".so" in name or Path(parent).name == "bin")
 
 
 def is_elf(path: Path) -> bool:
-    """Say whether the file is a program or a shared library."""
+    """Return whether the file is a program or a shared library."""
     with path.open("rb") as stream:
         return stream.read(len(ELF)) == ELF
 
 
 def shared(binaries: Iterable[Path]) -> Iterator[Path]:
-    """Yield the shared libraries that ``binaries`` load, and the loader; ValueError for one that is not there."""
+    """Yield the shared libraries that ``binaries`` load, and the loader; raise ValueError for a missing one."""
     for path in binaries:
         told = subprocess.run(["ldd", path], capture_output=True, text=True, check=False).stdout  # noqa: S603, S607
         for line in told.splitlines():
@@ -139,7 +139,7 @@ def compiled(folder: Path, place: Path) -> None:
 
 
 def described(place: Path, paths: Iterable[Path]) -> None:
-    """Write what dpkg says of the packages that ``paths`` are from, and their licences, where a base has dpkg."""
+    """Write dpkg's records of the packages of ``paths``, and their licences, if the base has dpkg."""
     if shutil.which("dpkg-query") is None:
         return
     names = sorted({name for path in paths for name in (str(path), os.path.realpath(path))})

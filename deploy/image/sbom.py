@@ -37,7 +37,7 @@ VERSION: Final = SchemaVersion.V1_6
 
 
 def document(root: Path) -> str:
-    """Return the document for ``root`` as JSON; ValueError when there is no evalward in it, or the schema refuses."""
+    """Return the document for ``root`` as JSON; raise ValueError without evalward in it, or for an invalid document."""
     (site,) = (root / VENV / "lib").glob("python3*/site-packages")
     found = {str(canonicalize_name(each.name)): each for each in distributions(path=[str(site)])}
     if ITSELF not in found:
@@ -81,7 +81,7 @@ def python_package(name: str, found: Distribution) -> Component:
 
 
 def interpreter(root: Path) -> Component:
-    """Return the component of the interpreter that the virtual environment was made with."""
+    """Return the component of the virtual environment's interpreter."""
     settings = (root / VENV / "pyvenv.cfg").read_text(encoding="utf-8")
     (version,) = re.findall(r"^version\s*=\s*(\S+)$", settings, re.MULTILINE)
     return Component(
@@ -94,7 +94,7 @@ def interpreter(root: Path) -> Component:
 
 
 def debian_packages(root: Path) -> Iterator[Component]:
-    """Yield the component of each package that dpkg knows of in ``root``."""
+    """Yield the component of each dpkg package in ``root``."""
     status = root / "var/lib/dpkg/status"
     for text in status.read_text(encoding="utf-8").split("\n\n") if status.exists() else ():
         if text.strip():

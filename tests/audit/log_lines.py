@@ -18,7 +18,7 @@ def lines(path: Path) -> list[Any]:
 
 
 def kinds(path: Path) -> list[str]:
-    """Return the kinds of the records, "-" for a line that is none."""
+    """Return the kinds of the records, "-" for a line that is not a record."""
     found = []
     for line in path.read_bytes().splitlines():
         try:

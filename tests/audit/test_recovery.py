@@ -146,7 +146,7 @@ def test_a_write_that_is_cut_again_and_again_leaves_a_whole_log(
 
 
 def test_a_full_disk_is_survived_when_there_is_room_again(path: Path) -> None:
-    """RLIMIT_FSIZE makes the kernel itself cut a write short, then refuse the next one."""
+    """RLIMIT_FSIZE makes the kernel shorten a write, then reject the next one."""
     program = """
 import resource, signal, sys
 from evalward.audit import AuditLog, AuditRecord, AuditUnavailable, Kind, Outcome
@@ -254,7 +254,7 @@ def test_a_copy_of_the_log_in_its_place_is_gone_on_with(log: AuditLog, path: Pat
 
 
 class Pipe:
-    """A log on a pipe of one page, which a test fills and empties."""
+    """A log on a pipe of one page, which the test fills and reads."""
 
     def __init__(self, patience: float) -> None:
         self.reader, self.writer = os.pipe()
@@ -356,7 +356,7 @@ def test_each_record_is_synced_before_it_is_acknowledged(path: Path, monkeypatch
 
 
 def test_one_sync_serves_all_that_wait(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the first sync is held back, the records of other threads gather, and share the second."""
+    """While the first sync is delayed, the records of other threads accumulate and share the second."""
     entered, leave, syncs = threading.Event(), threading.Event(), []
     sync = os.fdatasync
 

@@ -123,7 +123,7 @@ def test_a_rotation_that_fails_costs_no_record(path: Path, monkeypatch: pytest.M
 
 
 def test_a_new_file_that_cannot_be_opened_fails_closed_and_comes_back(path: Path) -> None:
-    """The directory where the new file belongs is taken by a directory of that name."""
+    """A directory already has the name of the new file."""
     with AuditLog.open(path, key=KEY) as log:
         log.append(ALLOW)
         path.rename(path.with_name("old"))

@@ -19,7 +19,7 @@ KEY = AuditKey(bytes(range(32)))
 
 
 class FickleSink:
-    """Takes as many bytes of each write as the test says, None for an error; all of them when it says no more."""
+    """Accepts the given number of bytes of each write, None for an error; later writes are accepted whole."""
 
     path: str | None = None
 

@@ -64,9 +64,9 @@ def split(lines: list[bytes], chance: random.Random) -> list[LogFile]:
 
 
 def is_hidden(lines: list[bytes], chains: list[Chain], *, heads: set[Head]) -> bool:
-    """Whether a record is missing, or one too many or altered, where something in the log, or a head, shows it.
+    """Whether a record is missing, added or altered, where the log or a head shows it.
 
-    What cannot show is a chain of which nothing is left, and the end of the last one, unless a head of it was kept.
+    A chain that was removed completely and the end of the last one show only in a head that was kept.
     """
     here = {*lines}
     left = [here & {*chain.lines} for chain in chains]

@@ -32,7 +32,7 @@ class Chain(NamedTuple):
 
 
 class Clock:
-    """One record a second, from ``now`` on."""
+    """One record per second, from ``now`` on."""
 
     def __init__(self, now: int = NOON) -> None:
         self.now = now
@@ -98,7 +98,7 @@ def test_no_clock_decides_which_file_comes_first(tmp_path: Path, step: int) -> N
 @pytest.mark.parametrize("files", ["one", "two"])
 @pytest.mark.parametrize("expects", ["nothing", "the head of the other"])
 def test_a_cut_chain_before_another_is_found(tmp_path: Path, clock: Clock, files: str, expects: str) -> None:
-    """The records after the fourth are gone, and behind them begins what a restart began."""
+    """The records after the fourth are removed, and a chain of a restart follows."""
     first = chain(tmp_path, clock)
     second = chain(tmp_path, clock)
     cut = first.lines[:4]
@@ -120,7 +120,7 @@ def test_a_cut_chain_that_was_moved_behind_the_other_is_found(tmp_path: Path, cl
 def test_a_cut_chain_whose_clock_tells_nothing_is_found_once_a_head_is_expected(
     tmp_path: Path, clock: Clock
 ) -> None:
-    """The clock was set back behind the first chain, so that the two seem to be of two servers at once."""
+    """The clock was set back after the first chain, so the two chains look like those of two servers."""
     first = chain(tmp_path, clock)
     clock.now -= 8 * SECOND
     second = chain(tmp_path, clock)
@@ -136,7 +136,7 @@ def test_a_process_that_was_killed_is_told_from_a_cut_by_its_kept_head(tmp_path:
     assert verified(paths).fault is Fault.UNFINISHED
     assert verified(paths, killed.head).fault is None
     assert verified(paths, killed.head, restarted.head).fault is None
-    # A head that was kept before the end says nothing of the end.
+    # A head that was kept before the end does not prove the end.
     assert verified(paths, head_of(killed.lines[2])).fault is Fault.UNFINISHED
 
 
@@ -173,7 +173,7 @@ def test_a_chain_of_another_server_under_the_same_key_cannot_stand_inside(
         paths = written(tmp_path, own.lines[:3] + other.lines + own.lines[3:])
         assert verified(paths).fault is Fault.INSERTED
     else:
-        # In a file of its own it takes nothing away: it is counted as what it is.
+        # In a separate file it removes nothing, and is counted as a chain.
         found = verified(written(tmp_path, own.lines[:3], other.lines, own.lines[3:]))
         assert (found.fault, len(found.chains)) == (None, 2)
 

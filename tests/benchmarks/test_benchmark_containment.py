@@ -14,7 +14,7 @@ def test_the_benchmark_prints_every_figure() -> None:
 
     result = json.loads(done.stdout)
 
-    # Whether anything was late is the machine's load as well; how much memory and what answer is not.
+    # Lateness also depends on the machine's load; memory and answers do not.
     assert [row["deadline_ms"] for row in result["deadlines"]] == [50, 100]
     for row in result["deadlines"]:
         assert row["runs"] >= 50

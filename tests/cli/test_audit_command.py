@@ -50,7 +50,7 @@ def decided(number: int) -> str:
 
 
 def decision(number: int) -> AuditRecord:
-    """Return an allow for an even number, for an odd one a block."""
+    """Return an allow for an even number, a block for an odd one."""
     blocked = number % 2
     return AuditRecord(
         kind=Kind.DECISION,
@@ -66,7 +66,7 @@ def decision(number: int) -> AuditRecord:
 
 
 def log_files(folder: Path) -> list[str]:
-    """Return them as a shell lists them: the newest first, then the others by age."""
+    """Return the files in the order of a shell: the newest first, then the others by age."""
     return sorted(str(path) for path in folder.glob("audit.jsonl*"))
 
 

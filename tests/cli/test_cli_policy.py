@@ -56,7 +56,7 @@ def test_check_warns_of_what_is_valid_but_odd(tmp_path: Path, text: str, warning
 
 
 def exceptions(days: int) -> str:
-    """Return a policy with one exception that expires so many days from today."""
+    """Return a policy with one exception that expires ``days`` from today."""
     day = utc_day() + timedelta(days)
     return (
         "targets: {renderer: {allowed: true}}\nexceptions:\n"

@@ -24,7 +24,7 @@ def run(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.C
 
 
 def words(shown: str) -> str:
-    """Return what stands in a box of the terminal on one line, since a long path wraps it anywhere."""
+    """Return the text of a box on the terminal as one line, since a long path wraps anywhere."""
     return " ".join(shown.replace("│", " ").split())
 
 

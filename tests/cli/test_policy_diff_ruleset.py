@@ -21,7 +21,7 @@ CASES = """\
 
 @pytest.fixture
 def cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write cases, of which a construct blocks two from the next ruleset on."""
+    """Write cases, two of which the next ruleset blocks."""
     new = replace(CONSTRUCTS["string-timer"], since=NEXT)
     monkeypatch.setattr(labels, "CONSTRUCTS", {**CONSTRUCTS, new.label: new})
     (tmp_path / "own.yaml").write_text(CASES, encoding="utf-8")

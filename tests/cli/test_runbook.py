@@ -52,7 +52,7 @@ def test_the_commands_in_the_text_exist_too(
 
 
 def parses(args: list[str]) -> None:
-    """Have the real parser of the command line read ``args``; it runs nothing."""
+    """Parse ``args`` with the real command line, without running the command."""
     command: Any = get_command(app)
     while hasattr(command, "get_command"):
         name, *args = args

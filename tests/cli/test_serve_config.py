@@ -101,7 +101,7 @@ def test_every_option_has_a_variable_a_key_and_help(name: str) -> None:
 
 
 def shown(default: object) -> str:
-    """Return a default as the page has it."""
+    """Return a default in the form of the page."""
     if isinstance(default, bool):
         return "on" if default else "off"
     if isinstance(default, list):

@@ -32,7 +32,7 @@ def sha256(text: bytes) -> str:
 
 
 def true_allow(request: Any) -> Any:
-    """Answer as a service does that allows exactly what was asked."""
+    """Answer like a service that allows exactly the request."""
     is_call = isinstance(request, pb.ValidateCallRequest)
     binding = pb.VerdictBinding(
         code_hash=sha256(request.arguments_json if is_call else request.code),
@@ -63,7 +63,7 @@ def true_allow(request: Any) -> Any:
 
 
 def question(rpc: str, payload: Any = CODE, **arguments: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """Return the method of a client, and what it is called with."""
+    """Return the method of a client, and its arguments."""
     asked: dict[str, Any] = {"shape": "expression", "profile": "strict"}
     if rpc == "Evaluate":
         return "evaluate", (payload,), asked | arguments
@@ -76,7 +76,7 @@ def question(rpc: str, payload: Any = CODE, **arguments: Any) -> tuple[str, tupl
 
 @dataclass
 class Requester:
-    """Asks one question through a client of its own; ``kind`` is one of CLIENTS."""
+    """Sends one request through a new client; ``kind`` is one of CLIENTS."""
 
     kind: str
 

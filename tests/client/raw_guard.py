@@ -16,7 +16,7 @@ SENDS = {
 
 @contextmanager
 def serving_raw(does: list[str]) -> Iterator[str]:
-    """Do to each connection what ``does`` lists; yield the address."""
+    """Apply the actions of ``does`` to each connection; yield the address."""
     held: list[socket.socket] = []
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -41,7 +41,7 @@ def serving_raw(does: list[str]) -> Iterator[str]:
 
 def _act(connection: socket.socket, does: list[str]) -> None:
     connection.settimeout(30)
-    with suppress(OSError):  # the client gave up first
+    with suppress(OSError):  # the client closed the connection first
         for step in does:
             match step:
                 case "read":

@@ -141,7 +141,7 @@ def test_the_token_goes_with_every_call_over_a_unix_socket(
 
 @dataclass
 class Restarting:
-    """A link to a guard whose process is replaced while it is asked, or is away and coming back."""
+    """A link to a guard whose process is replaced during a call, or is restarting."""
 
     address: Address
     run: int = 1

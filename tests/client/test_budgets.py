@@ -9,7 +9,7 @@ from evalward.client.question import Questions
 
 
 def asked(method: str, code: bytes, **more: object) -> float:
-    """Return the seconds that a question about ``code`` gets."""
+    """Return the timeout in seconds of a request for ``code``."""
     about = {"target": "renderer", "shape": None, "bindings": None, "profile": None, "session_id": "", **more}
     if method == "evaluate":
         about = {"arg_json": None, "shape": None, "profile": None, "seed": None, "session_id": "", **more}

@@ -20,7 +20,7 @@ def flow() -> CallFlow:
 
 
 def walked(flow: CallFlow, results: dict[type, Any]) -> tuple[list[type], Decision]:
-    """Return the steps of one validation, each of which ends as ``results`` says, and its decision."""
+    """Return the steps of one validation with the given ``results``, and its decision."""
     progress = Progress(flow.operation(VALIDATE, b"1", target="renderer"))
     steps: list[type] = []
     while progress.step is not None:

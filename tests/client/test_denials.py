@@ -33,7 +33,7 @@ ServeFake = Callable[..., str]
 
 
 def pairs(kind: str) -> list[Any]:
-    """Return every case of ``kind`` with every call that it holds for."""
+    """Return every case of ``kind`` with every call to which it applies."""
     return [
         pytest.param(case, rpc, id=f"{rpc}: {case['name']}")
         for case in TABLE[kind]
@@ -68,7 +68,7 @@ def test_every_status_is_a_denial(status: str, rpc: str, requester: Requester, s
 
 
 def changed(case: dict[str, Any], request: Any) -> Any:
-    """Return a true ALLOW but for what ``case`` says."""
+    """Return a valid ALLOW with the changes of ``case``."""
     if "wire" in case:
         return bytes.fromhex(case["wire"])
     reply = true_allow(request)

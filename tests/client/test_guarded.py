@@ -26,7 +26,7 @@ SECRET = "marker_5d0c77"
 
 
 class Sink:
-    """A sink of either kind behind a guard of its kind; ``ran`` is what it was called with."""
+    """A sink, synchronous or not, with a guard of the same kind; ``ran`` has the arguments of its calls."""
 
     def __init__(self, kind: str, address: str) -> None:
         self.kind = kind
@@ -63,7 +63,7 @@ def asked() -> list[pb.ValidateRequest]:
 
 @pytest.fixture(params=["sync", "asyncio"])
 def sink(request: pytest.FixtureRequest, serve_fake: Callable[..., str], asked: list[Any]) -> Sink:
-    """Return a sink whose guard allows what does not begin with ``block``."""
+    """Return a sink whose guard allows text that does not begin with ``block``."""
 
     def answer(question: pb.ValidateRequest, _: grpc.ServicerContext) -> Any:
         asked.append(question)
@@ -118,7 +118,7 @@ def test_what_is_no_text_is_denied(code: Any, sink: Sink) -> None:
 
 
 class TwoTexts(str):
-    """Text that tells the guard something else than the sink."""
+    """Text that the guard and the sink read differently."""
 
     __slots__ = ()
 

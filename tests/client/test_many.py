@@ -36,7 +36,7 @@ def binding_of(item: pb.ValidateRequest) -> pb.VerdictBinding:
 
 
 def batched(case: dict[str, Any], request: pb.ValidateBatchRequest) -> pb.ValidateBatchResponse:
-    """Return a true reply but for what ``case`` says."""
+    """Return a valid reply with the changes of ``case``."""
     text = json.dumps(DENIED).encode()
     error = pb.Error(code="EVAL_BLOCKED_CONSTRUCT")
     reply = pb.ValidateBatchResponse(
@@ -72,7 +72,7 @@ def batched(case: dict[str, Any], request: pb.ValidateBatchRequest) -> pb.Valida
 def streamed(
     case: dict[str, Any], requests: Iterator[pb.ValidateStreamRequest]
 ) -> Iterator[pb.ValidateStreamResponse]:
-    """Yield true replies but for what ``case`` says."""
+    """Yield valid replies with the changes of ``case``."""
     for index, request in enumerate(requests):
         reply = pb.ValidateStreamResponse(item_index=index, binding=binding_of(request.item))
         if request.item.code == b"process.exit()":

@@ -66,13 +66,13 @@ def assert_reason(
     details = reply.envelope["details"]
     assert (details["reason"], details["grpc_status"]) == (reason, "UNAVAILABLE")
     assert reply.envelope["retryable"] is retryable
-    if requester.kind == "sync":  # once is enough: Node does not know who else asks
+    if requester.kind == "sync":  # once is enough: Node's result does not depend on the caller
         told = node_says(address, options.get("tls"))
         assert told is None or told == [code, reason, retryable]
 
 
 def node_says(address: str, tls: Tls | None) -> list[Any] | None:
-    """Return what the Node client says of the same guard, None when it is not built here."""
+    """Return the Node client's diagnosis of the same guard, None when the client is not built here."""
     if not (NODE / "dist").is_dir() or not (NODE / "node_modules").is_dir():
         return None
     names = {"ca": "ca", "certificate": "certificate", "key": "key"}

@@ -153,7 +153,7 @@ def test_it_ends_with_its_parent_even_when_that_is_killed(tmp_path: Path) -> Non
 
         parent.kill()
 
-        # The guard holds the other end of stderr: that it ends means that the guard has.
+        # The guard holds the other end of stderr, so the end of stderr means that the guard has ended.
         parent.communicate(timeout=60)
     assert '"kind":"stop"' in (tmp_path / "a.jsonl").read_text()
 

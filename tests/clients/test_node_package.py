@@ -34,7 +34,7 @@ needs_example = pytest.mark.skipif(
 
 
 def run_tests(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run the tests of one npm package with this environment's ``evalward`` in front."""
+    """Run the tests of one npm package with this environment's ``evalward`` first in PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return subprocess.run(
         command or ["npm", "test"],

@@ -63,6 +63,6 @@ def test_every_case_is_answered_as_it_expects(file: Path, profile: Profile) -> N
     wrong = [*report.missed, *report.wrong_construct]
     if (
         profile is Profile.BALANCED
-    ):  # strict may block benign payloads that have not said so; the claim is <= 10 %
+    ):  # strict may block benign payloads without an expectation for it; the claim is <= 10 %
         wrong += report.wrongly_blocked
     assert [(outcome.case.id, outcome.verdict.code, outcome.verdict.construct) for outcome in wrong] == []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 EVALWARD = "/opt/evalward/bin/evalward"
-# Variables of the image that are no settings of ``serve``.
+# Variables of the image that are not settings of ``serve``.
 OTHER_VARIABLES = {"EVALWARD_CACHE_DIR", "EVALWARD_ADDRESS"}
 
 
@@ -29,7 +29,7 @@ def documents(file: Path) -> list[dict[str, Any]]:
 
 
 def image_variables() -> dict[str, str]:
-    """Return what the image's ENV says."""
+    """Return the variables of the image's ENV."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.removeprefix("ENV ") for line in text.splitlines() if line.startswith("ENV ")]
     return dict(part.split("=", 1) for line in lines for part in shlex.split(line))

@@ -35,7 +35,7 @@ PODS = [
     for file, each in OBJECTS
     if each["kind"] == "Deployment"
 ]
-# The first release with native sidecars, and the newest that the validator knows.
+# The first release with native sidecars, and the newest that the validator supports.
 RELEASES = ("1.29", ".".join(kubernetes_validate.latest_version().split(".")[:2]))
 
 
@@ -98,7 +98,7 @@ def test_every_path_of_the_guard_is_mounted_from_where_it_is(pod: dict[str, Any]
         assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
     written = [each["name"] for each in guard(pod)["volumeMounts"] if not each.get("readOnly")]
     assert all("emptyDir" in volumes[name] for name in written)
-    # A mounted file would stay what it was: only a mounted folder follows its ConfigMap.
+    # A mounted file would not change: only a mounted folder follows its ConfigMap.
     assert not any("subPath" in each for each in guard(pod)["volumeMounts"])
 
 
@@ -152,7 +152,7 @@ def test_the_sidecar_copies_its_key(tmp_path: Path) -> None:
 
 
 def test_the_service_copies_its_keys_and_follows_what_is_renewed(tmp_path: Path) -> None:
-    """The service takes what is copied, and would not take what the Secret itself holds."""
+    """The service accepts the copied files, and would reject those of the Secret."""
     pod = of_kind("service", "Deployment")["spec"]["template"]["spec"]
     in_force = settings(pod)
     command = copier(pod, tmp_path)
@@ -180,7 +180,7 @@ TLS_SETTINGS = ("tls_cert", "tls_key", "client_ca")
 
 
 def issue(folder: Path) -> None:
-    """Write what cert-manager does, with the modes that a kubelet gives it."""
+    """Write the files of cert-manager, with the modes that a kubelet sets."""
     ca = trustme.CA()
     issued = ca.issue_cert("evalward")
     for name in ("tls.crt", "tls.key", "ca.crt"):
@@ -194,7 +194,7 @@ def issue(folder: Path) -> None:
 
 
 def wait_for(path: Path, contents: bytes | None = None) -> None:
-    """Return when the file is there, with ``contents``; the test fails when that takes half a minute."""
+    """Return when the file exists with ``contents``; fail after half a minute."""
     until = time.monotonic() + 30
     while not path.exists() or contents not in {None, path.read_bytes()}:
         assert time.monotonic() < until, f"{path} is not copied"
@@ -256,7 +256,7 @@ def test_the_service_is_mutual_tls_on_the_default_port() -> None:
 
 @pytest.mark.parametrize("file", ["sidecar", "service"])
 def test_nobody_but_prometheus_reaches_the_admin_port(file: str) -> None:
-    """It has neither TLS nor a token, and may be reached from the pod's network."""
+    """The listener has neither TLS nor a token, and is reachable from the pod's network."""
     labels = of_kind(file, "Deployment")["spec"]["template"]["metadata"]["labels"]
     network = of_kind(file, "NetworkPolicy")["spec"]
     admin = [

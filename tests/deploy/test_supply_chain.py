@@ -80,7 +80,7 @@ def test_the_lock_has_every_dependency() -> None:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a root file system with what pip says of the real dependencies, and dpkg of two packages."""
+    """Return a root file system with pip's records of the real dependencies and dpkg's of two packages."""
     made = tmp_path_factory.mktemp("root")
     site = made / "opt/evalward/lib/python3.11/site-packages"
     site.mkdir(parents=True)

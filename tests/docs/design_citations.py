@@ -19,12 +19,12 @@ _SECTION = re.compile(
 )
 _IDENTIFIERS = re.compile(r",? U\d+(?:(?:, | and | to )U\d+)*\b")
 _QUOTED = re.compile(r', "(?P<name>[^"]{1,60})"')
-# A name without quotes ends with the parenthesis that the citation stands in.
+# A name without quotes ends at the closing parenthesis around the citation.
 _NAMED = re.compile(r", (?P<name>[A-Za-z][\w -]{0,60}?)(?=[);])")
 
 
 class Citation(NamedTuple):
-    """What a text cites: a page and a section, a named place, or an identifier in it; ``section`` is None for none."""
+    """A citation of a page: a section, a named place, or an identifier in it; ``section`` may be None."""
 
     page: str
     section: str | None = None
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 
 
 def citations(text: str, pages: frozenset[str]) -> Iterator[Citation]:
-    """Yield what ``text`` cites: of ``pages`` everything, of other names what has a section's number."""
+    """Yield the citations in ``text``: all of ``pages``, and those of other pages that have a section number."""
     joined = _LINE_START.sub(" ", text)
     for found in _PAGE.finditer(joined):
         page = found["page"]
@@ -60,7 +60,7 @@ def citations(text: str, pages: frozenset[str]) -> Iterator[Citation]:
 
 
 def _tail(page: str, tail: str) -> Iterator[Citation]:
-    """Yield the citations of ``page`` in the text behind its name; the page itself where nothing follows."""
+    """Yield the citations of ``page`` in the text after its name; the page itself if nothing follows."""
     section: str | None = None
     at, any_place = 0, False
     while True:
@@ -100,7 +100,7 @@ def sections(markdown: str) -> list[Section]:
 
 
 def resolves(citation: Citation, page: list[Section]) -> bool:
-    """Say whether ``citation`` leads to a heading, a numbered step or a bold term of ``page``."""
+    """Return whether ``citation`` names a heading, a numbered step or a bold term of ``page``."""
     places = page
     if citation.section is not None:
         places = [each for each in page if re.match(rf"{citation.section}\.\s", each.title)]

@@ -56,7 +56,7 @@ def anchors(page: Path) -> frozenset[str]:
 
 
 def dead(page: Path) -> list[str]:
-    """Return the links of ``page`` that lead nowhere."""
+    """Return the broken links of ``page``."""
     missing = []
     for link in links(page.read_text(encoding="utf-8")):
         path, _, anchor = link.partition("#")

@@ -36,6 +36,11 @@ BAD = (
     "There is a road to `process` beside it.",
     "Somewhere it is told, as far as the log takes it.",
     "The oldest gives way, and what is left goes on.",
+    "The file is read anew by anybody.",
+    "The counter takes it for a record, and is what it says.",
+    "A job has its turn, or is given up.",
+    "It reports how things are, and what became of the call.",
+    "It is rejected all the same.",
 )
 GOOD = (
     "Text that is expensive to parse is rejected: overloaded.",
@@ -43,6 +48,7 @@ GOOD = (
     "The caller who asked gets an answer of its own.",
     "Besides the policy, the log names the caller. On the other hand, it may not.",
     "It goes on to name the reader.",
+    "All the same values are cached, in turn.",
 )
 
 
@@ -94,12 +100,13 @@ def test_a_named_file_that_is_enforced_is_checked_and_another_is_not() -> None:
 
     assert PROSE.below("README.md", rules.enforced)
     assert not PROSE.below("README.md.txt", rules.enforced)
-    assert PROSE.below("src/evalward/api.py", ("src",))
+    assert PROSE.below("src/evalward/api.py", RULES.enforced)
+    assert PROSE.below("src/evalward/guard/judge.py", RULES.enforced)
     assert PROSE.main([str(ROOT / "README.md"), str(ROOT / "tests" / "docs" / "test_prose.py")]) == 0
 
 
 def test_every_path_of_the_list_is_one_that_can_exist() -> None:
-    expected = {"CONTRIBUTING.md", "CHANGELOG.md"}  # enforced from the day on which they exist
-    missing = {each for each in (*RULES.enforced, *RULES.counted) if not (ROOT / each).exists()}
+    expected = {"CONTRIBUTING.md", "CHANGELOG.md"}  # enforced once they exist
+    missing = {each for each in (*RULES.enforced, *RULES.pending) if not (ROOT / each).exists()}
 
     assert missing <= expected

@@ -15,8 +15,8 @@ from evalward.errors import Code
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "evalward"
-# The registry defines codes, the corpus runner sorts verdicts by them, a description lists those that can come back:
-# none of them answers anything.
+# None of these produces codes: the registry defines them, the corpus runner sorts verdicts by them, a description lists
+# those of a call.
 NOT_PRODUCERS = {"errors", "corpus", "fuzz", "tools/describe.py", "server/selftest.py", "verdict_cache.py"}
 ENUM_API = set(dir(Code)) - set(Code.__members__)
 CODE_TEXT = re.compile(r"([a-z][a-z0-9_]*\.)?[A-Z][A-Z0-9]*(_[A-Z0-9]+)*")
@@ -116,15 +116,15 @@ def _place(function: ast.FunctionDef) -> int | None:
 
 
 def produced_codes(tree: ast.AST, takers: dict[str, int]) -> set[str]:
-    """The codes that a module answers with.
+    """The codes that a module can return.
 
-    To compare with a code, to match it, to look something up by it and to list it answers nothing.
+    Comparisons, patterns, look-ups and lists of codes do not count.
     """
     return named_codes(_Answering().visit(tree), takers)
 
 
 class _Answering(ast.NodeTransformer):
-    """Leaves out what only asks about codes: comparisons, patterns, keys, and collections of them."""
+    """Skips expressions that only refer to codes: comparisons, patterns, keys, and collections."""
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, (ast.Compare, ast.List, ast.Set, ast.Tuple)):

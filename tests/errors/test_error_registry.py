@@ -20,7 +20,7 @@ with (DATA / "contract-table.csv").open(encoding="utf-8") as stream:
 
 
 def drift(lock: Mapping[str, Mapping[str, object]], registry: Mapping[Code, ErrorRow]) -> list[str]:
-    """What callers would notice: a code, number or retryable that is not as it was released."""
+    """Detects changes that break callers: a code, number or retryable that differs from the release."""
     now = {str(row.code): {"number": row.number, "retryable": row.retryable} for row in registry.values()}
     return [
         *(f"{code}: removed" for code in lock.keys() - now.keys()),

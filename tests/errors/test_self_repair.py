@@ -10,7 +10,7 @@ from evalward.errors import Range, Repair, pointer
 
 SOURCE = Path(__file__).parents[2] / "src" / "evalward"
 REPAIRED = {"INVALID_INPUT", "MISSING_FIELD", "UNSUPPORTED_OPTION", "STRICT_CONSTANT_OVERRIDE"}
-# What a client says of its own caller, or of a reply that it cannot read, is not about a request of ours.
+# A client's own errors, about its caller or about an unreadable reply, are not errors of a request.
 NOT_ABOUT_A_REQUEST = {"client", "mcp"}
 MAKERS = {"CodedError", "error_envelope", "__init__"}
 

@@ -61,7 +61,7 @@ def serving(folder: Path, command: str) -> Iterator[None]:
 
 
 def told(folder: Path, program: str, ask: str, payloads: list[str]) -> list[object]:
-    """Run ``program`` and return what its function ``ask`` says of each payload."""
+    """Run ``program`` and return the result of its function ``ask`` for each payload."""
     asked = (
         f"\nimport json\nprint(json.dumps([{ask}(code) for code in json.loads({json.dumps(payloads)!r})]))"
     )

@@ -19,7 +19,7 @@ SHOWN = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with the files of the page, made as it says."""
+    """Return a folder with the files of the page, created by its instructions."""
     sink, tool, server, client, *_ = BLOCKS
     (manifest,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "manifest.yaml").write_text(manifest, encoding="utf-8")

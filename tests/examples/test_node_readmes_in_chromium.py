@@ -44,7 +44,7 @@ def test_the_printed_dispatcher_runs_what_is_allowed_and_nothing_else(page: str,
         for block in re.findall(r"```js\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
         if "export async function evalTool" in block
     )
-    # A machine that does much else needs more patience than the page's reader.
+    # A busy machine needs longer timeouts than the page's example.
     patient = printed.replace("allowEval: ['renderer'] }", "allowEval: ['renderer'], timeoutMs: 20000 }")
     assert patient != printed
     (tmp_path / "printed.mjs").write_text(patient)

@@ -26,7 +26,7 @@ ESCAPE = "(document.title = 'reached', []['const' + 'ructor']['constructor']('re
 
 @pytest.fixture
 def guard(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a guard that is no child of the example; ``args[-1]`` of it is its address."""
+    """Start a guard that is not a child of the example; the last of its ``args`` is its address."""
     with ExitStack() as stack:
         listen = f"unix:{tmp_path}/guard.sock"
         command = [sys.executable, "-m", "evalward", "serve", "--allow-eval=renderer,sandbox"]
@@ -44,7 +44,7 @@ def guard(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def run(body: Callable[[Client], Any], tmp_path: Path, **variables: str) -> None:
-    """Run ``body`` with a client of the example server, which is a process of its own."""
+    """Run ``body`` with a client of the example server, which is a separate process."""
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), **variables}
     parameters = StdioServerParameters(
         command=sys.executable, args=[str(EXAMPLE / "server.py")], env=environment

@@ -28,7 +28,7 @@ CHROMIUM = shutil.which("chromium")
     reason="EVALWARD_TYPESCRIPT names no folder with the page's packages, or chromium is not installed",
 )
 def test_the_files_compile_and_the_two_meaning_text_never_runs(tmp_path: Path) -> None:
-    # A machine that does much else needs more patience than the page's reader.
+    # A busy machine needs longer timeouts than the page's example.
     patient = SERVER.replace("allowEval: ['renderer'] }", "allowEval: ['renderer'], timeoutMs: 20000 }")
     assert patient != SERVER
     (tmp_path / "server.ts").write_text(patient, "utf-8")

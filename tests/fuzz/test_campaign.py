@@ -22,7 +22,7 @@ from evalward.guard.target import Profile
 
 
 class Everything:
-    """A prover that needs no engine: every escape lives, no benign twin does."""
+    """A prover without an engine: every escape reaches its capability, no benign twin does."""
 
     def live(self, plan: Plan) -> bool:
         return not plan.benign

@@ -104,7 +104,7 @@ def test_the_reading_lists_what_is_code(text: str, refused: str | None, probes: 
 
 
 def blind(text: str, shape: Shape | None) -> Reading:
-    """Read as a guard that knows no division behind a name would."""
+    """Read like a guard without division after a name."""
     reading = read(text, shape)
     kept = {
         each: frozenset(probe for probe in probes if f"a/{probe}" not in text)

@@ -62,7 +62,7 @@ def main() -> None:
     assert log.stat().st_mode & 0o777 == 0o600
     begin = f"ready in {statistics.median(starts):.0f} ms (docs/explanation/performance.md says at most {READY_MS})"
     size = f"{max(sizes.values())} MB resident a process (at most {MOST_MB}), {sandbox_mb} with the sandbox"
-    print(f"image smoke test: {begin}, {size}, all as expected")  # noqa: T201 - what the script is for
+    print(f"image smoke test: {begin}, {size}, all as expected")  # noqa: T201 - the script's output
 
 
 @contextmanager

@@ -28,7 +28,7 @@ ESCAPE = "[]['const' + 'ructor']['constructor']('return process')()"
 
 
 class Setup:
-    """A server with an eval tool; ``ran`` is what its sink was called with."""
+    """A server with an eval tool; ``ran`` has the arguments of its sink's calls."""
 
     def __init__(self, guard: AsyncGuardClient, manifest: Manifest) -> None:
         self.guard = guard
@@ -157,7 +157,7 @@ def test_arguments_that_cannot_be_judged_are_denied(run: Any, arguments: Any) ->
 
 
 class Rewriting(ServerExtension):
-    """Another's extension, which changes the arguments."""
+    """A third-party extension that changes the arguments."""
 
     identifier = "test.example/rewriting"
 
@@ -213,7 +213,7 @@ def test_what_a_middleware_made_is_judged(run: Any) -> None:
 def test_a_guarded_sink_judges_whatever_came_of_the_arguments(run: Any) -> None:
     async def body(setup: Setup) -> None:
         setup.add_tools()
-        setup.server.add_extension(Rewriting())  # and none of ours: the sink is what enforces
+        setup.server.add_extension(Rewriting())  # and none of Evalward: the sink enforces the verdict
 
         assert_denied(await setup.call(code=SAFE), "EVAL_BLOCKED_CONSTRUCT")
         assert setup.ran == []

@@ -33,9 +33,9 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., str]:
-    """Return what runs Python in a folder of its own, with the older packages."""
+    """Return a function that runs Python in a separate folder, with the older packages."""
     found = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
-    # What a client of MCP hands on to a server: neither PYTHONPATH nor the place of the audit log.
+    # The variables that an MCP client passes to a server: neither PYTHONPATH nor the path of the audit log.
     environment = {**os.environ, "PYTHONPATH": found, "HOME": str(tmp_path)}
 
     def running(*arguments: str) -> str:
@@ -55,7 +55,7 @@ def run(tmp_path: Path) -> Callable[..., str]:
 
 
 def written(folder: Path, name: str, text: str) -> None:
-    """Write a file as printed, for a machine that does much else: with more patience, and the older packages."""
+    """Write a file as printed, with longer timeouts for a busy machine, and the older packages."""
     patient = text.replace("timeout=5", "timeout=60")
     path = f"import sys\nsys.path.insert(0, {FOLDER!r})\n" if name == "server.py" else ""
     (folder / name).write_text(path + patient, encoding="utf-8")

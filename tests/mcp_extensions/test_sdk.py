@@ -24,7 +24,7 @@ ESCAPE = "[]['const' + 'ructor']['constructor']('return process')()"
 
 
 class Rewriting(Extension):
-    """Another's extension, which changes the arguments."""
+    """A third-party extension that changes the arguments."""
 
     identifier = "test.example/rewriting"
 
@@ -34,7 +34,7 @@ class Rewriting(Extension):
 
 
 class Later(Extension):
-    """Another's extension with a method of its own, which calls the tool past every interceptor, as a task does."""
+    """A third-party extension with a method that calls the tool without the interceptors, like a task."""
 
     identifier = "test.example/later"
 
@@ -50,7 +50,7 @@ class Later(Extension):
 
 
 class Setup:
-    """A server with an eval tool; ``ran`` is what its sink was called with."""
+    """A server with an eval tool; ``ran`` has the arguments of its sink's calls."""
 
     def __init__(self, guard: AsyncGuardClient, manifest: Manifest) -> None:
         self.guard = guard
@@ -154,7 +154,7 @@ def test_an_extension_behind_ours_keeps_the_server_from_starting(run: Any) -> No
                 pytest.fail("it started")
 
         assert isinstance(refusal.value, GuardSetupError)
-        with pytest.raises(BaseException):  # noqa: B017, PT011 - whatever the client makes of a server that ends
+        with pytest.raises(BaseException):  # noqa: B017, PT011 - any exception of a client whose server ends
             await call(server, code=SAFE)
         assert setup.ran == []
 

@@ -33,14 +33,14 @@ MINIFIERS: Final = ("terser", "esbuild", "@swc/core", "uglify-js")
 PROFILES: Final = (Profile.BALANCED, Profile.STRICT)
 CATCHES: Final = frozenset({Code.EVAL_BLOCKED_CONSTRUCT, Code.EVAL_BLOCKED_KEYWORD})
 
-# JSFuck writes a letter in up to hundreds of characters: of a long payload it makes one that no limit admits.
+# JSFuck writes a letter as up to hundreds of characters, so a long payload would exceed every limit.
 _LONGEST: Final = {"jscrewit": 90}
 _TOOL_DEADLINE_S: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """What a tool in one configuration made of a case; ``case.code`` is the rewritten text."""
+    """The result of a tool in one configuration; ``case.code`` is the rewritten text."""
 
     tool: str
     configuration: str
@@ -54,7 +54,7 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The mutants of one tool by what became of them; those in ``live`` are proven by an engine.
+    """The mutants of one tool by result; those in ``live`` are proven by an engine.
 
     ``refused`` could not be read by the tool, ``broken`` reach nothing any more, ``unproven`` need an engine that
     is not here. Of the live ones, by profile: ``caught``, ``limited`` (a denial for size, depth or budget, or of
@@ -71,7 +71,7 @@ class Answers:
     missed: dict[Profile, tuple[Mutant, ...]]
 
     def open(self) -> list[str]:
-        """Return what is no catch as lines ``KIND PROFILE TOOL CONFIGURATION ID``, the form of ``open.txt``."""
+        """Return the uncaught mutants as lines ``KIND PROFILE TOOL CONFIGURATION ID``, the form of ``open.txt``."""
         return [
             f"{kind} {profile} {mutant.name}"
             for kind, by_profile in (("missed", self.missed), ("limited", self.limited))
@@ -101,13 +101,13 @@ def escapes() -> tuple[Case, ...]:
 def twins() -> tuple[Case, ...]:
     """Return the benign twins of the escapes, those that are scripts."""
     wanted = {case.twin for case in escapes()}
-    # A tool that is given `n => n` as a script throws it away: it does nothing there.
+    # A tool removes `n => n` as a script: there it is dead code.
     scripts = (case for case in load_cases([CORPUS / "benign"]) if case.shape in {None, Shape.SCRIPT})
     return tuple(case for case in scripts if case.id in wanted)
 
 
 def mutate(tool: str, cases: Iterable[Case]) -> tuple[list[Mutant], int]:
-    """Return the mutants of ``cases`` in every configuration, and how often the tool refused the text."""
+    """Return the mutants of ``cases`` in every configuration, and how often the tool rejected the text."""
     longest = _LONGEST.get(tool)
     by_id = {case.id: case for case in cases if longest is None or len(case.code) <= longest}
     done = subprocess.run(
@@ -129,7 +129,7 @@ def mutate(tool: str, cases: Iterable[Case]) -> tuple[list[Mutant], int]:
 
 
 def answers_to(tool: str) -> Answers:
-    """Mutate every escape with ``tool``, run what comes out in the engines, and judge what is live."""
+    """Mutate every escape with ``tool``, run the results in the engines, and judge those that are live."""
     mutants, refused = mutate(tool, escapes())
     proofs = verify_cases([_named(mutant) for mutant in mutants], workers=2, deadline=2.0)
     status = {proof.case.id: proof.status for target in proofs.targets for proof in target.proofs}
@@ -168,7 +168,7 @@ def _policy(profile: Profile) -> Policy:
 
 
 def report(tool: str) -> Iterator[str]:
-    """Yield table rows, one a configuration, then what was missed or limited, in the form of ``open.txt``."""
+    """Yield a table row per configuration, then the missed and limited mutants in the form of ``open.txt``."""
     answers = answers_to(tool)
     rewritten, _ = mutate(tool, twins())
     benign = Counter(twin.configuration for twin in rewritten)

@@ -48,7 +48,7 @@ def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:
     expected = {line for line in OPEN if line.split()[2] == tool}
     found = set(answers.open())
 
-    # Chromium may be absent; that a mutant works must be known of all the others.
+    # Chromium may be absent; all other mutants must be proven to work.
     assert {mutant.case.target for mutant in answers.unproven} <= {Target.RENDERER}
     assert len({mutant.case.id for mutant in answers.live + answers.unproven}) >= 40
     assert len(answers.broken) + answers.refused <= 0.1 * len(answers.live + answers.unproven)
@@ -64,7 +64,7 @@ def test_every_live_mutant_is_caught_but_for_those_listed(tool: str) -> None:
 def test_a_minified_twin_stays_allowed(tool: str) -> None:
     mutants, _ = mutate(tool, twins())
 
-    # ES5 output brings a library of helpers along that sets prototypes.
+    # ES5 output includes helper functions that set prototypes.
     blocked = [m.name for m in mutants if m.configuration != "es5" and code_of(m, Profile.BALANCED)]
 
     assert len(mutants) > len(twins())

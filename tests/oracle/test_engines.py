@@ -35,7 +35,7 @@ def expectations() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def oracles() -> Iterator[Oracles]:
-    # Generous: only a payload that never ends waits for it, and other programs may hold the cores.
+    # Generous: only a payload that never ends reaches it, and other programs may use the cores.
     with Oracles(deadline=5) as opened:
         yield opened
 

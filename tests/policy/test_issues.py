@@ -68,7 +68,7 @@ def issues(text: str, file: Path) -> dict[str, tuple[int | None, str]]:
 
 
 def refusal_of(file: Path) -> str:
-    """Return why a file is no policy, "" for a policy."""
+    """Return why a file is not a valid policy, "" for a valid one."""
     try:
         load_policy(file)
     except PolicyError as refusal:

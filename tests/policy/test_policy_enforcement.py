@@ -17,7 +17,7 @@ from evalward.policy import exception_of, parse_policy, settled, utc_day
 BLOCKED = b"process['ex' + 'it'](0)"
 KEYWORD = b"eval(x)"
 TODAY = date(2027, 3, 31)
-# What no shadow mode may cover: the code, and a payload that is denied with it.
+# Codes that no shadow mode may cover, each with a payload that is denied with it.
 NEVER = [
     (Code.EVAL_BLOCKED_CONSTRUCT, b"<!--\rP()", Shape.SCRIPT),
     (Code.EVAL_SYNTAX_ERROR, b"(((", None),
@@ -33,7 +33,7 @@ def policy(**fields: Any) -> Policy:
 
 
 def exception(code: bytes, *constructs: str, **fields: Any) -> dict[str, Any]:
-    """Return an exception for ``code`` that holds for years."""
+    """Return an exception for ``code`` that is valid for years."""
     return {
         "sha256": hashlib.sha256(code).hexdigest(),
         "targets": ["renderer"],
@@ -190,4 +190,4 @@ def test_settling_is_pure() -> None:
 
 
 def test_days_are_days_in_utc() -> None:
-    assert abs(utc_day() - date.today()) <= timedelta(1)  # noqa: DTZ011 - that is what is compared
+    assert abs(utc_day() - date.today()) <= timedelta(1)  # noqa: DTZ011 - UTC may differ from it by a day

@@ -17,7 +17,7 @@ PAYLOAD = b"setTimeout('go()', 1)"
 
 @pytest.fixture
 def _new_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let one construct be new: the next ruleset is the first that blocks it."""
+    """Make one construct new: the next ruleset is the first that blocks it."""
     monkeypatch.setattr(labels, "CONSTRUCTS", {**CONSTRUCTS, NEW: replace(CONSTRUCTS[NEW], since=NEXT)})
 
 

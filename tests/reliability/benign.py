@@ -23,7 +23,7 @@ TIMEOUT = 10.0
 
 @dataclass
 class Experience:
-    """What the caller saw; times in milliseconds."""
+    """The calls of the benign caller; times in milliseconds."""
 
     asked: int = 0
     lost: dict[str, int] = field(default_factory=dict)
@@ -33,12 +33,12 @@ class Experience:
 
     @property
     def answered(self) -> int:
-        """How many calls were not lost."""
+        """The number of calls with an answer."""
         return self.asked - sum(self.lost.values())
 
 
 class Caller:
-    """Asks for ``seconds`` from the moment it is made; ``experience`` waits for the end.
+    """Sends calls for ``seconds`` after its creation; ``experience`` waits for the end.
 
     With ``fresh`` every call is the first of a connection of its own. ``ready`` says that one call has been answered.
     """
@@ -54,7 +54,7 @@ class Caller:
         assert self._process.stdout.readline() == "ready\n"
 
     def experience(self) -> Experience:
-        """Wait for the end; return what it was like."""
+        """Wait for the end; return the figures."""
         told, _ = self._process.communicate()
         times, codes = json.loads(told)
         return Experience(
@@ -74,7 +74,7 @@ def payload(number: int) -> pb.ValidateRequest:
 
 
 def ask(address: str, seconds: float, *, token: str | None, fresh: bool) -> None:
-    """Ask at a steady pace; print the milliseconds of each call and how they ended."""
+    """Send calls at a steady rate; print the milliseconds of each call and the results."""
     times: list[float] = []
     codes: Counter[str] = Counter()
     headers = None if token is None else (("authorization", f"Bearer {token}"),)
@@ -103,7 +103,7 @@ def ask(address: str, seconds: float, *, token: str | None, fresh: bool) -> None
 
 
 def main() -> None:
-    """Parse the command line and ask."""
+    """Parse the command line and send calls."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("address")
     options.add_argument("seconds", type=float)

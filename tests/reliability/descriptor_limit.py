@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FEW = 8
-WORKERS = 2  # one may judge, one stands in for it
+WORKERS = 2  # one judges, one is the spare
 PATIENCE = 30.0
 BUSY = 0.5
 POLICY = "api_version: evalward/v1\ntargets:\n  renderer: {allowed: true}\n"
@@ -45,7 +45,7 @@ CHANGED = POLICY + "limits: {payload_bytes: 100000}\n"
 
 @dataclass
 class Figures:
-    """What a run showed. Times in seconds: to NOT_SERVING, and from the limit's end to what it names."""
+    """The figures of a run. Times in seconds: to NOT_SERVING, and from the limit's end to each named event."""
 
     seconds: float = 0.0
     not_serving_s: float | None = None
@@ -61,7 +61,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether health said how things were, and all came back by itself."""
+        """Whether health reported the outage, and everything recovered automatically."""
         times = [self.not_serving_s, self.answers_again_s, self.serving_again_s]
         times += [self.ready_again_s, self.policy_taken_s]
         whole = self.workers == WORKERS and not self.threads_died
@@ -70,7 +70,7 @@ class Figures:
 
 
 def run(folder: Path, *, seconds: float) -> Figures:
-    """Take the descriptors away for ``seconds``, and give them back."""
+    """Lower the limit for ``seconds``, and restore it."""
     figures = Figures(seconds=seconds)
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
@@ -103,7 +103,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
             policy.write_text(CHANGED)
             figures.not_serving_s = _until(lambda: not serves())
             figures.while_without = outcome(stub, _question(1), timeout=10)
-            # A connection that the admin listener cannot accept waits in the kernel, and must not keep it busy.
+            # A connection that the admin listener cannot accept waits in the kernel, and must not cause a busy loop.
             with socket.create_connection(failure_site(str(served.admin)), timeout=10):
                 begin, used = time.monotonic(), served.processor_seconds()
                 time.sleep(seconds)
@@ -142,7 +142,7 @@ def _workers(served: Sidecar) -> list[int]:
 
 
 def _until(holds: Callable[[], bool]) -> float | None:
-    """Wait until ``holds`` is true; return how many seconds that took, None if it did not come."""
+    """Wait until ``holds`` is true; return the seconds, None after a timeout."""
     begin = time.monotonic()
     while time.monotonic() - begin < PATIENCE:
         if holds():

@@ -47,7 +47,7 @@ EXPENSIVE = (
 
 @dataclass
 class Figures:
-    """What one kind showed."""
+    """The figures of one kind."""
 
     kind: str
     seconds: float
@@ -57,17 +57,17 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine."""
+        """Whether all conditions that do not depend on the machine's speed were met."""
         return self.benign.asked > 0 and not self.benign.lost and sum(self.expensive.values()) > 0
 
     @property
     def passed(self) -> bool:
-        """Whether the ordinary caller was answered in time as well."""
+        """Whether the ordinary caller was also answered in time."""
         return self.is_sound and self.benign.p99_ms <= P99_MS
 
 
 def texts() -> list[bytes]:
-    """Return what takes the guard longest for its size."""
+    """Return the most expensive text of that size."""
     made = [unit * (SIZE // len(unit)) for unit in EXPENSIVE]
     for case in yaml.safe_load(TEXTS.read_text(encoding="utf-8")):
         head, unit = str(case.get("head", "")).encode(), str(case["unit"]).encode()
@@ -76,7 +76,7 @@ def texts() -> list[bytes]:
 
 
 def attack(address: str, kind: str, seconds: float, callers: int) -> None:
-    """Ask from so many callers; print how the answers were."""
+    """Send calls from several callers; print the counts of the answers."""
     end = time.perf_counter() + seconds
     bodies = texts()
     codes: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def attack(address: str, kind: str, seconds: float, callers: int) -> None:
             stub = None
             while time.perf_counter() < end:
                 turn += 1
-                # Never the same twice: a verdict that is remembered costs nothing.
+                # All distinct, since a cached verdict takes no time.
                 code = b"%s//%d.%d" % (bodies[turn % len(bodies)], number, turn)
                 if stub is None or kind == "fresh":
                     stack.pop_all().close()
@@ -103,7 +103,7 @@ def attack(address: str, kind: str, seconds: float, callers: int) -> None:
 
 
 def asked(stub: Any, code: bytes, *, in_batch: bool) -> str:
-    """Return how ``code`` is answered, or how parts of it are, sixty in a batch."""
+    """Return the answer to ``code``, or to its parts in batches of sixty."""
     request = pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER)
     if not in_batch:
         return outcome(stub, request, timeout=5)

@@ -58,7 +58,7 @@ _UNDECODABLE = MARKER.encode() + b"A" * 1_900 + b"\xff"
 
 @dataclass
 class Figures:
-    """What one flood showed."""
+    """The figures of one flood."""
 
     kind: str
     seconds: float
@@ -73,18 +73,18 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine."""
+        """Whether all conditions that do not depend on the machine's speed were met."""
         quiet = self.stderr_kb <= STDERR_KB and not any(self.markers.values())
         return self.benign.asked > 0 and not self.benign.lost and self.sent > 0 and quiet
 
     @property
     def passed(self) -> bool:
-        """Whether the ordinary caller was answered in time as well."""
+        """Whether the ordinary caller was also answered in time."""
         return self.is_sound and self.benign.p99_ms <= P99_MS
 
 
 def call(stream: int, extra: Mapping[bytes, bytes] | None = None) -> bytes:
-    """Return a call that has no message."""
+    """Return a call without a message."""
     block = header_block(extra=(extra or {}).items())
     return frame(HEADERS, block, flags=END_HEADERS | END_STREAM, stream=stream)
 
@@ -96,12 +96,12 @@ def reset(stream: int) -> bytes:
 
 
 def undecodable(stream: int) -> bytes:
-    """Return a call whose metadata is no UTF-8."""
+    """Return a call whose metadata is not UTF-8."""
     return call(stream, {b"x%d" % number: _UNDECODABLE for number in range(3)})
 
 
 def marked(stream: int) -> bytes:
-    """Return a call that carries the marker wherever text can be, decodable or not."""
+    """Return a call with the marker in every text field, decodable or not."""
     odd, even = _UNDECODABLE[:200] + b"\xff", MARKER.encode()
     block = header_block(
         method=f"{MARKER}/{MARKER}" if stream % 4 == 1 else f"evalward.v1.GuardService/{MARKER}",
@@ -121,7 +121,7 @@ def marked(stream: int) -> bytes:
 
 
 KINDS: Mapping[str, tuple[Callable[[int], bytes], int, int]] = {
-    # A frame or a call, how many of them go out between two pauses, and how many over one connection.
+    # A frame or a call, the number of them between two pauses, and the number over one connection.
     "rapid_reset": (reset, 20, _CALLS),
     "begun_and_reset": (
         lambda stream: (
@@ -146,7 +146,7 @@ BOUNDED = [kind for kind in KINDS if kind != "no_token_anew"]
 
 
 def flood(address: str, kind: str, seconds: float, connections: int) -> None:
-    """Send for ``seconds`` over so many connections at a time; print how much was sent over how many in all."""
+    """Send for ``seconds`` over several connections at a time; print the amounts sent and the connections used."""
     end = time.perf_counter() + seconds
     floods = [_Flood(failure_site(address), *KINDS[kind]) for _ in range(connections)]
     while time.perf_counter() < end:
@@ -157,7 +157,7 @@ def flood(address: str, kind: str, seconds: float, connections: int) -> None:
 
 
 class _Flood:
-    """Sends over one connection, and over the next when the server has hung up."""
+    """Sends over one connection, and over a new one when the server has closed it."""
 
     def __init__(self, place: tuple[str, int], make: Callable[[int], bytes], at_once: int, most: int) -> None:
         self._place = place

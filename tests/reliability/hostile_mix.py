@@ -69,7 +69,7 @@ RESET = struct.pack("ii", 1, 0)
 
 @dataclass
 class Figures:
-    """What a run showed; times in milliseconds."""
+    """The figures of a run; times in milliseconds."""
 
     seconds: float = 0.0
     workers: int = 0
@@ -94,19 +94,19 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine."""
+        """Whether all conditions that do not depend on the machine's speed were met."""
         return self.benign > 0 and not self.lost and not self.hostile_allowed
 
     @property
     def passed(self) -> bool:
-        """Whether all held that issue 6 asks for."""
+        """Whether all conditions of issue 6 were met."""
         tried = min(self.malformed, self.unread, self.half_sent, self.reset, sum(self.oversized.values()))
         all_texts = self.hostile_texts_judged == self.hostile_texts
         return self.is_sound and tried > 0 and all_texts and self.p99_ms <= P99_MS and self.most_ms <= MOST_MS
 
 
 def run(folder: Path, *, seconds: float, workers: int) -> Figures:
-    """Mix for ``seconds``."""
+    """Run all loads for ``seconds``."""
     figures = Figures(seconds=seconds, workers=workers)
     flags = ("--allow-eval=renderer", "--workers", str(workers), "--verdict-cache", "0")
     with sidecar(folder, *flags) as served:
@@ -131,7 +131,7 @@ def run(folder: Path, *, seconds: float, workers: int) -> Figures:
         for thread in threads:
             thread.start()
         assert benign.stdout is not None
-        told = benign.stdout.read()  # all that it says; its end is waited for below
+        told = benign.stdout.read()  # all of its output; its end is awaited below
         after = shares(served, benign.pid)
         benign.communicate()
         for thread in threads:
@@ -149,7 +149,7 @@ def run(folder: Path, *, seconds: float, workers: int) -> Figures:
 
 
 def shares(served: Sidecar, benign: int) -> dict[str, float]:
-    """Return the processor seconds of each side so far; a worker that was killed meanwhile is missing."""
+    """Return the processor seconds of each side so far, without workers that were killed meanwhile."""
     return {
         "server": served.processor_seconds(),
         "workers": sum(map(processor_seconds, children(served.process.pid))),
@@ -191,7 +191,7 @@ HARMLESS |= {"parentheses", "templates", "head-in-order", "unresolved keys"}
 
 
 def slow_texts(address: str, end: float, figures: Figures) -> None:
-    """Send what takes the guard longest, without a pause."""
+    """Send the most expensive payloads without a pause."""
     codes: Counter[str] = Counter()
     all_of_them = texts()
     figures.hostile_texts = len(all_of_them)
@@ -208,7 +208,7 @@ def slow_texts(address: str, end: float, figures: Figures) -> None:
 
 
 def malformed_frames(place: tuple[str, int], end: float, figures: Figures) -> None:
-    """Send what is no HTTP/2, or stops being it after the preface."""
+    """Send bytes that are not HTTP/2, or only up to the preface."""
     chance = random.Random(7)
     beginnings = (
         b"",
@@ -225,7 +225,7 @@ def malformed_frames(place: tuple[str, int], end: float, figures: Figures) -> No
 
 
 def oversized_messages(address: str, end: float, figures: Figures) -> None:
-    """Send messages above every limit, on the transport's side and on the guard's."""
+    """Send messages above every limit of the transport and of the guard."""
     codes: Counter[str] = Counter()
     with grpc.insecure_channel(address) as channel:
         stub = GuardServiceStub(channel)
@@ -237,7 +237,7 @@ def oversized_messages(address: str, end: float, figures: Figures) -> None:
 
 
 def unread_answers(place: tuple[str, int], end: float, figures: Figures) -> None:
-    """Ask over a connection that grants no window for the answer, and keep the last of them open."""
+    """Send calls over connections without a window for the answer, and keep the last of them open."""
     message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
     no_window = frame(4, struct.pack("!HI", 4, 0))
     kept: list[socket.socket] = []
@@ -254,7 +254,7 @@ def unread_answers(place: tuple[str, int], end: float, figures: Figures) -> None
 
 
 def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> None:
-    """Begin requests and never end them: more of them at a time than any server has threads."""
+    """Send incomplete requests: more at a time than the server has threads."""
     due = time.perf_counter()
     message = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER).SerializeToString()
     kept: list[socket.socket] = []
@@ -272,7 +272,7 @@ def half_sent_requests(place: tuple[str, int], end: float, figures: Figures) -> 
 
 
 def abrupt_resets(place: tuple[str, int], end: float, figures: Figures) -> None:
-    """Reset connections in the middle of a request, and right after a whole one."""
+    """Reset connections during a request, and immediately after a complete one."""
     message = pb.ValidateRequest(code=b"a;" * 30_000, target=pb.TARGET_RENDERER).SerializeToString()
     whole = PREFACE + frame(4, b"") + asking(message)
     chance = random.Random(9)
@@ -286,7 +286,7 @@ def abrupt_resets(place: tuple[str, int], end: float, figures: Figures) -> None:
 
 
 def benign_calls(address: str, seconds: float) -> None:
-    """Ask at a steady pace; print the milliseconds of each call and how they ended."""
+    """Send calls at a steady rate; print the milliseconds of each call and the results."""
     times: list[float] = []
     codes: Counter[str] = Counter()
     with grpc.insecure_channel(address) as channel:

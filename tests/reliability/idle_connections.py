@@ -40,7 +40,7 @@ RETURN_EVERY = 0.002
 
 @dataclass
 class Figures:
-    """What one kind showed; times in milliseconds."""
+    """The figures of one kind; times in milliseconds."""
 
     kind: str
     seconds: float
@@ -59,7 +59,7 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine."""
+        """Whether all conditions that do not depend on the machine's speed were met."""
         bounded = self.descriptors <= 1.25 * self.max_connections + 128
         asked = min(each.asked for each in (self.storm, self.storm_anew, self.beside, self.beside_anew)) > 0
         answered = asked and not self.storm.lost and not self.beside.lost and self.admin.keys() == {"200"}
@@ -67,7 +67,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether nearly all were answered, and in time once all have come: in the storm a new connection may fail."""
+        """Whether nearly all calls were answered, in time after the storm, in which a new connection may fail."""
         in_time = max(self.beside.p99_ms, self.beside_anew.p99_ms) <= P99_MS
         nearly_all = all(
             each.answered >= LEAST_SHARE * each.asked for each in (self.storm_anew, self.beside_anew)
@@ -147,7 +147,7 @@ def run(
 
 
 class Probes:
-    """Asks a page of the admin listener again and again."""
+    """Requests a page of the admin listener repeatedly."""
 
     def __init__(self, url: str, seconds: float) -> None:
         self._url = url
@@ -158,7 +158,7 @@ class Probes:
         self._thread.start()
 
     def outcome(self) -> tuple[dict[str, int], float]:
-        """Return how the probes were answered, and the 99th percentile of their time in milliseconds."""
+        """Return the results of the probes, and the 99th percentile of their time in milliseconds."""
         self._thread.join()
         return dict(self._codes), percentile(self._times, 0.99)
 

@@ -47,7 +47,7 @@ STREAMS = 8  # as many as may be open
 KINDS = ("silent", "slow", "unread")
 PACE = 0.1
 P99_MS = 250.0
-LEAST_SHARE = 0.9  # the rest find eight that have come within the last tenth of a second
+LEAST_SHARE = 0.9  # the rest find eight streams of the last tenth of a second
 _ITEM = pb.ValidateStreamRequest(
     item=pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER)
 ).SerializeToString()
@@ -56,7 +56,7 @@ _NO_WINDOW = PREFACE + frame(SETTINGS, struct.pack("!HI", 4, 0))
 
 @dataclass
 class Figures:
-    """What one way of holding streams showed; times in milliseconds."""
+    """The figures of one kind of idle stream; times in milliseconds."""
 
     kind: str
     seconds: float
@@ -68,12 +68,12 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine: most callers got a stream."""
+        """Whether all conditions that do not depend on the machine's speed were met: most callers got a stream."""
         return self.opened >= STREAMS and self.answers.get("allowed", 0) > self.asked // 2
 
     @property
     def passed(self) -> bool:
-        """Whether nearly every caller got a stream when it first asked, and soon."""
+        """Whether nearly every caller got a stream at the first attempt, and in time."""
         got = self.answers.get("allowed", 0) >= LEAST_SHARE * self.asked
         return self.is_sound and got and self.p99_ms <= P99_MS
 
@@ -90,7 +90,7 @@ class Holder:
         self.opened = 0
 
     def hold(self) -> None:
-        """Open the stream if it is not there; send what the kind sends."""
+        """Open the stream if there is none; send the messages of the kind."""
         with suppress(OSError):
             if self._sock is None or self._gone is None or not self._gone.is_alive():
                 self._open()
@@ -112,13 +112,13 @@ class Holder:
         self.opened += 1
 
     def close(self) -> None:
-        """Let go."""
+        """Cancel the stream."""
         if self._sock is not None:
             self._sock.close()
 
 
 def run(folder: Path, kind: str, *, seconds: float, streams: int = STREAMS) -> Figures:
-    """Hold ``streams`` for ``seconds`` and ask for one of them again and again."""
+    """Hold ``streams`` for ``seconds`` while ordinary callers open streams."""
     figures = Figures(kind, seconds)
     answers: Counter[str] = Counter()
     times: list[float] = []
@@ -152,7 +152,7 @@ def run(folder: Path, kind: str, *, seconds: float, streams: int = STREAMS) -> F
 
 
 def asked(address: str) -> str:
-    """Return how a stream of one item over a new connection ends."""
+    """Return the result of a stream of one item over a new connection."""
     with grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         request = pb.ValidateStreamRequest.FromString(_ITEM)
         try:

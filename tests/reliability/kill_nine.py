@@ -46,7 +46,7 @@ LONGEST_LINE = 700
 
 @dataclass
 class Figures:
-    """What a run showed."""
+    """The figures of a run."""
 
     cycles: int = 0
     acknowledged: int = 0
@@ -58,14 +58,14 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing acknowledged was lost, and the log was whole after every kill."""
+        """Whether no acknowledged record was lost, and the log verified after every kill."""
         tried = self.cycles > 0 and self.acknowledged >= self.cycles and self.torn_tails > 0
         lost = self.missing or self.faults or self.torn_recovered != self.torn_tails
         return tried and not lost
 
 
 class Load:
-    """Clients that ask until the server is gone, and what it answered them."""
+    """Clients that send calls until the server is gone, and their answers."""
 
     def __init__(self, address: str, answers: int, number: int) -> None:
         self.allowed: list[str] = []
@@ -143,7 +143,7 @@ def run(folder: Path, *, cycles: int, seed: int) -> Figures:
 
 
 def check(log: Path, key: AuditKey, figures: Figures, when: str) -> Any:
-    """Verify the log as it is now; a fault goes into ``figures``."""
+    """Verify the present log; a fault goes into ``figures``."""
     found = verify(read_files([log]), key=key)
     if found.fault is not None:
         figures.faults.append(f"{when}: {found.place}: {found.fault}: {found.text}")
@@ -158,14 +158,14 @@ def ids(data: bytes) -> set[str]:
 
 
 def limit_file_size(pid: int, size: int) -> None:
-    """Have the kernel cut short what the process writes past ``size``."""
+    """Let the kernel truncate writes of the process beyond ``size``."""
     _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
 
 
 @contextmanager
 def server(folder: Path, log: Path, key_file: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run a server that is ready; it is dead afterwards."""
+    """Run a server until it is ready; it is killed afterwards."""
     listen = f"unix:{folder}/e.sock"
     audit = ("--audit-log", log, "--audit-key", key_file)
     with subprocess.Popen(

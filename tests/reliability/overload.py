@@ -41,17 +41,17 @@ WORKERS = 1
 PATIENCE = 30.0
 HEALTH_MS = 100.0
 LEAST_PROBES_PER_S = 5
-# Clients that wait for an answer ask a little less often than they should.
+# Clients that wait for an answer send slightly fewer calls than planned.
 LEAST_OFFERED = 1.75
 GROWTH_MB = 20.0
-# The mean wait in a full queue is its length over the rate; how long the jobs in it take varies.
+# The mean wait in a full queue is its length divided by the rate; the durations of its jobs vary.
 QUEUE_SLACK = 2.5
 STATEMENT = "document.querySelector('#row-%d').textContent = `${items[%d].name}: ${items[%d].price}`;\n"
 
 
 @dataclass
 class Figures:
-    """What a run showed; times in milliseconds, memory in MB."""
+    """The figures of a run; times in milliseconds, memory in MB."""
 
     seconds: float = 0.0
     capacity_per_s: float = 0.0
@@ -70,7 +70,7 @@ class Figures:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything held that does not depend on the speed of the machine."""
+        """Whether all conditions that do not depend on the machine's speed were met."""
         grown = sum(self.rss_peak_mb.values()) - sum(self.rss_before_mb.values())
         refused_well = self.overloaded > 0 and not self.overloaded_without_retry_info
         asked = self.health["probes"] > 0 and not self.health["failed"]
@@ -78,7 +78,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether all held that issue 6 asks for."""
+        """Whether all conditions of issue 6 were met."""
         in_time = self.accepted_p99_ms <= self.bound_ms and self.health["max_ms"] <= HEALTH_MS
         throughout = self.health["probes"] >= LEAST_PROBES_PER_S * self.seconds
         twice = self.offered_per_s >= LEAST_OFFERED * self.capacity_per_s
@@ -86,7 +86,7 @@ class Figures:
 
 
 class Tally:
-    """What all clients of one phase got."""
+    """The answers to all clients of one phase."""
 
     def __init__(self) -> None:
         self.accepted_ms: list[float] = []
@@ -95,7 +95,7 @@ class Tally:
         self._lock = threading.Lock()
 
     def ask(self, stub: GuardServiceStub, code: bytes) -> None:
-        """Ask once, and count the answer."""
+        """Send one call, and count its answer."""
         begin = time.perf_counter()
         try:
             answer = stub.Validate(pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER), timeout=PATIENCE)
@@ -112,7 +112,7 @@ class Tally:
 
 
 def has_retry_info(failure: Any) -> bool:
-    """Say whether the refusal tells when to come back."""
+    """Return whether the rejection has a retry delay."""
     status = rpc_status.from_call(failure)
     return status is not None and any(
         each.Is(error_details_pb2.RetryInfo.DESCRIPTOR) for each in status.details
@@ -120,7 +120,7 @@ def has_retry_info(failure: Any) -> bool:
 
 
 def run(folder: Path, *, seconds: float) -> Figures:
-    """Load a server for ``seconds`` after it was measured for a tenth of that."""
+    """Load a server for ``seconds``, after a baseline of a tenth of that time."""
     flags = (
         "--allow-eval=renderer",
         "--queue",
@@ -168,7 +168,7 @@ def run(folder: Path, *, seconds: float) -> Figures:
 def load(
     served: Sidecar, clients: int, seconds: float, payload: Callable[[], bytes], *, pace: float
 ) -> Tally:
-    """Have ``clients`` ask for ``seconds``, each of them once every ``pace`` seconds, or as fast as it can."""
+    """Let ``clients`` send calls for ``seconds``, each one every ``pace`` seconds, or as fast as it can."""
     tally = Tally()
     end = time.perf_counter() + seconds
 

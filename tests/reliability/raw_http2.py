@@ -18,7 +18,7 @@ _FRAME_BYTES = 16_384
 
 
 def connected(place: tuple[str, int]) -> socket.socket:
-    """Return a connection that gives up rather than wait."""
+    """Return a connection with a short timeout."""
     return socket.create_connection(place, timeout=30)
 
 
@@ -73,7 +73,7 @@ def streamed_message(message: bytes, *, stream: int = 1) -> bytes:
 
 
 def drained(sock: socket.socket, until: bytes = b"") -> threading.Thread:
-    """Read and forget what the other side says, on a thread that is returned, until it hangs up or says ``until``."""
+    """Discard incoming data on a new thread until the peer closes or sends ``until``; return the thread."""
 
     def drain() -> None:
         with suppress(OSError):

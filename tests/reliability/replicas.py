@@ -47,7 +47,7 @@ EXPECTED = {
     b"items.map((each) => each.name + %d)": "allowed",
     b"[]['constr' + 'uctor']['constr' + 'uctor']('return %d')()": "EVAL_BLOCKED_CONSTRUCT",
 }
-# What a call may end with while a replica dies or drains; nothing of it lets a payload run.
+# The results of a call while a replica dies or drains; none of them allows a payload.
 FAILURES = frozenset(
     {"UNAVAILABLE", "SERVICE_UNREACHABLE", "SHUTTING_DOWN", "CANCELLED", "OVERLOADED", "DEADLINE_EXCEEDED"}
 )
@@ -73,7 +73,7 @@ backend guards
 
 @dataclass
 class Figures:
-    """What a run showed; times in milliseconds."""
+    """The figures of a run; times in milliseconds."""
 
     balancer: str = ""
     kills: int = 0
@@ -88,7 +88,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether verdicts went on after every kill, and all of them were right."""
+        """Whether verdicts continued after every kill, and all of them were correct."""
         return self.right >= self.kills * ANSWERS_BETWEEN and not self.wrong
 
 
@@ -114,7 +114,7 @@ class Load:
             thread.start()
 
     def wait_for_more(self, answers: int) -> None:
-        """Wait until so many more verdicts have come; RuntimeError if they do not come for a minute."""
+        """Wait for more verdicts; raise RuntimeError when none arrives for a minute."""
         enough, end = len(self.answered) + answers, time.monotonic() + 60
         while len(self.answered) < enough:
             if time.monotonic() > end:
@@ -122,13 +122,13 @@ class Load:
             time.sleep(0.01)
 
     def wait_for_growth(self, log: Path, size: int) -> None:
-        """Wait until a replica has recorded ``ANSWERS_BETWEEN`` more verdicts or so."""
+        """Wait until a replica has recorded about ``ANSWERS_BETWEEN`` more verdicts."""
         end = time.monotonic() + 60
         while log.stat().st_size < size + ANSWERS_BETWEEN * RECORD_BYTES and time.monotonic() < end:
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """Have every client finish."""
+        """Let every client finish."""
         self._done.set()
         for thread in self._threads:
             thread.join()
@@ -158,7 +158,7 @@ class Load:
 
 
 def run(folder: Path, *, kills: int, balancer: str) -> Figures:
-    """Kill one replica and then the other, ``kills`` times in all, each started again before the next dies."""
+    """Kill the replicas in turn, ``kills`` times in total; each is restarted before the next kill."""
     figures = Figures(balancer=balancer, kills=kills)
     with ExitStack() as stack:
         ports = free_ports(3)

@@ -31,7 +31,7 @@ CODES = frozenset(code.value for code in Code)
 
 @dataclass
 class Sidecar:
-    """A server that serves; its log, and the file that its stderr goes to."""
+    """A running server, its log, and the file with its stderr."""
 
     process: subprocess.Popen[str]
     address: str
@@ -41,17 +41,17 @@ class Sidecar:
     killed: bool = False
 
     def kill(self) -> None:
-        """Kill the server; that it did not end well is no fault then."""
+        """Kill the server; its exit code is then not checked."""
         self.killed = True
         self.process.kill()
 
     def processor_seconds(self) -> float:
-        """Return the processor time that the server itself has had, its workers not counted."""
+        """Return the processor time of the server without its workers."""
         return processor_seconds(self.process.pid)
 
     def descriptors(self) -> int:
         """Return how many descriptors the server has open."""
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - only their number is asked
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208 - only the number is used
 
     def rss_mb(self) -> dict[str, float]:
         """Return the resident memory of the server and of all its workers together, in MB (proc(5))."""
@@ -70,7 +70,7 @@ def sidecar(
     env: Mapping[str, str] | None = None,
     under: Sequence[str] = (),
 ) -> Iterator[Sidecar]:
-    """Run a server that is ready, and stop it in order afterwards; RuntimeError if it does not end well.
+    """Run a server, and stop it with SIGTERM afterwards; RuntimeError for another exit code than 0.
 
     ``under`` is a command that runs another, as prlimit(1) does.
     """
@@ -100,7 +100,7 @@ def sidecar(
 
 
 def processor_seconds(pid: int) -> float:
-    """Return the processor time that the process has had; 0 for one that is gone (proc(5))."""
+    """Return the processor time of the process; 0 for one that has ended (proc(5))."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -113,7 +113,7 @@ def children(pid: int) -> list[int]:
     tasks = Path(f"/proc/{pid}/task")
     found: list[int] = []
     for task in tasks.iterdir():
-        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended since
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has ended meanwhile
             found += map(int, (task / "children").read_text().split())
     return found
 
@@ -129,7 +129,7 @@ def _rss(pid: int) -> float:
 def outcome(
     stub: Any, request: pb.ValidateRequest, *, timeout: float | None = None, metadata: Any = None
 ) -> str:
-    """Return ``allowed``, or the code of the denial however it travels; ``MISBOUND`` for another question's answer."""
+    """Return ``allowed``, or the code of the denial; ``MISBOUND`` for the answer to another request."""
     try:
         answer = stub.Validate(request, timeout=timeout, metadata=metadata)
     except grpc.RpcError as failure:
@@ -147,7 +147,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 class HealthProbe:
-    """Asks for health again and again from another process, so that this one's load does not count."""
+    """Checks health repeatedly in another process, so that this process's load has no effect."""
 
     def __init__(self, address: str) -> None:
         self._process = subprocess.Popen(
@@ -157,7 +157,7 @@ class HealthProbe:
         self._process.stdout.readline()
 
     def figures(self) -> dict[str, float]:
-        """Stop; return how many probes there were, how many failed, and their times in milliseconds."""
+        """Stop; return the number of probes, the number of failures, and their times in milliseconds."""
         told, _ = self._process.communicate("")
         times, failed = json.loads(told)
         return {
@@ -169,8 +169,8 @@ class HealthProbe:
 
 
 def probe(address: str) -> None:
-    """Ask until stdin ends; print the milliseconds of each answer."""
-    import select  # noqa: PLC0415 - only the probing process waits for its stdin
+    """Check health until stdin ends; print the milliseconds of each answer."""
+    import select  # noqa: PLC0415 - only the probing process uses it
 
     times: list[float] = []
     failed = 0

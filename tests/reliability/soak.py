@@ -42,7 +42,7 @@ MANIFEST = Path(__file__).parents[1] / "data/tools/manifest.yaml"
 CLIENTS = 4
 WARM_SHARE = 0.2
 GROWTH_MB = 5.0
-# Letters that nothing which is logged is made of, eight times in a row: what looks like a marker is looked up.
+# Eight letters in a row that occur in no log text: any such sequence may be part of a marker.
 LETTERS = "GHJKQVWXYZ"
 MARKER_LENGTH = 32
 RUN = 8
@@ -50,21 +50,21 @@ FLAGS = (
     *("--allow-eval=renderer,sandbox", "--manifest", str(MANIFEST), "--error-stats"),
     *("--admin-listen", "127.0.0.1:0", "--traces", "--otel-logs"),
 )
-# A short queue, so that spans which wait for the collector are no growth; what does not fit is dropped.
+# A short queue, so that waiting spans do not look like a leak; surplus spans are dropped.
 OTEL = {
     "OTEL_BSP_MAX_QUEUE_SIZE": "256",
     "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "128",
     "OTEL_BSP_SCHEDULE_DELAY": "500",
 }
-# What a client may get; the rest is a fault of the service.
+# The expected answers; any other is a fault of the service.
 ANSWERS = {"allowed", "error", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}
-# Of a tenth of a millisecond no time may be left to write the record in: AUDIT_UNAVAILABLE.
+# A tenth of a millisecond may be too short to write the record: AUDIT_UNAVAILABLE.
 HURRIED_ANSWERS = ANSWERS | {"UNAVAILABLE"}
 
 
 @dataclass
 class Figures:
-    """What a run showed; memory in MB."""
+    """The figures of a run; memory in MB."""
 
     requests: int = 0
     seconds: float = 0.0
@@ -79,14 +79,14 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether all held that issue 6 asks for."""
+        """Whether all conditions of issue 6 were met."""
         answered = sum(self.answers.values()) == self.requests and not self.unexpected
         scanned = min(self.scanned_mb[name] for name in ("audit log", "metrics", "traces", "logs")) > 0
         return answered and scanned and self.growth_mb <= GROWTH_MB and not self.leaks
 
 
 class Collector:
-    """Takes what is sent by OTLP over gRPC: keeps how much, and what in it looks like a marker's."""
+    """An OTLP collector over gRPC: stores the amount of data, and the texts in it that look like a marker."""
 
     def __init__(self) -> None:
         self.taken: Counter[str] = Counter()
@@ -99,7 +99,7 @@ class Collector:
         server = grpc.server(ThreadPoolExecutor(2))
         services = {"traces": "trace.v1.TraceService", "logs": "logs.v1.LogsService"}
         for signal, service in services.items():
-            # Strings are in a message as they are, so that it need not be read; an empty answer is one.
+            # A serialised message contains its strings verbatim, so it need not be decoded.
             handler = grpc.unary_unary_rpc_method_handler(partial(self._take, signal))
             name = f"opentelemetry.proto.collector.{service}"
             server.add_generic_rpc_handlers(
@@ -132,18 +132,18 @@ def renderer(template: str, **fields: Any) -> Callable[[GuardServiceStub, str], 
 
 
 def elsewhere(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask for a target that the policy denies."""
+    """Send a payload for a target that the policy denies."""
     return stub.Validate(pb.ValidateRequest(code=f"{marker}()".encode(), target=pb.TARGET_MAIN))
 
 
 def large(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask about a payload above the limit."""
+    """Send a payload above the limit."""
     code = (marker * 5_000).encode()
     return stub.Validate(pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER))
 
 
 def hurried(stub: GuardServiceStub, marker: str) -> Any:
-    """Give up before there can be an answer."""
+    """Cancel the call before it can be answered."""
     request = pb.ValidateRequest(code=f"'{marker}'".encode(), target=pb.TARGET_RENDERER)
     return stub.Validate(request, timeout=0.0001)
 
@@ -159,7 +159,7 @@ def call(arguments: str, tool: str = "run") -> Callable[[GuardServiceStub, str],
 
 
 def batch(stub: GuardServiceStub, marker: str) -> Any:
-    """Ask about several payloads at once."""
+    """Send several payloads in one batch."""
     texts = (f"'{marker}'", f"process['ex' + 'it']('{marker}')", f"const = {marker}")
     items = [pb.ValidateRequest(code=text.encode(), target=pb.TARGET_RENDERER) for text in texts]
     return stub.ValidateBatch(pb.ValidateBatchRequest(items=items))
@@ -178,7 +178,7 @@ def evaluate(code: str, argument: str = "") -> Callable[[GuardServiceStub, str],
     return send
 
 
-# How often each kind comes in a hundred.
+# The share of each kind in percent.
 KINDS: list[tuple[int, Callable[[GuardServiceStub, str], Any]]] = [
     (30, renderer("/* @ */ const @ = document.querySelector('@'); @.textContent = `@`")),
     (8, renderer("items.map((@) => @.name + '@')")),
@@ -206,7 +206,7 @@ KINDS: list[tuple[int, Callable[[GuardServiceStub, str], Any]]] = [
 
 
 class Clients:
-    """Clients that send as fast as they can; their markers, and every status text that they got."""
+    """Clients that send as fast as they can; their markers, and all status texts."""
 
     def __init__(self, address: str, *, seed: int) -> None:
         self.markers: list[str] = []
@@ -292,13 +292,13 @@ def run(folder: Path, *, requests: int, seed: int) -> Figures:
 
 
 def page(address: str | None, path: str) -> str:
-    """Return what the admin listener says."""
+    """Return the response of the admin listener."""
     with urllib.request.urlopen(f"http://{address}{path}", timeout=30) as answer:
         return str(answer.read().decode())
 
 
 def suspects(text: str) -> Iterable[str]:
-    """Yield every run of 8 letters that could be a marker's."""
+    """Yield every sequence of 8 letters that could be part of a marker."""
     for found in re.finditer(f"[{LETTERS}]{{{RUN},}}", text):
         run = found.group()
         yield from (run[start : start + RUN] for start in range(len(run) - RUN + 1))

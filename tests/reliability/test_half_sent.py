@@ -32,14 +32,14 @@ PING, ACKNOWLEDGED = 6, 1
 
 
 def half_sent(place: tuple[str, int], method: str) -> socket.socket:
-    """Begin a call whose request lacks its last byte."""
+    """Start a call whose request lacks its last byte."""
     sock = connected(place)
     sock.sendall(PREFACE + frame(4, b"") + asking(b"1234567890", method)[:-1])
     return sock
 
 
 def wait_for_the_server(place: tuple[str, int]) -> None:
-    """Return when a connection that comes later has been answered."""
+    """Return when a later connection has been answered."""
     with connected(place) as sock:
         sock.sendall(PREFACE + frame(4, b"") + frame(PING, bytes(8)))
         told = b""
@@ -48,7 +48,7 @@ def wait_for_the_server(place: tuple[str, int]) -> None:
 
 
 def answered(ask: Callable[[], Any]) -> Any:
-    """Return the answer of a caller that comes again when there is no room yet: those who hold it are young."""
+    """Return the answer to a caller that retries while the pending requests are too recent to be cancelled."""
     end = time.monotonic() + 60
     while True:
         try:
@@ -92,6 +92,6 @@ def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_p
     counted = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]
     refused = [line for line in counted if line["kind"] == "refused"]
     gave_way = "UNAUTHENTICATED" if has_tokens else "OVERLOADED"
-    # At the end all hang up; a call that has only just been taken in counts as one whose message was no message.
+    # At the end all disconnect; a call that was just accepted counts as one with an unreadable message.
     assert {gave_way} <= {line["code"] for line in refused} <= {gave_way, "INVALID_INPUT"}
     assert sum(line["count"] for line in refused if line["code"] == gave_way) > MORE_THAN_THREADS // 2

@@ -19,5 +19,5 @@ def test_a_limit_on_threads_leaves_no_server_that_answers_nobody(
 
     assert figures.passed, figures
     assert (figures.ended is None) is starts
-    # Not one thread is made for a call.
+    # No thread is created for a call.
     assert figures.threads_at_most - figures.threads_at_start <= 16

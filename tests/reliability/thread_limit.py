@@ -60,7 +60,7 @@ A_CONNECTION = 40
 CALLERS = 40
 ASKED_AFTERWARDS = 20
 FLAGS = ("--allow-eval=renderer,sandbox", "--admin-listen", "127.0.0.1:0")
-# A user of its own, since the limit counts the threads of a user, and since it does not hold for root.
+# A separate user, since the limit counts the threads of a user and does not apply to root.
 _FIRST_USER = 60_000
 _USERS = 4_000
 _LESS_THAN_IT_SAYS = b"\0" + (10).to_bytes(4, "big") + b"123456789"
@@ -81,7 +81,7 @@ print(started)
 
 @dataclass
 class Figures:
-    """What a run showed. ``ended`` is the exit code of a server that did not start, ``said`` whether it told why."""
+    """The figures of a run. ``ended`` is the exit code after a failed start, ``said`` whether it logged why."""
 
     threads: int = 0
     ended: int | None = None
@@ -97,7 +97,7 @@ class Figures:
 
     @property
     def passed(self) -> bool:
-        """Whether calls are answered, or the process has ended and said why."""
+        """Whether calls are answered, or the process has exited and logged why."""
         if self.ended is not None:
             return self.ended > 0 and self.said
         answered = self.afterwards == {"allowed": ASKED_AFTERWARDS} and (self.live, self.ready) == (200, 200)
@@ -105,10 +105,10 @@ class Figures:
 
 
 def limited(threads: int, folder: Path) -> list[str] | None:
-    """Return the command under which a program has so many ``threads``, in ``folder``; None: there is none here."""
+    """Return a command that limits a program to ``threads``; None if the system has none."""
     if os.geteuid() == 0:
         user = str(_FIRST_USER + os.getpid() % _USERS)
-        # It may read what this interpreter is made of, wherever that is.
+        # It can read this interpreter's files, wherever they are.
         read = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
         os.chown(folder, int(user), int(user))
         under = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *read]
@@ -129,7 +129,7 @@ def limited(threads: int, folder: Path) -> list[str] | None:
 
 
 def run(folder: Path, under: list[str], *, threads: int, seconds: float) -> Figures:
-    """Start a server that may have so many ``threads``, and attack it for ``seconds``."""
+    """Start a server limited to ``threads``, and attack it for ``seconds``."""
     figures = Figures(threads=threads)
     own = {"XDG_STATE_HOME": str(folder), "EVALWARD_CACHE_DIR": str(folder), "HOME": str(folder)}
     refused = _refusal(folder, under, own)
@@ -154,7 +154,7 @@ def run(folder: Path, under: list[str], *, threads: int, seconds: float) -> Figu
 
 
 def _refusal(folder: Path, under: list[str], own: dict[str, str]) -> tuple[int, str] | None:
-    """Start a server; return the exit code and the words of one that does not become ready, None for one that does."""
+    """Start a server; return None when it becomes ready, else its exit code and its messages."""
     with subprocess.Popen(
         [*under, EVALWARD, "serve", "--listen=127.0.0.1:0", "--audit-log", folder / "first.jsonl", *FLAGS],
         stdout=subprocess.PIPE,
@@ -170,7 +170,7 @@ def _refusal(folder: Path, under: list[str], own: dict[str, str]) -> tuple[int, 
 
 
 def _half_sent(address: str, stack: ExitStack) -> list[socket.socket]:
-    """Begin calls of every kind that lack their last byte, and health watches that are whole."""
+    """Start calls of every kind that lack their last byte, and complete health watches."""
     sockets: list[socket.socket] = []
     for method, count in {**HALF_SENT, "watches": WATCHES}.items():
         for number in range(count):
@@ -221,7 +221,7 @@ def _threads(served: Sidecar) -> int:
     processes = [served.process.pid, *children(served.process.pid)]
     found = 0
     for pid in processes:
-        with suppress(FileNotFoundError, ProcessLookupError):  # a worker that has ended since
+        with suppress(FileNotFoundError, ProcessLookupError):  # a worker that has ended meanwhile
             found += len(list(Path(f"/proc/{pid}/task").iterdir()))
     return found
 

@@ -16,7 +16,7 @@ from evalward.sandbox.guest import GuestIntegrityError, bootstrap_script
 
 
 class Faulty(Engine):
-    """Fails once, in one of the ways in which wasmtime does."""
+    """Fails once, with an error of wasmtime."""
 
     fault: Exception | Run | None = None
 
@@ -58,7 +58,7 @@ def test_an_abort_of_a_full_guest_is_the_memory_limit() -> None:
 
 
 def test_another_process_builds_an_engine_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A forked child lacks the thread that ends a run at its deadline."""
+    """A forked child has no thread that ends a run at its deadline."""
     built = []
 
     def build() -> Engine:

@@ -19,7 +19,7 @@ HOSTILE = yaml.safe_load(
 )
 DEADLINE_MS = 100
 GRACE_MS = 50
-# Fuel is set out of the way, so that it is the deadline that must hold.
+# The fuel limit is raised, so that the deadline applies.
 WALL = EvaluationLimits(fuel=4_000_000_000, deadline_ms=DEADLINE_MS)
 CONTAINED = {
     None,

@@ -23,7 +23,7 @@ def fetch(address: str, path: str, method: str = "GET", **headers: str) -> Reply
 
 
 def samples(address: str) -> dict[str, float]:
-    """Return every sample of ``/metrics`` by its name and labels, as they are written there."""
+    """Return every sample of ``/metrics`` by its name and labels, as printed."""
     text = fetch(address, "/metrics").body.decode()
     return {
         line.rpartition(" ")[0]: float(line.rpartition(" ")[2])

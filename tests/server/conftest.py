@@ -42,7 +42,7 @@ PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascrip
 def verdict(
     payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
 ) -> Verdict:
-    """Allow everything but a payload that begins with ``block``."""
+    """Allow every payload except those that begin with ``block``."""
     blocked = payload.startswith(b"block")
     return Verdict(
         code=Code.EVAL_BLOCKED_CONSTRUCT if blocked else None,
@@ -57,7 +57,7 @@ def verdict(
 
 
 class Gate:
-    """A judge that holds every payload until the test opens it."""
+    """A judge that blocks until the test releases it."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
@@ -84,7 +84,7 @@ def gate() -> Iterator[Gate]:
 
 @dataclass
 class Running:
-    """A server that serves: its stub, its channel and its log."""
+    """A running server: its stub, its channel and its log."""
 
     server: Server
     address: str
@@ -154,7 +154,7 @@ class Process:
         return list(self.ready["listen"])
 
     def terminate(self) -> tuple[int, str]:
-        """Send SIGTERM; return the exit code and what it wrote to stderr."""
+        """Send SIGTERM; return the exit code and the text on stderr."""
         self.popen.send_signal(signal.SIGTERM)
         _, stderr = self.popen.communicate(timeout=30)
         return self.popen.returncode, stderr
@@ -166,7 +166,7 @@ class Process:
         return [line for line in self.log_lines() if line["kind"] in {"decision", "evaluation"}]
 
     def says(self, text: str) -> str:
-        """Wait for the line on stderr that holds ``text``; the server is killed when it does not come."""
+        """Wait for the line on stderr with ``text``; kill the server if it does not appear."""
         assert self.popen.stderr is not None
         limit = threading.Timer(60, self.popen.kill)
         limit.start()
@@ -180,7 +180,7 @@ class Process:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
-    """Start real servers, each on its own directory; the ones that still run at the end are killed."""
+    """Start real servers, each in its own directory; those that still run at the end are killed."""
     with ExitStack() as stack:
 
         def begin(*flags: str, log: Path | None = None) -> Process:

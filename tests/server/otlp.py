@@ -30,7 +30,7 @@ class Logs(logs_service_pb2_grpc.LogsServiceServicer):
 
 
 class Collector:
-    """``taken`` has every request with spans that came, ``logs`` every one with log records."""
+    """``taken`` has every received request with spans, ``logs`` every one with log records."""
 
     def __init__(self) -> None:
         self._traces, self._logs = Traces(), Logs()

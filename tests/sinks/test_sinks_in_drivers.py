@@ -30,7 +30,7 @@ PAGE = "data:text/html,<body>" + "<iframe></iframe>" * len(CODES)
 
 
 def missing() -> str | None:
-    """Say what is missing to run the drivers."""
+    """Return the missing requirements of the drivers."""
     if not shutil.which("node"):
         return "node is not installed"
     if not (DRIVERS / "node_modules").is_dir():
@@ -49,7 +49,7 @@ def put(text: str, program: str) -> str:
 
 
 def readings(sink: Sink, code: str) -> list[dict[str, Any]]:
-    """Return the programs that the data say ``code`` may be."""
+    """Return the programs that ``code`` may be according to the data."""
     read = sink.read(code)
     return [
         {"source": f"{each.prefix}{read}{each.suffix}", "frame": each.frame, "called": each.called}
@@ -58,7 +58,7 @@ def readings(sink: Sink, code: str) -> list[dict[str, Any]]:
 
 
 def ran_in_playwright() -> list[bool]:
-    """Give each text to ``evaluate`` of Playwright for Python, in a realm of its own; say whose P ran."""
+    """Pass each text to ``evaluate`` of Playwright for Python in a new realm; return the texts whose P ran."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page()
@@ -74,7 +74,7 @@ def ran_in_playwright() -> list[bool]:
 
 
 def seen(folder: Path) -> Mapping[str, Any]:
-    """Return for each sink which texts ran their P in its driver, and which should by its data."""
+    """Return for each sink the texts whose P ran in its driver, and those whose P should run."""
     request = {
         "chromium": shutil.which("chromium"),
         "chromedriver": shutil.which("chromedriver"),
@@ -102,7 +102,7 @@ def seen(folder: Path) -> Mapping[str, Any]:
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     found["playwright.evaluate"]["ran"] = ran_in_playwright()
-    # Only an inspector has a REPL: no program of Node's `vm` can say what it does.
+    # Only an inspector has a REPL: Node's `vm` cannot reproduce it.
     found["cdp.runtime-evaluate-repl"]["said"] = found["cdp.runtime-evaluate-repl"]["ran"]
     return found
 
@@ -116,7 +116,7 @@ def test_no_text_that_runs_in_playwright_for_python_is_allowed() -> None:
         assert [code for code in ran if allowed(sink, code, profile)] == []
 
 
-# One test, since each worker of pytest would run all drivers anew.
+# One test, since each pytest worker would start all drivers again.
 @pytest.mark.exhaustive
 def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Path) -> None:
     found = seen(tmp_path)
@@ -134,7 +134,7 @@ def test_what_runs_in_a_driver_is_what_its_sink_says_and_is_judged(tmp_path: Pat
     for profile in (Profile.BALANCED, Profile.STRICT):
         assert [(sink.id, code) for sink, code in escapes if allowed(sink, code, profile)] == []
 
-    # Of the texts that are programs of a sink; what the guard refuses whatever P is, none is.
+    # Only texts that are programs of a sink, without those that the guard denies for any P.
     programs = [row for row in rows if allowed(row[0], put(row[1]["code"], BENIGN), Profile.BALANCED)]
     assert [(sink.id, text["code"]) for sink, text, ran, said in programs if ran and not said] == []
     assert [
@@ -154,12 +154,12 @@ def allowed(sink: Sink, code: str, profile: Profile) -> bool:
 
 
 def _has_two(sink: Sink) -> bool:
-    """Whether a driver may take a text in one of two ways: one that they read apart is refused."""
+    """Whether the data allow two readings of a text by a driver: such a text is rejected."""
     return any(reading.also for reading in sink.readings)
 
 
 def _is_exact(sink: Sink, text: Mapping[str, Any]) -> bool:
-    """Whether the data say exactly what runs, and not the most that may: a driver may leave a value alone."""
+    """Whether the data state exactly the texts that run, not an upper bound: a driver may not evaluate a value."""
     return not _has_two(sink) and "value" not in text
 
 

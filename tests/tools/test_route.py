@@ -104,7 +104,7 @@ JSON = st.recursive(
 
 
 def texts_under(value: Any, names: tuple[str, ...]) -> list[str]:
-    """Every string that stands under one of ``names``, at any depth."""
+    """Every string under one of ``names``, at any depth."""
     found: list[str] = []
     if isinstance(value, dict):
         for key, item in value.items():

@@ -29,7 +29,7 @@ def doubling(keyword: str, levels: int) -> dict[str, Any]:
 
 
 def subsets(count: int) -> dict[str, Any]:
-    """Return a schema whose places are the subsets of ``count`` parts, as of a nondeterministic automaton."""
+    """Return a schema whose places are the subsets of ``count`` parts, like a determinised automaton."""
     parts: dict[str, Any] = {
         f"s{n}": {"properties": {name: {"$ref": f"#/$defs/s{n + 1}"} for name in "ab"}}
         for n in range(1, count)

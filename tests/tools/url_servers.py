@@ -50,7 +50,7 @@ SERVERS: dict[str, tuple[list[str], str, dict[str, Any]]] = {
 
 
 class Marks(BaseHTTPRequestHandler):
-    """Serve a page, and remember what is asked for."""
+    """Serve a page, and record the requested paths."""
 
     seen: ClassVar[set[str]] = set()
 
@@ -63,11 +63,11 @@ class Marks(BaseHTTPRequestHandler):
         self.wfile.write(b"<!doctype html><title>page</title>")
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Client:
-    """An MCP client over stdio, as small as one can be."""
+    """A minimal MCP client over stdio."""
 
     def __init__(self, command: list[str], modules: Path) -> None:
         more = {
@@ -135,7 +135,7 @@ def denial(ready: str, tool: str, arguments: dict[str, Any]) -> str | None:
 
 
 def main(modules: Path) -> int:
-    """Print what ran; return how many that ran are not denied."""
+    """Print the spellings that ran; return how many of them are not denied."""
     http = ThreadingHTTPServer(("127.0.0.1", 0), Marks)
     threading.Thread(target=http.serve_forever, daemon=True).start()
     origin = f"http://127.0.0.1:{http.server_port}"

@@ -25,7 +25,7 @@ interface Judged {
   readonly judged: readonly JudgedField[];
 }
 
-/** The guard's answer about a tool call. Go on if and only if `allowed` is true. */
+/** The guard's answer about a tool call. Make the call if and only if `allowed` is true. */
 export type CallDecision = (AllowedDecision | DeniedDecision) & Judged;
 
 /** Return `denial` as a decision without judged fields. */

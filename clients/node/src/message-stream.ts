@@ -22,7 +22,7 @@ export class MessageStream {
     call.on('data', (bytes: Buffer) => {
       const take = this.#take;
       this.#take = undefined;
-      // An unexpected message ends the stream: the next one could be taken for the answer to another payload.
+      // An unexpected message ends the stream: the next one could be matched to another payload.
       if (take === undefined) this.#end(new Error('an unexpected reply'));
       else take.resolve(bytes);
     });

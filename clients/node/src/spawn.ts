@@ -33,7 +33,7 @@ export interface SpawnOptions extends Omit<GuardOptions, 'address' | 'tls' | 'to
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 const START_MS = 30_000; // a child that has not said that it serves by then is replaced
-const STEADY_MS = 10_000; // one that served this long starts the pauses anew
+const STEADY_MS = 10_000; // one that served this long resets the pauses
 const END_MS = 5_000;
 
 /** Start a guard; it ends with this process. `await guard.ready()` before the first call. */

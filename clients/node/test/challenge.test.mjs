@@ -28,7 +28,7 @@ async function guarding(t) {
   return ready.listen[0];
 }
 
-/** Stand between the client and the guard at `upstream`, and change what passes. */
+/** Proxy between the client and the guard at `upstream`, with changes to the messages. */
 async function between(t, upstream, { unary = (relay) => relay(), stream = (reply) => [reply] }) {
   const recorded = [];
   const client = new grpc.Client(upstream, grpc.credentials.createInsecure());

@@ -1,4 +1,4 @@
-// Whatever is not a proven ALLOW for what was asked is a denial, with an envelope that says why.
+// Every reply that is not a proven ALLOW of the request is a denial, with the reason in its envelope.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
@@ -58,7 +58,7 @@ function assertDenied(answer, code) {
   assert.ok(!JSON.stringify(answer.envelope).includes(CODE), 'a denial of the client holds no payload');
 }
 
-/** Answer a true ALLOW that differs as `change` says. */
+/** Answer a valid ALLOW with the given `change`. */
 function changed(rpc, request, change) {
   if (change.wire !== undefined) return Buffer.from(change.wire, 'hex');
   const reply = trueAllow(rpc, request);
@@ -338,7 +338,7 @@ test('every field of a request arrives', async (t) => {
   assert.notEqual(checked.request_id, evaluated.request_id);
 });
 
-/** What can go wrong on a connection after the call has arrived. */
+/** Failures of a connection after the call has arrived. */
 function breakdowns() {
   const head = { ':status': 200, 'content-type': 'application/grpc' };
   const codes = Object.entries(http2.constants).filter(([name]) => /^NGHTTP2_[A-Z_0-9]+$/.test(name));

@@ -1,4 +1,4 @@
-// At the sink: what was judged is what runs, or nothing does.
+// The guarded sink: it runs exactly the judged text, or nothing.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// Tool calls, batches and streams: what is not proven is denied. The tables are those of the Python clients.
+// Tool calls, batches and streams: an unproven verdict is a denial. The tables are those of the Python clients.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ function bindingOf(item) {
   };
 }
 
-/** Return a true reply but for what the case says. */
+/** Return a valid reply with the changes of the case. */
 function batched(change, request) {
   const error = { code: 'EVAL_BLOCKED_CONSTRUCT' };
   const bindings = request.items.map(bindingOf);
@@ -72,7 +72,7 @@ function batched(change, request) {
   return reply;
 }
 
-/** Answer each request truly but for what the case says. */
+/** Answer each request validly, with the changes of the case. */
 function streaming(change) {
   return (call) => {
     let index = 0;
@@ -185,7 +185,7 @@ const FIELDS = [
   { path: '/nested/0', sha256: sha256('a b') },
 ];
 
-/** Answer a true ALLOW about the call but for what the change says. */
+/** Answer a valid ALLOW of the call with the given change. */
 function called(change, request) {
   const binding = { ...bindingOf(request), shape: 'SHAPE_EXPRESSION', ...change.binding };
   const envelope = Buffer.from(change.envelope ?? JSON.stringify({ ok: true, _meta: META }));

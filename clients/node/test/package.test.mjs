@@ -1,4 +1,4 @@
-// What is published: both module systems, their types, the protocol, and nothing that was copied and went stale.
+// The published package: both module systems, their types, the protocol, and only current copies.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

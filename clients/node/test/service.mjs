@@ -1,4 +1,4 @@
-// Services to test against: a fake one that answers as a test wishes, and the real `evalward serve`.
+// Services to test against: a fake one with scripted replies, and the real `evalward serve`.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,7 +18,7 @@ export const RPCS = /** @type {const} */ (['check', 'evaluate']);
 
 export const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-/** Return the reply of a service that allows exactly what was asked. */
+/** Return the reply of a service that allows exactly the request. */
 export function trueAllow(rpc, request) {
   const binding = {
     code_hash: sha256(request.code),
@@ -101,12 +101,12 @@ export function missing(...programs) {
 }
 
 const scratches = [];
-// At the end of all tests: a test's own hooks run in the order of their making, and servers still write then.
+// At the end of all tests: hooks of a test run in the order of creation, while servers still write.
 process.on('exit', () => {
   for (const path of scratches) rmSync(path, { recursive: true, force: true });
 });
 
-/** Return a directory that goes away with this process. */
+/** Return a directory that is removed when this process ends. */
 export function scratch() {
   const path = mkdtempSync(join(tmpdir(), 'evalward-'));
   scratches.push(path);

@@ -1,4 +1,4 @@
-// A sink by name: asked about, bound to, and the one way or the other.
+// Named sinks: in the request, in the binding, and never together with a target or shape.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DeniedError, Guard, guarded } from 'evalward';

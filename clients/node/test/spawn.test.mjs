@@ -37,7 +37,7 @@ function ended(pid) {
   });
 }
 
-/** Write a program that stands in for `evalward`. */
+/** Write a program that replaces `evalward`. */
 function program(body) {
   const path = join(scratch(), 'server.mjs');
   writeFileSync(path, body);

@@ -1,4 +1,4 @@
-// Compiled and never run: what the package's types permit and refuse.
+// Compiled and never run: code that the package's types accept or reject.
 import {
   type Decision,
   DeniedError,
@@ -39,21 +39,21 @@ export const length: Promise<number> = sink('1', 2);
 export const denied = (failure: unknown): ErrorEnvelope | undefined =>
   failure instanceof DeniedError ? failure.envelope : undefined;
 
-// @ts-expect-error the sink's own arguments stay
+// @ts-expect-error the sink's other arguments keep their types
 sink('1');
 // @ts-expect-error a target is needed
 guard.check('1', {});
-// @ts-expect-error moon is no target
+// @ts-expect-error moon is not a target
 guard.check('1', { target: 'moon' });
 // @ts-expect-error a payload is a string
 guard.check(Buffer.from('1'), { target: 'main' });
-// @ts-expect-error what has no name as a sink has a shape
+// @ts-expect-error without a named sink, a shape is needed
 guarded(() => 1, guard, { target: 'main' });
 guarded(() => 1, guard, { sink: 'playwright.evaluate' });
 guard.check('1', { sink: 'selenium.execute-script', profile: 'strict' });
 // @ts-expect-error a named sink defines its shape
 guarded(() => 1, guard, { sink: 'playwright.evaluate', shape: 'script' });
-// @ts-expect-error nothing is put around what a sink reads
+// @ts-expect-error a named sink takes no wrapper
 guarded(() => 1, guard, { sink: 'playwright.evaluate', wrap: true });
 // @ts-expect-error there is no fail-open switch
 new Guard({ failOpen: true });

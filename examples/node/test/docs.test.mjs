@@ -1,4 +1,4 @@
-// The page "a guarded eval tool in ten minutes (Node)" does what it says.
+// The page "a guarded eval tool in ten minutes (Node)" works as printed.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';

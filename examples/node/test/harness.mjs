@@ -28,7 +28,7 @@ export function missing() {
 const scratch = mkdtempSync(join(tmpdir(), 'evalward-example-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-/** Return a directory that goes away with this process. */
+/** Return a directory that is removed when this process ends. */
 export const directory = () => mkdtempSync(join(scratch, 'state-'));
 
 /** Start a real `evalward serve`. */

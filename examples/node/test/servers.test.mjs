@@ -46,7 +46,7 @@ function assertDenied(result, code) {
   assert.deepEqual(JSON.parse(text.slice(text.lastIndexOf('\n') + 1)), envelope);
 }
 
-/** Return what Evalward says of the tools now, by their names. */
+/** Return the tools' present descriptions by Evalward, by their names. */
 function described() {
   const manifest = fileURLToPath(new URL('../manifest.yaml', import.meta.url));
   const flags = ['--json-schema', '--manifest', manifest, '--allow-eval=renderer,sandbox'];
@@ -87,7 +87,7 @@ for (const server of SERVERS) {
       const before = (await browser.compiled()).length;
 
       await mortal.kill();
-      // The connection may break under the first call; from then on there is none.
+      // The connection may break during the first call; later calls have none.
       const first = await mcp.call('eval_renderer', { code: 'document.title' });
       assertDenied(first);
       for (const name of ['eval_renderer', 'eval_sandbox']) {

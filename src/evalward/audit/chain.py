@@ -1,8 +1,8 @@
 """The chain of an audit log: each line ends with a digest of its own bytes, which hold the digest before.
 
-A line is one JSON object without spaces. ``mac`` is its last member and covers all bytes before it, ``prev`` is
+A line is one JSON object without spaces. ``mac`` is its last member and covers all bytes before it; ``prev`` is
 the one before and repeats the ``mac`` of the record before, 64 zeros in the first. ``seq`` counts the records of
-a chain from 1, whatever process or file they are in.
+a chain from 1, across processes and files.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Line(NamedTuple):
 
 
 def read_line(data: bytes) -> Line | None:
-    """Return the line in ``data``, newline excluded, or None when it is no record of this schema."""
+    """Return the line in ``data``, newline excluded, or None when it is not a record of this schema."""
     mac = _MAC.fullmatch(data, max(0, len(data) - _MAC_BYTES))
     if mac is None:
         return None

@@ -50,7 +50,7 @@ class FaultDiagnosis:
                 Fault.TRUNCATED, first.place, f"the last line is unfinished ({len(first.data)} bytes)"
             )
         return FaultError(
-            self._edited_or_inserted(first, head), first.place, "the line is no record of this log"
+            self._edited_or_inserted(first, head), first.place, "the line is not a record of this log"
         )
 
     def bad_mac(self, row: Row, line: Line, head: Head | None) -> Exception:

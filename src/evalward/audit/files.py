@@ -32,7 +32,7 @@ _TIME: Final = re.compile(rb'"ts":"([0-9TZ:.-]{20,32})"')
 class Piece(NamedTuple):
     """A line without its newline, or a part of one that exceeds the length limit.
 
-    ``number`` counts lines from 1; ``begins`` and ``ends`` say whether the line does so in this piece.
+    ``number`` counts lines from 1; ``begins`` and ``ends``: whether the line begins and ends in this piece.
     """
 
     number: int

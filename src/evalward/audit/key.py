@@ -46,8 +46,8 @@ def mac_of(key: AuditKey | None, data: bytes) -> str:
 def load_key(path: str | os.PathLike[str]) -> AuditKey:
     """Return the key in the file at ``path``: its bytes as they are, such as 32 from ``/dev/urandom``.
 
-    Raise CodedError (AUDIT_UNAVAILABLE) for a file that cannot be read, that is a symbolic link, that anybody
-    but its owner may read or write, or that is too short.
+    Raise CodedError (AUDIT_UNAVAILABLE) for a file that cannot be read, that is a symbolic link, that other users
+    can read or write, or that is too short.
     """
     try:
         secret = read_private(path, most=MAX_KEY_BYTES, follow_links=False)

@@ -116,7 +116,7 @@ class NullAuditLog:
         return Fingerprint(SHA256, sha256)
 
     def state(self) -> AuditState:
-        """Return that there is no log: nothing can be allowed."""
+        """Return the state of a missing log: nothing can be allowed."""
         return AuditState(None, "no log is kept", 0, 0, 0)
 
     def watch(self, on_health: Callable[[bool], object]) -> None:

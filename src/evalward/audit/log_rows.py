@@ -49,7 +49,7 @@ class UnfinishedLines:
         self._digest = sha256()
 
     def add(self, row: Row) -> None:
-        """Add a line, or a part of one, that is no record."""
+        """Add a line, or a part of one, that is not a record."""
         text = row.data if self.first is None or not row.begins else b"\n" + row.data
         self.first = self.first or row
         self.rows += 1
@@ -57,7 +57,7 @@ class UnfinishedLines:
         self._digest.update(text)
 
     def are_those_of(self, line: Line) -> bool:
-        """Say whether ``line`` is the TORN record that accounts for exactly these lines."""
+        """Return whether ``line`` is the TORN record that accounts for exactly these lines."""
         record = line.record
         return (
             record.get("kind") == Kind.TORN

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a record is about."""
+    """The kind of a record."""
 
     DECISION = "decision"
     EVALUATION = "evaluation"  # the result of running a payload that the decision with the same id allowed

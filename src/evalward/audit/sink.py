@@ -1,4 +1,4 @@
-"""What an audit log is written to: the interface of a sink, and its failure."""
+"""The interface of a sink, the destination of an audit log, and its failure."""
 
 from __future__ import annotations
 

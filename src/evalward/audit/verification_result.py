@@ -1,4 +1,4 @@
-"""What the verification of an audit log finds: counts, the heads of its chains, and the first fault with its place."""
+"""The result of verifying an audit log: counts, the heads of its chains, and the first fault with its place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Fault(StrEnum):
-    """What is wrong with a log."""
+    """A fault of a log."""
 
     EDITED = "edited"
     INSERTED = "inserted"
@@ -36,7 +36,7 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Findings:
-    """What a verification found; ``fault`` is None if and only if every record is the one that was written."""
+    """The result of a verification; ``fault`` is None if and only if every record is the one that was written."""
 
     records: int = 0
     chains: list[Head] = field(default_factory=list)

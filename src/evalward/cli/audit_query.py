@@ -24,7 +24,7 @@ def tail_command(
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many records.")] = 10,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep printing appended records.")] = False,
 ) -> None:
-    """Print the last records as they are.
+    """Print the last records unchanged.
 
     \b
     Examples:

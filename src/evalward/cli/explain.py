@@ -72,7 +72,7 @@ def explain(
     if output is Format.JSON:
         typer.echo(_json({"schema": {"constructs": SCHEMA_VERSION}, **as_object(found)}))
     elif output is Format.MARKDOWN:
-        raise typer.BadParameter("markdown goes with --list")
+        raise typer.BadParameter("markdown requires --list")
     else:
         _print_page(found)
 

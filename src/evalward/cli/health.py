@@ -121,7 +121,7 @@ def health(  # noqa: PLR0913 - one parameter per option
       evalward health guard.internal:7443 --ca ca.pem --cert probe.pem --key probe.key
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     if (cert is None) is not (key is None):
-        raise typer.BadParameter("--cert and --key go together")
+        raise typer.BadParameter("--cert and --key require each other")
     target = address.removeprefix(_TLS)
     encrypted = target != address or ca is not None or cert is not None or server_name is not None
     if encrypted and target.startswith("unix:"):

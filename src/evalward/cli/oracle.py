@@ -74,5 +74,5 @@ def _lines(report: OracleReport) -> list[str]:
         for name in sorted(report.touched)
     ]
     lines = lines or ["nothing reached"]
-    lines += [f"not asked: {engine.value}: {reason}" for engine, reason in report.absent.items()]
+    lines += [f"not run: {engine.value}: {reason}" for engine, reason in report.absent.items()]
     return lines

@@ -88,13 +88,13 @@ def policy_diff(
 
 def _two_policies(paths: list[Path], policy: Path | None) -> list[Path]:
     if policy is not None:
-        raise typer.BadParameter("--policy goes with --ruleset")
+        raise typer.BadParameter("--policy requires --ruleset")
     files = paths[:2]
     missing = next((file for file in files if not file.is_file()), None)
     if len(files) < len(("old", "new")) or missing is not None:
         raise typer.BadParameter(
             "two policy files are needed, the present one and the next one"
-            + (f"; {printable(str(missing))} is no file" if missing else "")
+            + (f"; {printable(str(missing))} is not a file" if missing else "")
         )
     return files
 

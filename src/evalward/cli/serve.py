@@ -135,14 +135,14 @@ def run(  # noqa: PLR0913 - one parameter per option
       evalward serve --config serve.yaml --print-config
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
     if as_json and not print_config:
-        raise typer.BadParameter("--json goes with --print-config")
+        raise typer.BadParameter("--json requires --print-config")
     if print_config:
         in_force = [*settings_in_force(context, run, computed={"audit_log": default_audit_log()})]
         typer.echo(json.dumps(as_object(in_force)) if as_json else "\n".join(as_text(in_force)))
         return
     addresses = [values.address(text) for text in listen]
     if parent and token_file is not None:
-        raise typer.BadParameter("--parent has its own token; --token-file does not go with it")
+        raise typer.BadParameter("--parent has its own token; it excludes --token-file")
     token = _token(audit_log) if parent else None
     targets = values.targets(allow_eval)
     log_to_stderr(log_format)

@@ -136,7 +136,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_text(settings: Sequence[Setting]) -> Iterator[str]:
-    """Yield a line for each setting: name, value, where it came from."""
+    """Yield a line for each setting: name, value, source."""
     shown = [(each.name, _shown(each.value), f"{each.source} {each.origin}".rstrip()) for each in settings]
     widths = [max(len(row[column]) for row in shown) for column in (0, 1)]
     for name, value, source in shown:

@@ -1,4 +1,4 @@
-"""What ``evalward serve`` does as a process: hold signals, announce its addresses, export OpenTelemetry."""
+"""The process of ``evalward serve``: block signals, print its addresses, export OpenTelemetry."""
 
 import contextlib
 import json

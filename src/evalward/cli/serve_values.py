@@ -53,7 +53,7 @@ def client_names(names: list[str], *, has_ca: bool) -> tuple[str, ...]:
     """Return the names of ``--client-name``, in the form that the audit log has for certificates."""
     if names and not has_ca:
         raise typer.BadParameter(
-            "--client-name goes with --client-ca: without it no client shows a certificate"
+            "--client-name requires --client-ca: without it no client shows a certificate"
         )
     for name in names:
         if CERTIFICATE_NAME.fullmatch(name) is None:
@@ -77,4 +77,4 @@ def tls_files(certificate: Path | None, key: Path | None, client_ca: Path | None
         return TlsFiles(certificate, key, client_ca)
     if certificate is None and key is None and client_ca is None:
         return None
-    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca goes with them")
+    raise typer.BadParameter("TLS needs --tls-cert and --tls-key; --client-ca requires both")

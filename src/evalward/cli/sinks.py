@@ -1,4 +1,4 @@
-"""``evalward sinks``: the known sinks, and what each does with a text."""
+"""``evalward sinks``: the known sinks, and how each evaluates a text."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class JudgedField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CallDecision(Decision):
-    """The guard's answer about a tool call. Go on if and only if ``allowed`` is true.
+    """The guard's answer about a tool call. Make the call if and only if ``allowed`` is true.
 
     ``judged`` are the judged fields, empty for a tool without fields to judge.
     """

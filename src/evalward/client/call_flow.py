@@ -1,4 +1,4 @@
-"""What both clients do apart from I/O: the order of the steps of a call, and the reply or denial they end in."""
+"""The sans-I/O core of both clients: the order of the steps of a call, and the reply or denial that results."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _PAGE: Final = {"page": "renderer"}
 
 
 class Unsendable(Exception):  # noqa: N818 - becomes a denial, never raised to the caller
-    """An argument that no request can carry; ``pointer`` names it, ``allowed`` is what it may hold."""
+    """An argument that no request can carry; ``pointer`` names it, ``allowed`` describes the accepted values."""
 
     def __init__(
         self, field: str, why: str, *, allowed: Sequence[str] = (), code: Code = Code.INVALID_INPUT

@@ -84,7 +84,7 @@ class Conversation:
             return self.ended(failed(error))
 
     def denial(self, error: Exception) -> Decision:
-        """Return the denial for ``error``, whatever it is."""
+        """Return the denial for any ``error``."""
         return failed(error, self._challenge)
 
     def is_lost(self, error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""One unary call without its I/O: what is sent, and what the reply means."""
+"""One unary call without its I/O: the request that is sent, and the meaning of the reply."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class UnaryCall(Generic[T]):
         self._question = question
 
     def reply(self, response: bytes, trailing: Any) -> T:
-        """Return what ``response`` says; raise Unproven or Forged when it does not answer the question."""
+        """Return the meaning of ``response``; raise Unproven or Forged when it does not answer the question."""
         if self._challenge is not None:
             proofs = [value for key, value in trailing or () if key == PROOF]
             if len(proofs) != 1 or not self._challenge.proves_reply(_text(proofs[0]), response):
@@ -54,7 +54,7 @@ class UnaryCall(Generic[T]):
         return self._question.read(parsed(self._question.method, response))
 
     def denial(self, error: Exception) -> Decision:
-        """Return the denial for ``error``, whatever it is."""
+        """Return the denial for any ``error``."""
         if isinstance(error, Forged):
             return unproven_peer(FORGED)
         return failed(error, self._challenge)

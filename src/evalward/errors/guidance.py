@@ -46,7 +46,7 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             "The payload does not parse in the shape in which the sink would run it.",
             (
                 "Check brackets, quotes and template literals near details.location.",
-                "Check that shape matches the text: a statement is no expression.",
+                "Check that shape matches the text: a statement is not an expression.",
                 "TypeScript and JSX are not JavaScript; send plain JavaScript.",
             ),
             (_RESEND, "Name the sink that evaluates the text, or the shape in which it does."),

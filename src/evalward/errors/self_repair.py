@@ -40,7 +40,7 @@ class Range:
             raise ValueError(f"no range: {self.minimum} to {self.maximum}")
 
     def as_json(self) -> dict[str, JsonValue]:
-        """Return the bounds that there are."""
+        """Return the bounds that are set."""
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
         return {name: bound for name, bound in bounds.items() if bound is not None}
 

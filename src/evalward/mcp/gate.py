@@ -105,7 +105,7 @@ class Gate:
             return failure_result(error)
 
     async def refusal(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the envelope that denies the call, None when it may go on; never raises."""
+        """Return the envelope that denies the call, None when the call may be made; never raises."""
         try:
             return await self._refusal(name, arguments)
         except CodedError as refusal:

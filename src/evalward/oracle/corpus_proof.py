@@ -193,7 +193,7 @@ def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
 
 
 def _depends_on_data(case: Case) -> bool:
-    """Say whether runs with an attacker's data, of which there are dozens, may help."""
+    """Return whether runs with an attacker's data, of which there are dozens, can prove more."""
     return "dynamic-key" in case.constructs or "arg" in case.code
 
 
@@ -214,7 +214,7 @@ def claimed(case: Case) -> frozenset[str]:
 
 
 def capabilities() -> dict[str, str]:
-    """Return every capability that an oracle may name, with what it is."""
+    """Return every capability that an oracle may name, with its description."""
     table: dict[str, str] = _claims()["capabilities"]
     return table
 

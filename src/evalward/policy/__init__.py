@@ -1,4 +1,4 @@
-"""What an operator permits: the policy file, and the rules that follow from it for one request."""
+"""The policy of an operator: its file, and the rules that it implies for one request."""
 
 from evalward.policy.allow_eval import parse_allow_eval
 from evalward.policy.enforcement import EnforcementPolicy, PolicyException, ToolPolicy, settled

@@ -107,7 +107,7 @@ class PolicyException(BaseModel):
         return hashlib.sha256(canonical_json(self.model_dump(mode="json"))).hexdigest()[:_ID_DIGITS]
 
     def covers(self, *, target: Target, tool: str | None, today: date) -> bool:
-        """Say whether it applies to a call today; one with tools applies only to calls that name one of them."""
+        """Return whether it applies to a call today; one with tools applies only to calls that name one of them."""
         return (
             today <= self.expires
             and target in self.targets
@@ -115,7 +115,7 @@ class PolicyException(BaseModel):
         )
 
     def lets_through(self, verdict: Verdict) -> bool:
-        """Say whether an allow depends on this exception.
+        """Return whether an allow depends on this exception.
 
         A disabled keyword leaves no trace in a verdict, so an exception for a keyword always counts.
         """

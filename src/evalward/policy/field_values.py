@@ -1,4 +1,4 @@
-"""What a policy permits in the fields of a tool call that hold no code: schemes of URLs, launch values, paths."""
+"""The values that a policy permits in fields without code: schemes of URLs, launch values, paths."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ _BOUNDS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing that is wrong: ``field`` is a dotted path ("" for the file itself), ``line`` counts from 1."""
+    """One error: ``field`` is a dotted path ("" for the file itself), ``line`` counts from 1."""
 
     field: str
     problem: str
@@ -86,7 +86,7 @@ def _issue(error: ErrorDetails, model: type[BaseModel], lines: Lines | None) -> 
 
 
 def words_of(error: ErrorDetails, path: Sequence[str | int], model: type[BaseModel]) -> tuple[str, str]:
-    """Return what is wrong and what is allowed at ``path`` of a document that ``model`` read."""
+    """Return the error and the allowed values at ``path`` of a document that ``model`` read."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         fields = _fields_at(path[:-1], model)

@@ -1,4 +1,4 @@
-"""The sink that a request names, checked against what else the request declares (front-doors.md §1)."""
+"""The sink that a request names, checked against the request's other declarations (front-doors.md §1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIMILAR: Final = 3
 
 
 class UnknownSink(CodedError, ValueError):  # noqa: N818 - named for what it says
-    """INVALID_INPUT: there is no such sink, or it contradicts what else the request declares."""
+    """INVALID_INPUT: there is no such sink, or it contradicts another declaration of the request."""
 
 
 def asked_sink(
@@ -47,7 +47,7 @@ def asked_sink(
     if target is not None and _target(target) is not sink.target:
         raise UnknownSink(
             Code.INVALID_INPUT,
-            f"The sink {sink.id} evaluates in the target {sink.target}; the request says another.",
+            f"The sink {sink.id} evaluates in the target {sink.target}; the request declares another.",
             repair=Repair(field="/target", allowed=[sink.target]),
         )
     if shape is not None:

@@ -1,4 +1,4 @@
-"""What a request may override of the policy: it may tighten the policy, never loosen it (guard.md §1)."""
+"""The overrides of a request: they may tighten the policy, never loosen it (guard.md §1)."""
 
 from __future__ import annotations
 

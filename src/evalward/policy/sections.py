@@ -55,7 +55,7 @@ class TargetPolicy(Section):
 
 
 class AddedKeyword(Section):
-    """A text that the blocklist looks for in the raw payload; the log only ever carries ``id``."""
+    """A text that the blocklist looks for in the raw payload; the log contains only ``id``."""
 
     id: KeywordId
     text: KeywordText

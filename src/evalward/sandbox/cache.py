@@ -20,10 +20,10 @@ _KEPT_ENTRIES: Final = 8
 
 
 def cache_directory() -> Path | None:
-    """Return the private cache directory, created if missing, or None if there can be none.
+    """Return the private cache directory, created if missing, or None if it cannot be created.
 
     ``EVALWARD_CACHE_DIR``, else ``$XDG_CACHE_HOME/evalward``, else ``~/.cache/evalward``. A directory that
-    is a link, belongs to someone else or can be entered by anyone else is not used: without a cache every
+    is a link, belongs to another user or is accessible to other users is not used: without a cache every
     start compiles, which is slow and safe.
     """
     named = os.environ.get(CACHE_VARIABLE)

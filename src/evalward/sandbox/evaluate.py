@@ -36,8 +36,7 @@ _TRAPS: Final = {
     wasmtime.TrapCode.INTERRUPT: Code.EVAL_TIMEOUT,
     wasmtime.TrapCode.OUT_OF_FUEL: Code.EVAL_FUEL_EXHAUSTED,
     wasmtime.TrapCode.STACK_OVERFLOW: Code.EVAL_STACK_LIMIT,
-    # The guest keeps a stack of its own at the bottom of its memory: when that runs over, it falls off the
-    # edge.
+    # The guest has a second stack at the start of its memory: its overflow is an access out of bounds.
     wasmtime.TrapCode.MEMORY_OUT_OF_BOUNDS: Code.EVAL_STACK_LIMIT,
 }
 _LIMIT_OF: Final = {

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def evaluation_envelope(evaluation: Evaluation, verdict: Verdict, *, meta: Meta) -> dict[str, JsonValue]:
     """Return the envelope of ``evaluation``, whose payload ``verdict`` allowed.
 
-    The result travels as JSON text (``result_json``; null for ``undefined``), so that no mapping can change
-    it.
+    The result is JSON text (``result_json``; null for ``undefined``), so that no conversion can change it.
     """
     about: dict[str, Any] = {
         "target": verdict.target,

@@ -51,8 +51,8 @@ class SandboxPool:
     ) -> Evaluation:
         """Evaluate as :meth:`Sandbox.evaluate`.
 
-        Raise SandboxBusyError at once when the queue is full, and when no worker came free within
-        ``patience`` seconds (None: wait as long as it takes).
+        Raise SandboxBusyError at once when the queue is full, and when no worker was free within
+        ``patience`` seconds (None: no limit).
         """
         if not self._admitted.acquire(blocking=False):
             raise SandboxBusyError("queue", self._queue)

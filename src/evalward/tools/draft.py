@@ -51,7 +51,7 @@ _NOTE = """# Drafted by `evalward tools init` from a tools/list. Read every entr
 
 
 def looks_like_eval(name: str, description: str, input_schema: Mapping[str, Any]) -> bool:
-    """Say whether a tool could evaluate JavaScript, by its name or by a source field that it describes as code."""
+    """Return whether a tool could evaluate JavaScript, by its name or by a source field that it describes as code."""
     return bool(_EVAL_NAME.search(name)) or any(
         _EVAL_TEXT.search(f"{description} {_text(place.nodes)}") for _, place in _sources(input_schema)
     )

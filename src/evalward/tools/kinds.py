@@ -18,7 +18,7 @@ from evalward.policy.named_sink import UnknownSink, asked_sink
 
 
 class FieldKind(StrEnum):
-    """What a field carries, and so how it is judged."""
+    """The content of a field, which determines how it is judged."""
 
     SOURCE = "source"
     """Code: judged by the guard for ``target``, in ``shape``."""
@@ -42,9 +42,9 @@ KINDS = ", ".join(FieldKind)
 class FieldRule(BaseModel):
     """The kind of one field. Only ``source`` has the rest, in an eval tool the tool's own where it is left out.
 
-    ``sink`` says target, readings and bindings at once (``guard.sinks``). ``within_quotes`` says of data that the
-    server puts it between quotes into a program, so that no character in it may end or escape a literal; ``escaped``
-    that the server escapes quotes first, unless each has a backslash before it.
+    ``sink`` implies target, readings and bindings (``guard.sinks``). ``within_quotes``: the server puts this data
+    between quotes in a program, so no character in it may end or escape a literal; ``escaped``: the server escapes
+    quotes first, unless each has a backslash before it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

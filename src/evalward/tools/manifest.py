@@ -22,8 +22,8 @@ MAX_TOOLS = 512
 class PageTools(Declaration):
     """Tools that a page registers while the server runs, by the beginning of their names.
 
-    Their names and texts are the page's, so that they are denied unless ``action`` declares them commands; then all
-    of their arguments are data for the page's own code.
+    Their names and texts come from the page, so they are denied unless ``action`` declares them commands; then all of
+    their arguments are data for the page's own code.
     """
 
     prefixes: Annotated[tuple[ToolName, ...], Field(min_length=1, max_length=16)]
@@ -74,11 +74,11 @@ class Manifest(Declaration):
         return tool
 
     def is_page_tool(self, name: str) -> bool:
-        """Say whether ``name`` is one that pages register."""
+        """Return whether ``name`` is one that pages register."""
         return self.page_tools is not None and name.startswith(self.page_tools.prefixes)
 
     def variant(self, name: str) -> Manifest:
-        """Return the manifest of what the server lists in the variant called ``name``; raise KeyError."""
+        """Return the manifest of the server's tools in the variant called ``name``; raise KeyError."""
         chosen = {each.name: each for each in self.variants}[name]
         tools = [
             tool.model_copy(update={"input_schema": chosen.schema_of(tool.name, tool.input_schema or {})})

@@ -33,7 +33,7 @@ class Match:
 
     @property
     def exact(self) -> bool:
-        """Whether the server lists what the manifest declares, tool by tool and field by field, under its name."""
+        """Whether the server's list matches the manifest in its name, its tools and their fields."""
         return (
             bool(self.ready)
             and self.same_name

@@ -31,7 +31,7 @@ class Payload(NamedTuple):
 
 
 def payloads_of(tool: Tool, field: CallField) -> Iterator[Payload]:
-    """Yield the programs in ``field``: none for a path, a launch value, or a URL that is no script.
+    """Yield the programs in ``field``: none for a path, a launch value, or a URL that is not a script.
 
     Raise CodedError (EVAL_BLOCKED_CONSTRUCT) for markup that no program can represent.
     """

@@ -73,7 +73,7 @@ def _entry(field: CallField, text: str) -> str | None:
 
 
 def is_permitted_path(text: str, permitted: frozenset[str]) -> bool:
-    """Say whether ``text`` is listed, or lies below a directory that is.
+    """Return whether ``text`` is listed, or is below a listed directory.
 
     The file system is not consulted: an attacker who can place symbolic links in a permitted directory can leave it.
     """

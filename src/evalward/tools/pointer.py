@@ -24,7 +24,7 @@ def pointer_of(steps: Iterable[str | int]) -> str:
 
 
 def fits(pattern: tuple[str, ...], steps: tuple[str | int, ...]) -> bool:
-    """Say whether ``steps`` is one of the places that ``pattern`` names."""
+    """Return whether ``steps`` is one of the places that ``pattern`` names."""
     return len(pattern) == len(steps) and all(
         want in (ANY, str(step)) for want, step in zip(pattern, steps, strict=True)
     )

@@ -63,9 +63,9 @@ class CallField(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a call goes: to the guard, with at least one source field, or to the command validator.
+    """The route of a call: to the guard, with at least one source field, or to the command validator.
 
-    ``fields`` are all that must be judged, those of a command too, in the order of the arguments.
+    ``fields`` are all fields that must be judged, also those of a command, in the order of the arguments.
     """
 
     tool: Tool
@@ -116,7 +116,7 @@ def _missing_source(tool: Tool) -> Repair:
 
 
 def _selected(tool: Tool, when: When, arguments: Mapping[str, Any]) -> bool:
-    """Say whether the call selects the operation that evaluates; raise CodedError when that is ambiguous."""
+    """Return whether the call selects the operation that evaluates; raise CodedError when that is ambiguous."""
     values = [value for node in tool.place.member(when.field).nodes for value in node.get("enum", ())]
     allowed = list(dict.fromkeys(map(str, values or [when.equals])))
     for key in arguments:

@@ -15,10 +15,10 @@ _MAX_NESTING: Final = 100
 
 
 def check_input_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return ``schema``; raise for one that is no JSON Schema of an object, or not bounded in itself.
+    """Return ``schema``; raise for one that is not a JSON Schema of an object, or whose checks are unbounded.
 
-    A reference must stay inside, so that resolving it needs no network, and must not be circular. RE2 must support
-    every pattern.
+    A reference must stay inside the schema, so that resolving it needs no network, and must not be circular. RE2 must
+    support every pattern.
     """
     # Imported with the first manifest, since it takes time and memory that other services do not need.
     from jsonschema import SchemaError  # noqa: PLC0415

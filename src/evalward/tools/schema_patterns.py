@@ -43,5 +43,5 @@ def compiled(pattern: str) -> Any:
 
 
 def is_found(pattern: str, text: str) -> bool:
-    """Say whether ``pattern`` matches somewhere in ``text``."""
+    """Return whether ``pattern`` matches somewhere in ``text``."""
     return compiled(pattern).search(text) is not None

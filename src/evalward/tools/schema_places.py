@@ -56,26 +56,26 @@ class Place(NamedTuple):
         return frozenset(found)
 
     def takes_text(self) -> bool:
-        """Say whether the schema permits a string here."""
+        """Return whether the schema permits a string here."""
         types = self.types()
         return not types or "string" in types
 
     def takes_only_containers(self) -> bool:
-        """Say whether the schema permits only objects and arrays here."""
+        """Return whether the schema permits only objects and arrays here."""
         types = self.types()
         free = any("enum" in node or "const" in node for node in self.nodes)
         return bool(types) and types <= {"object", "array"} and not free
 
     def is_closed(self) -> bool:
-        """Say whether the schema permits only listed values here."""
+        """Return whether the schema permits only listed values here."""
         return any("enum" in node or "const" in node for node in self.nodes) and "array" not in self.types()
 
     def has_default(self, value: object) -> bool:
-        """Say whether ``value`` is the default here."""
+        """Return whether ``value`` is the default here."""
         return any("default" in node and _same(node["default"], value) for node in self.nodes)
 
     def declared(self, name: str) -> bool:
-        """Say whether an object here declares the member ``name``."""
+        """Return whether an object here declares the member ``name``."""
         return any(
             name in _mapping(node.get("properties"))
             or any(is_found(pattern, name) for pattern in _mapping(node.get("patternProperties")))

@@ -47,7 +47,7 @@ class _Refused:
         self._places = [steps_of(text) for text in texts if text.startswith("/")]
 
     def holds(self, name: str, steps: tuple[str, ...]) -> bool:
-        """Say whether the field called ``name`` at ``steps`` is refused."""
+        """Return whether the field called ``name`` at ``steps`` is refused."""
         return folded(name) in self._names or any(fits(pattern, steps) for pattern in self._places)
 
 

@@ -23,13 +23,13 @@ _FIELD: Final = "/arguments_json"
 
 
 def read_arguments(text: bytes, *, max_bytes: int | None = None, any_integer: bool = False) -> dict[str, Any]:
-    """Return the object that ``text`` is; raise CodedError, INVALID_INPUT for all that is not exactly one.
+    """Return the JSON object in ``text``; raise CodedError (INVALID_INPUT) for text that is not exactly one object.
 
-    That is: text that is not UTF-8, a duplicate key, a lone surrogate, NaN, Infinity, a number beyond a double or an
-    integer beyond ``MAX_INTEGER``,
-    ``__proto__`` as a key (setting it changes what other fields are), more nesting or values than any tool needs.
-    More than ``max_bytes`` is EVAL_PAYLOAD_TOO_LARGE. ``any_integer`` takes every integer of up to 17 digits and
-    reads a longer one as ``MAX_INTEGER`` + 1: for schemas, whose bounds no other reader has to agree on.
+    Rejected are text that is not UTF-8, a duplicate key, a lone surrogate, NaN, Infinity, a number beyond a double, an
+    integer beyond ``MAX_INTEGER``, ``__proto__`` as a key (setting it changes other fields), and more nesting or values
+    than any tool needs. Text of more than ``max_bytes`` is EVAL_PAYLOAD_TOO_LARGE. ``any_integer`` accepts every
+    integer of up to 17 digits and reads a longer one as ``MAX_INTEGER`` + 1: for schemas, whose bounds no other parser
+    has to read alike.
     """
     if max_bytes is not None and len(text) > max_bytes:
         raise CodedError(

@@ -141,12 +141,12 @@ class Tool(Declaration):
 
     @property
     def is_eval(self) -> bool:
-        """Whether the tool evaluates what it is given, in all or some of its operations."""
+        """Whether the tool evaluates its source fields, in all or some of its operations."""
         return self.operation_type is OperationType.EVAL
 
     @cached_property
     def place(self) -> Place:
-        """What ``input_schema`` declares about the arguments."""
+        """The declarations of ``input_schema`` about the arguments."""
         return root_place(self.input_schema or {})
 
     @cached_property

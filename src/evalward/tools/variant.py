@@ -27,11 +27,11 @@ _Names = Annotated[Mapping[ToolName | StrictStr, tuple[StrictStr, ...]], FROZEN,
 
 
 class Variant(BaseModel):
-    """What a server lists that was started with ``flags``.
+    """The tools of a server that was started with ``flags``.
 
-    ``tools`` are the names of those that it has, None: all of the manifest's. ``without`` names properties that a
-    tool, or every other tool (``*``), lacks there, ``required`` those that are required there alone. ``digest`` is
-    ``list_digest`` of what the server lists.
+    ``tools`` are their names, None: all of the manifest's. ``without`` names properties that a tool, or every other
+    tool (``*``), lacks there, ``required`` those that are required only there. ``digest`` is ``list_digest`` of the
+    server's list.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -6,10 +6,10 @@ Evalward: the sidecar that an MCP dispatcher asks before it evaluates JavaScript
 Rules that hold for every message here:
 
 * The zero value of every enum is *_UNSPECIFIED and never permits anything.
-* A payload is `bytes`, never `string`: what is judged is, byte for byte, what reaches the sink.
+* A payload is `bytes`, never `string`: the judged bytes are the bytes that the sink gets.
 * A domain failure is a successful RPC whose outcome is `error`; an outcome that is unset or unknown is a denial.
   An infrastructure failure is a gRPC status with google.rpc.ErrorInfo (reason = code), google.rpc.RetryInfo where a
-  retry can help, google.rpc.BadRequest for fields, and an ErrorEnvelope beside them.
+  retry can help, google.rpc.BadRequest for fields, and an ErrorEnvelope.
 * `envelope` is canonical JSON and is the answer; the typed fields repeat it for callers that branch on types.
 """
 
@@ -36,7 +36,7 @@ class _Target:
 class _TargetEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Target.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     TARGET_UNSPECIFIED: _Target.ValueType  # 0
-    """Not a target: a request with it is refused."""
+    """Not a target: a request with it is rejected."""
     TARGET_MAIN: _Target.ValueType  # 1
     """Electron's main process, or Node."""
     TARGET_RENDERER: _Target.ValueType  # 2
@@ -50,7 +50,7 @@ class Target(_Target, metaclass=_TargetEnumTypeWrapper):
     """Target is the realm that would evaluate a payload."""
 
 TARGET_UNSPECIFIED: Target.ValueType  # 0
-"""Not a target: a request with it is refused."""
+"""Not a target: a request with it is rejected."""
 TARGET_MAIN: Target.ValueType  # 1
 """Electron's main process, or Node."""
 TARGET_RENDERER: Target.ValueType  # 2
@@ -70,11 +70,11 @@ class _ShapeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Shape.ValueType
     SHAPE_UNSPECIFIED: _Shape.ValueType  # 0
     """Not a shape: leave the field unset to have the payload judged under every shape that it could have."""
     SHAPE_SCRIPT: _Shape.ValueType  # 1
-    """The text as it is."""
+    """The text without a wrapper."""
     SHAPE_EXPRESSION: _Shape.ValueType  # 2
-    """Pasted in parentheses."""
+    """In parentheses."""
     SHAPE_FUNCTION: _Shape.ValueType  # 3
-    """Pasted in parentheses, then called, as Playwright's `evaluate` does."""
+    """In parentheses and then called, as by Playwright's `evaluate`."""
     SHAPE_ASYNC_BODY: _Shape.ValueType  # 4
     """The body of an async function."""
     SHAPE_MODULE: _Shape.ValueType  # 5
@@ -86,11 +86,11 @@ class Shape(_Shape, metaclass=_ShapeEnumTypeWrapper):
 SHAPE_UNSPECIFIED: Shape.ValueType  # 0
 """Not a shape: leave the field unset to have the payload judged under every shape that it could have."""
 SHAPE_SCRIPT: Shape.ValueType  # 1
-"""The text as it is."""
+"""The text without a wrapper."""
 SHAPE_EXPRESSION: Shape.ValueType  # 2
-"""Pasted in parentheses."""
+"""In parentheses."""
 SHAPE_FUNCTION: Shape.ValueType  # 3
-"""Pasted in parentheses, then called, as Playwright's `evaluate` does."""
+"""In parentheses and then called, as by Playwright's `evaluate`."""
 SHAPE_ASYNC_BODY: Shape.ValueType  # 4
 """The body of an async function."""
 SHAPE_MODULE: Shape.ValueType  # 5
@@ -108,19 +108,19 @@ class _ProfileEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Profile.Value
     PROFILE_BALANCED: _Profile.ValueType  # 1
     """The default."""
     PROFILE_STRICT: _Profile.ValueType  # 2
-    """What cannot be resolved is denied."""
+    """Denies every use of a value that cannot be resolved."""
     PROFILE_SEED: _Profile.ValueType  # 3
     """Replays the seed guard; weaker than the others, and off unless the policy allows it."""
 
 class Profile(_Profile, metaclass=_ProfileEnumTypeWrapper):
-    """Profile is how much the guard must prove before it lets a payload pass."""
+    """Profile is how much the guard must prove before it allows a payload."""
 
 PROFILE_UNSPECIFIED: Profile.ValueType  # 0
 """Not a profile: leave the field unset to get the policy's own."""
 PROFILE_BALANCED: Profile.ValueType  # 1
 """The default."""
 PROFILE_STRICT: Profile.ValueType  # 2
-"""What cannot be resolved is denied."""
+"""Denies every use of a value that cannot be resolved."""
 PROFILE_SEED: Profile.ValueType  # 3
 """Replays the seed guard; weaker than the others, and off unless the policy allows it."""
 Global___Profile: _TypeAlias = Profile  # noqa: Y015
@@ -141,7 +141,7 @@ class _ItemStatusEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ItemStatus
     """The item was not judged, since an earlier one failed: deny."""
 
 class ItemStatus(_ItemStatus, metaclass=_ItemStatusEnumTypeWrapper):
-    """ItemStatus is what became of one item."""
+    """ItemStatus is the result of one item."""
 
 ITEM_STATUS_UNSPECIFIED: ItemStatus.ValueType  # 0
 """Not a status: deny."""
@@ -155,7 +155,7 @@ Global___ItemStatus: _TypeAlias = ItemStatus  # noqa: Y015
 
 @_typing.final
 class Limits(_message.Message):
-    """Limits are counted limits of one request. Each may only be smaller than the policy's own."""
+    """Limits are the counted limits of one request. None may exceed the policy's."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -239,7 +239,7 @@ class ValidateRequest(_message.Message):
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
     SINK_FIELD_NUMBER: _builtins.int
     code: _builtins.bytes
-    """The text that would reach the sink, as UTF-8. Invalid UTF-8 gets an answer like anything else."""
+    """The text that would reach the sink, as UTF-8. Invalid UTF-8 is answered with a denial."""
     target: Global___Target.ValueType
     """Where it would run. Required without a sink."""
     shape: Global___Shape.ValueType
@@ -249,16 +249,16 @@ class ValidateRequest(_message.Message):
     session_id: _builtins.str
     """The caller's session, for the audit log: a letter or digit, then up to 127 of A-Z a-z 0-9 . _ : @ / - ; or empty."""
     request_id: _builtins.str
-    """The caller's own number for this request, repeated in the binding; the same pattern."""
+    """The caller's id for this request, repeated in the binding; the same pattern."""
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply. Never in a log."""
     sink: _builtins.str
-    """What evaluates the text, by name, such as `playwright.evaluate` (docs/reference/sinks.md). It has a target, readings and
-    bindings of its own: `target` may stay unset, `shape` must. Empty: the target and the shape say it.
+    """The name of the function that evaluates the text, such as `playwright.evaluate` (docs/reference/sinks.md). A sink
+    defines its target, shapes and bindings: `target` may stay unset, `shape` must. Empty: `target` and `shape` apply.
     """
     @_builtins.property
     def bindings(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Names that the sink binds, and what each is bound to, such as `page` to `playwright.page`."""
+        """Names that the sink binds, each with its kind of value, such as `page` with `playwright.page`."""
 
     @_builtins.property
     def limits(self) -> Global___Limits:
@@ -295,7 +295,7 @@ Global___ValidateRequest: _TypeAlias = ValidateRequest  # noqa: Y015
 
 @_typing.final
 class VerdictBinding(_message.Message):
-    """VerdictBinding says what a verdict is about. A client denies unless all of it is what it asked for."""
+    """VerdictBinding identifies the request that a verdict applies to. A client denies unless all fields match its request."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -320,7 +320,7 @@ class VerdictBinding(_message.Message):
     profile: Global___Profile.ValueType
     """The profile that was applied."""
     request_id: _builtins.str
-    """The request's own number, repeated."""
+    """The request_id of the request."""
     sink: _builtins.str
     """The sink whose readings were judged; empty when the request named none."""
     def __init__(
@@ -386,7 +386,7 @@ class Location(_message.Message):
     start: _builtins.int
     """Offset of the first byte."""
     end: _builtins.int
-    """Offset behind the last byte."""
+    """Offset after the last byte."""
     def __init__(
         self,
         *,
@@ -405,7 +405,7 @@ Global___Location: _TypeAlias = Location  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):
-    """Finding is one thing that denies a payload: a construct or a keyword."""
+    """Finding is one reason for a denial: a construct or a keyword."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -437,7 +437,7 @@ Global___Finding: _TypeAlias = Finding  # noqa: Y015
 
 @_typing.final
 class Error(_message.Message):
-    """Error is the outcome of everything that may not run, with the fields of the code's row in the registry."""
+    """Error is the outcome of a payload that may not run, with the fields of the code's row in the registry."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -485,21 +485,21 @@ class Error(_message.Message):
     http: _builtins.int
     """The equivalent HTTP status."""
     field: _builtins.str
-    """RFC 6901 JSON Pointer to what is at fault: into the request, into the arguments of a tool call, into the item of a
-    batch or stream. Empty: the whole of it, or nothing in particular.
+    """RFC 6901 JSON Pointer to the invalid field: in the request, in the arguments of a tool call, or in the item of a
+    batch or stream. Empty: the whole request, or no particular field.
     """
     construct: _builtins.str
     """The blocked construct, a label of the catalogue."""
     keyword: _builtins.str
     """The id of the blocklisted keyword."""
     limit: _builtins.str
-    """The name of the limit that was passed."""
+    """The name of the limit that was exceeded."""
     limit_value: _builtins.int
-    """The value of the limit that was passed."""
+    """The value of the limit that was exceeded."""
     pattern: _builtins.str
     """The regular expression that the field must match."""
     actual: _builtins.int
-    """What the request had of what the limit bounds."""
+    """The amount in the request that exceeds the limit."""
     @_builtins.property
     def next_actions(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Concrete next steps."""
@@ -514,7 +514,7 @@ class Error(_message.Message):
 
     @_builtins.property
     def allowed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The values that the field may have; for an unknown member, the names of those that there are."""
+        """The values that the field may have; for an unknown member, the names of the known ones."""
 
     @_builtins.property
     def location(self) -> Global___Location:
@@ -522,7 +522,7 @@ class Error(_message.Message):
 
     @_builtins.property
     def required(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """JSON Pointers to what must be supplied; for EVAL_TARGET_DENIED the operator's flag that permits the target."""
+        """JSON Pointers to the missing fields; for EVAL_TARGET_DENIED the operator's flag that permits the target."""
 
     @_builtins.property
     def range(self) -> Global___Range:
@@ -530,7 +530,7 @@ class Error(_message.Message):
 
     @_builtins.property
     def findings(self) -> _containers.RepeatedCompositeFieldContainer[Global___Finding]:
-        """Every construct and keyword that denies the payload, at most 20; the envelope's details say how many there are."""
+        """The constructs and keywords that deny the payload, at most 20; the envelope's details have the total number."""
 
     @_builtins.property
     def types(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -615,7 +615,7 @@ Global___Range: _TypeAlias = Range  # noqa: Y015
 
 @_typing.final
 class ErrorEnvelope(_message.Message):
-    """ErrorEnvelope carries an infrastructure failure's envelope among the details of a gRPC status."""
+    """ErrorEnvelope is the envelope of an infrastructure failure, in the details of a gRPC status."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -655,7 +655,7 @@ class ValidateResponse(_message.Message):
     """The canonical JSON envelope."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
-        """What the verdict is about."""
+        """The request that the verdict applies to."""
 
     @_builtins.property
     def allowed(self) -> Global___Allowed:
@@ -706,11 +706,11 @@ class ValidateCallRequest(_message.Message):
     session_id: _builtins.str
     """The caller's session, as in ValidateRequest."""
     request_id: _builtins.str
-    """The caller's own number for this request."""
+    """The caller's id for this request."""
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply."""
     judged_fields_only: _builtins.bool
-    """The arguments hold only the fields that must be judged, so that a command lacks what its schema requires."""
+    """The arguments hold only the fields that must be judged: other fields that the schema requires may be absent."""
     @_builtins.property
     def limits(self) -> Global___Limits:
         """Limits no larger than the policy's."""
@@ -739,7 +739,7 @@ Global___ValidateCallRequest: _TypeAlias = ValidateCallRequest  # noqa: Y015
 
 @_typing.final
 class JudgedField(_message.Message):
-    """JudgedField is a field that was judged."""
+    """JudgedField is one judged field of a tool call."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -752,7 +752,7 @@ class JudgedField(_message.Message):
     sha256: _builtins.str
     """Lower-case hex SHA-256 of the field's UTF-8 bytes."""
     kind: _builtins.str
-    """What the field carries: source, url, markup, launch or path. Empty from a server that judges only source."""
+    """The kind of the field: source, url, markup, launch or path. Empty from a server that judges only source."""
     sink: _builtins.str
     """The sink whose readings were judged; empty when the manifest names none."""
     def __init__(
@@ -785,18 +785,18 @@ class ValidateCallResponse(_message.Message):
     ENVELOPE_FIELD_NUMBER: _builtins.int
     FAILED_PATH_FIELD_NUMBER: _builtins.int
     tool: _builtins.str
-    """The tool that was asked about, repeated."""
+    """The tool of the request."""
     envelope: _builtins.bytes
     """The canonical JSON envelope."""
     failed_path: _builtins.str
     """The field that the error is about."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
-        """What the verdict is about; its hash is that of the arguments as they were sent."""
+        """The request that the verdict applies to; its hash is that of the arguments as sent."""
 
     @_builtins.property
     def fields(self) -> _containers.RepeatedCompositeFieldContainer[Global___JudgedField]:
-        """Every field that was judged; a client denies unless each hash is that of what it sends on."""
+        """Every judged field; a client denies unless each hash matches the field that it forwards."""
 
     @_builtins.property
     def allowed(self) -> Global___Allowed:
@@ -804,7 +804,7 @@ class ValidateCallResponse(_message.Message):
 
     @_builtins.property
     def error(self) -> Global___Error:
-        """The call may not go on."""
+        """The call may not be made."""
 
     def __init__(
         self,
@@ -838,11 +838,11 @@ class ValidateBatchRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     stop_on_first: _builtins.bool
-    """Whether the items behind the first failure are skipped."""
+    """Whether the items after the first failure are skipped."""
     session_id: _builtins.str
     """The caller's session, as in ValidateRequest."""
     request_id: _builtins.str
-    """The caller's own number for this request."""
+    """The caller's id for this request."""
     @_builtins.property
     def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___ValidateRequest]:
         """The payloads; an item's session_id is ignored in favour of the batch's."""
@@ -874,7 +874,7 @@ class BatchItemFailure(_message.Message):
     ERROR_FIELD_NUMBER: _builtins.int
     ENVELOPE_FIELD_NUMBER: _builtins.int
     item_index: _builtins.int
-    """The item's place in the request, from 0."""
+    """The item's index in the request, from 0."""
     status: Global___ItemStatus.ValueType
     """FAILED or SKIPPED."""
     envelope: _builtins.bytes
@@ -901,8 +901,8 @@ Global___BatchItemFailure: _TypeAlias = BatchItemFailure  # noqa: Y015
 
 @_typing.final
 class ValidateBatchResponse(_message.Message):
-    """ValidateBatchResponse lists what failed and what was skipped; an item that is listed in neither is allowed, provided
-    that its binding is there and is what was asked for.
+    """ValidateBatchResponse lists the failed and skipped items; every other item is allowed, if its binding is present and
+    matches the request.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -916,7 +916,7 @@ class ValidateBatchResponse(_message.Message):
     item_count: _builtins.int
     """The number of items in the request."""
     envelope: _builtins.bytes
-    """The canonical JSON envelope of the whole."""
+    """The canonical JSON envelope of the batch."""
     @_builtins.property
     def failures(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchItemFailure]:
         """Failed and skipped items, by item_index."""
@@ -931,7 +931,7 @@ class ValidateBatchResponse(_message.Message):
 
     @_builtins.property
     def error(self) -> Global___Error:
-        """Some item may not run, or the batch was refused as a whole."""
+        """At least one item may not run, or the whole batch was rejected."""
 
     def __init__(
         self,
@@ -962,7 +962,7 @@ class ValidateStreamRequest(_message.Message):
     ITEM_FIELD_NUMBER: _builtins.int
     STOP_ON_FIRST_FIELD_NUMBER: _builtins.int
     stop_on_first: _builtins.bool
-    """Read from the first message only: whether the items behind the first failure are skipped."""
+    """Whether the items after the first failure are skipped; read from the first message only."""
     @_builtins.property
     def item(self) -> Global___ValidateRequest:
         """The payload."""
@@ -995,16 +995,16 @@ class ValidateStreamResponse(_message.Message):
     ENVELOPE_FIELD_NUMBER: _builtins.int
     PROOF_FIELD_NUMBER: _builtins.int
     item_index: _builtins.int
-    """The item's place in the stream, from 0."""
+    """The item's index in the stream, from 0."""
     status: Global___ItemStatus.ValueType
-    """What became of it."""
+    """The result of the item."""
     envelope: _builtins.bytes
     """The canonical JSON envelope."""
     proof: _builtins.bytes
-    """Where the call is signed (docs/how-to/deployment.md, "Tokens"): the proof of this reply, behind all other fields."""
+    """On a signed call (docs/how-to/deployment.md, "Tokens"): the proof of this reply, after all other fields."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
-        """What the verdict is about; unset for a skipped item."""
+        """The item that the verdict applies to; unset for a skipped item."""
 
     @_builtins.property
     def allowed(self) -> Global___Allowed:
@@ -1037,7 +1037,7 @@ Global___ValidateStreamResponse: _TypeAlias = ValidateStreamResponse  # noqa: Y0
 
 @_typing.final
 class EvaluateLimits(_message.Message):
-    """EvaluateLimits are the sandbox's limits for one call. Each may only be smaller than the server's own."""
+    """EvaluateLimits are the sandbox's limits for one call. None may exceed the server's."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1118,7 +1118,7 @@ class EvaluateRequest(_message.Message):
     code: _builtins.bytes
     """The payload as UTF-8."""
     shape: Global___Shape.ValueType
-    """How it is run, and the shape that is judged. Unset: chosen from the text (sandbox rules), never from the caller."""
+    """The shape that is judged and run. Unset: chosen from the text (sandbox rules), never from the caller."""
     argument_json: _builtins.bytes
     """The argument as JSON text; empty for none."""
     profile: Global___Profile.ValueType
@@ -1128,7 +1128,7 @@ class EvaluateRequest(_message.Message):
     session_id: _builtins.str
     """The caller's session, as in ValidateRequest."""
     request_id: _builtins.str
-    """The caller's own number for this request."""
+    """The caller's id for this request."""
     @_builtins.property
     def limits(self) -> Global___EvaluateLimits:
         """Limits of the run."""
@@ -1171,7 +1171,7 @@ Global___EvaluateRequest: _TypeAlias = EvaluateRequest  # noqa: Y015
 
 @_typing.final
 class EvaluateUsage(_message.Message):
-    """EvaluateUsage is what a run used."""
+    """EvaluateUsage is the consumption of one run."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1201,7 +1201,7 @@ Global___EvaluateUsage: _TypeAlias = EvaluateUsage  # noqa: Y015
 
 @_typing.final
 class Evaluated(_message.Message):
-    """Evaluated is the outcome of a run that came to an end."""
+    """Evaluated is the outcome of a completed run."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1233,7 +1233,7 @@ Global___Evaluated: _TypeAlias = Evaluated  # noqa: Y015
 
 @_typing.final
 class EvaluateResponse(_message.Message):
-    """EvaluateResponse is the verdict on a payload and, if it was allowed, what became of it."""
+    """EvaluateResponse is the verdict on a payload and, if it was allowed, the outcome of its run."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1246,7 +1246,7 @@ class EvaluateResponse(_message.Message):
     """The canonical JSON envelope."""
     @_builtins.property
     def binding(self) -> Global___VerdictBinding:
-        """What the verdict is about."""
+        """The request that the verdict applies to."""
 
     @_builtins.property
     def allowed(self) -> Global___Evaluated:
@@ -1258,7 +1258,7 @@ class EvaluateResponse(_message.Message):
 
     @_builtins.property
     def usage(self) -> Global___EvaluateUsage:
-        """What the run used, also when it failed; unset when nothing ran."""
+        """The consumption of the run, also when it failed; unset when nothing ran."""
 
     def __init__(
         self,
@@ -1426,12 +1426,12 @@ class GetPolicyResponse(_message.Message):
     ruleset: _builtins.str
     """Digest of the guard's catalogue and code."""
     grammar: _builtins.str
-    """The grammar that the guard parses with, and its version."""
+    """The guard's grammar and its version."""
     service_version: _builtins.str
     """The service's version."""
     @_builtins.property
     def allowed_targets(self) -> _containers.RepeatedScalarFieldContainer[Global___Target.ValueType]:
-        """Targets whose payloads may be judged at all; every other is denied."""
+        """Targets whose payloads may be judged; payloads for any other target are denied."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ class GuardServiceServicer(object):
     """
 
     def Validate(self, request, context):
-        """Validate judges one payload, for a dispatcher that routes by itself. Idempotent: the same request under the same
+        """Validate judges one payload, for a dispatcher that does its own routing. Idempotent: the same request under the same
         policy and ruleset gets the same verdict, with a new decision id and audit record.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -97,7 +97,7 @@ class GuardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ValidateBatch(self, request, context):
-        """ValidateBatch judges many payloads in one request; a bad item never spoils its neighbours. Idempotent.
+        """ValidateBatch judges many payloads in one request; an invalid item does not affect the others. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -112,8 +112,8 @@ class GuardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Evaluate(self, request, context):
-        """Evaluate judges a payload for the sandbox and runs it there. Idempotent: state never crosses from one evaluation
-        to the next, and clock and randomness are fixed.
+        """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
+        randomness are fixed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

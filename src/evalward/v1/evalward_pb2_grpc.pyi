@@ -6,10 +6,10 @@ Evalward: the sidecar that an MCP dispatcher asks before it evaluates JavaScript
 Rules that hold for every message here:
 
 * The zero value of every enum is *_UNSPECIFIED and never permits anything.
-* A payload is `bytes`, never `string`: what is judged is, byte for byte, what reaches the sink.
+* A payload is `bytes`, never `string`: the judged bytes are the bytes that the sink gets.
 * A domain failure is a successful RPC whose outcome is `error`; an outcome that is unset or unknown is a denial.
   An infrastructure failure is a gRPC status with google.rpc.ErrorInfo (reason = code), google.rpc.RetryInfo where a
-  retry can help, google.rpc.BadRequest for fields, and an ErrorEnvelope beside them.
+  retry can help, google.rpc.BadRequest for fields, and an ErrorEnvelope.
 * `envelope` is canonical JSON and is the answer; the typed fields repeat it for callers that branch on types.
 """
 
@@ -44,20 +44,20 @@ class GuardServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> GuardServiceAsyncStub: ...
     Validate: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ValidateRequest, _evalward_pb2.ValidateResponse]
-    """Validate judges one payload, for a dispatcher that routes by itself. Idempotent: the same request under the same
+    """Validate judges one payload, for a dispatcher that does its own routing. Idempotent: the same request under the same
     policy and ruleset gets the same verdict, with a new decision id and audit record.
     """
     ValidateCall: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ValidateCallRequest, _evalward_pb2.ValidateCallResponse]
     """ValidateCall judges every source field of one tool call, routed by the server's manifest. Idempotent."""
     ValidateBatch: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ValidateBatchRequest, _evalward_pb2.ValidateBatchResponse]
-    """ValidateBatch judges many payloads in one request; a bad item never spoils its neighbours. Idempotent."""
+    """ValidateBatch judges many payloads in one request; an invalid item does not affect the others. Idempotent."""
     ValidateStream: _grpc.StreamStreamMultiCallable[_evalward_pb2.ValidateStreamRequest, _evalward_pb2.ValidateStreamResponse]
     """ValidateStream judges payloads as they arrive and answers each in order. Idempotent item by item; a broken
     stream is not resumed.
     """
     Evaluate: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.EvaluateRequest, _evalward_pb2.EvaluateResponse]
-    """Evaluate judges a payload for the sandbox and runs it there. Idempotent: state never crosses from one evaluation
-    to the next, and clock and randomness are fixed.
+    """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
+    randomness are fixed.
     """
     ListErrorCodes: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
@@ -74,20 +74,20 @@ class GuardServiceAsyncStub(GuardServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Validate: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ValidateRequest, _evalward_pb2.ValidateResponse]  # type: ignore[assignment]
-    """Validate judges one payload, for a dispatcher that routes by itself. Idempotent: the same request under the same
+    """Validate judges one payload, for a dispatcher that does its own routing. Idempotent: the same request under the same
     policy and ruleset gets the same verdict, with a new decision id and audit record.
     """
     ValidateCall: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ValidateCallRequest, _evalward_pb2.ValidateCallResponse]  # type: ignore[assignment]
     """ValidateCall judges every source field of one tool call, routed by the server's manifest. Idempotent."""
     ValidateBatch: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ValidateBatchRequest, _evalward_pb2.ValidateBatchResponse]  # type: ignore[assignment]
-    """ValidateBatch judges many payloads in one request; a bad item never spoils its neighbours. Idempotent."""
+    """ValidateBatch judges many payloads in one request; an invalid item does not affect the others. Idempotent."""
     ValidateStream: _aio.StreamStreamMultiCallable[_evalward_pb2.ValidateStreamRequest, _evalward_pb2.ValidateStreamResponse]  # type: ignore[assignment]
     """ValidateStream judges payloads as they arrive and answers each in order. Idempotent item by item; a broken
     stream is not resumed.
     """
     Evaluate: _aio.UnaryUnaryMultiCallable[_evalward_pb2.EvaluateRequest, _evalward_pb2.EvaluateResponse]  # type: ignore[assignment]
-    """Evaluate judges a payload for the sandbox and runs it there. Idempotent: state never crosses from one evaluation
-    to the next, and clock and randomness are fixed.
+    """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
+    randomness are fixed.
     """
     ListErrorCodes: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]  # type: ignore[assignment]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
@@ -107,7 +107,7 @@ class GuardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _evalward_pb2.ValidateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_evalward_pb2.ValidateResponse, _abc.Awaitable[_evalward_pb2.ValidateResponse]]:
-        """Validate judges one payload, for a dispatcher that routes by itself. Idempotent: the same request under the same
+        """Validate judges one payload, for a dispatcher that does its own routing. Idempotent: the same request under the same
         policy and ruleset gets the same verdict, with a new decision id and audit record.
         """
 
@@ -125,7 +125,7 @@ class GuardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _evalward_pb2.ValidateBatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_evalward_pb2.ValidateBatchResponse, _abc.Awaitable[_evalward_pb2.ValidateBatchResponse]]:
-        """ValidateBatch judges many payloads in one request; a bad item never spoils its neighbours. Idempotent."""
+        """ValidateBatch judges many payloads in one request; an invalid item does not affect the others. Idempotent."""
 
     @_abc_1.abstractmethod
     def ValidateStream(
@@ -143,8 +143,8 @@ class GuardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _evalward_pb2.EvaluateRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_evalward_pb2.EvaluateResponse, _abc.Awaitable[_evalward_pb2.EvaluateResponse]]:
-        """Evaluate judges a payload for the sandbox and runs it there. Idempotent: state never crosses from one evaluation
-        to the next, and clock and randomness are fixed.
+        """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
+        randomness are fixed.
         """
 
     @_abc_1.abstractmethod

@@ -32,7 +32,7 @@ def pool() -> Iterator[Callable[..., WorkerPool]]:
 
 @pytest.fixture
 def rogues() -> tuple[str, ...]:
-    """Return the command of workers that do what a payload names (``rogue.py``)."""
+    """Return the command of workers that misbehave as a payload names it (``rogue.py``)."""
     return ROGUE
 
 

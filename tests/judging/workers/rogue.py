@@ -24,7 +24,7 @@ def digest(request: JudgeRequest) -> bytes:
 
 
 def allow(request: JudgeRequest) -> bytes:
-    """Return the JSON of a verdict that allows."""
+    """Return the JSON of an ALLOW."""
     job = request.job
     return to_json(
         Verdict(None, job.target, job.shape, job.rules.profile, digest(request).hex(), len(job.payload))
@@ -82,13 +82,13 @@ def hang(_: JudgeRequest) -> bytes:
 
 
 def burn(_: JudgeRequest) -> bytes:
-    """Work on the payload without an end."""
+    """Judge the payload forever."""
     while True:
         pass
 
 
 def dawdle(request: JudgeRequest) -> bytes:
-    """Judge, after more time than a hand-over may take."""
+    """Judge after a delay longer than the limit of a hand-over."""
     begin = time.process_time()
     while time.process_time() - begin < worker_loop.TOGETHER_SECONDS:
         pass

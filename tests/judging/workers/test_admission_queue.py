@@ -41,14 +41,14 @@ def give_back(made: Any, taken: tuple[Ticket, Any]) -> None:
 
 
 def spend(made: Any, requester: Requester, size: int, seconds: float) -> None:
-    """Have ``requester`` use a worker for so long."""
+    """Let ``requester`` use a worker for ``seconds``."""
     taken = made.take(size, requester, patience=None)
     taken[1].spent += seconds
     give_back(made, taken)
 
 
 def waiting(made: Any, threads: ThreadPoolExecutor, size: int, *requester: Requester) -> "Future[Any]":
-    """Ask for a place on a thread; return once it waits."""
+    """Request a place on a thread; return once it waits."""
     before = made.load()[1]
     asked: Future[Any] = threads.submit(made.take, size, *requester, patience=60)
     until(lambda: made.load()[1] == before + 1)
@@ -148,7 +148,7 @@ def test_the_spare_worker_is_for_those_whose_payloads_are_cheap() -> None:
     held = made.take(LONG, patience=None)
 
     assert made.take_free(SHORT_BYTES, GREEDY) is None
-    # Nor is it for a new connection from where the expensive ones came, but for what is much shorter.
+    # Nor is it for a new connection from the host of the expensive ones, but for much shorter payloads.
     assert made.take_free(SHORT_BYTES, Requester("host", "host:3")) is None
     assert made.take_free(100, Requester("host", "host:4")) is not None
     assert held

@@ -21,14 +21,14 @@ PAYLOADS = [(b"document.title", True), (b"process['exit'](0)", False), (b"((", F
 
 
 def begun(workers: WorkerPool, job: Job) -> Callable[[], object]:
-    """Return what gives the verdict; a worker is free as soon as one has started."""
+    """Return the callable of the verdict, once a worker has started."""
     while (made := ahead(workers, job)) is None:
         workers.submit(job, patience=60)
     return made
 
 
 def ahead(workers: WorkerPool, job: Job) -> Callable[[], Verdict | None] | None:
-    """Return what gives the verdict, None when none was begun."""
+    """Return the callable of the verdict, None when the job was not started."""
     (made,) = workers.begin([job], patience=60)
     return None if made is not_started else made
 
@@ -59,7 +59,7 @@ def test_where_no_worker_is_free_nothing_is_begun(pool: Pool, job: MakeJob, rogu
     first = begun(workers, job(b"document.title"))
     others = [made for _ in range(3) if (made := ahead(workers, job(b"1"))) is not None]
 
-    assert len(others) <= 1  # the lane for the short
+    assert len(others) <= 1  # the express lane
     assert ahead(workers, job(b"2")) is None
     for verdict in (first, *others):
         verdict()

@@ -36,7 +36,7 @@ PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascrip
 
 
 def handed_over(workers: WorkerPool, jobs: list[Job], *, patience: float | None = 60) -> Verdicts:
-    """Return what gives the verdicts of ``jobs``, once a worker is free for them."""
+    """Return the callables of the verdicts of ``jobs``, once a worker is free for them."""
     while (begun := [*workers.begin(jobs, patience=patience)])[0] is not_started:
         threading.Event().wait(0.01)
     return begun
@@ -188,7 +188,7 @@ def test_what_is_more_than_a_short_payload_together_does_not_take_the_lane_for_t
 ) -> None:
     monkeypatch.setattr(
         costs, "USUAL_RATE", 0.0
-    )  # the size alone decides, not what an unknown caller may cost
+    )  # the size alone decides, not the estimated cost of an unknown caller
     workers = pool(1, command=rogues)
     all_ready(workers)
     (hanging,) = handed_over(workers, [job(b"hang;")])
@@ -200,7 +200,7 @@ def test_what_is_more_than_a_short_payload_together_does_not_take_the_lane_for_t
     assert not_started not in {first, second}
     verdict = first()
     assert verdict is not None
-    # The second is judged or sent back: that is a matter of how fast this machine was with the first.
+    # The second is judged or sent back: that depends on the time that the first took.
     assert second() in {verdict, None}
     for pid in workers.info().pids:
         os.kill(pid, signal.SIGKILL)

@@ -135,7 +135,7 @@ def test_a_hurried_caller_leaves_a_slow_job_in_its_place(
     with pytest.raises(Lost):
         workers.submit(job(b"hang" + long), patience=0.2)
 
-    # The next long one waits for the place; short ones have their lane.
+    # The next long job waits for the place; short ones have the express lane.
     with pytest.raises(Overloaded):
         workers.submit(job(b"1" + long), patience=0.2)
     assert all(workers.submit(job(b"%d" % n), patience=60).allowed for n in range(20))
@@ -175,7 +175,7 @@ def test_killed_idle_workers_cost_no_more_requests_than_workers(pool: Pool, job:
 
 
 class Health:
-    """What a pool said of its health, with the chance to wait for it."""
+    """The health reports of a pool, and a way to wait for the next."""
 
     def __init__(self) -> None:
         self.said: list[bool] = []
@@ -257,7 +257,7 @@ def test_past_the_queue_a_job_is_refused_at_once(pool: Pool, job: MakeJob, rogue
     while len(workers.info().idle) < 2:
         threading.Event().wait(0.01)
     with ThreadPoolExecutor(3) as threads:
-        # One at the place, one in the lane for the short, and one that waits.
+        # One at the place, one in the express lane, and one that waits.
         hanging = [threads.submit(workers.submit, job(b"hang;"), patience=60) for _ in range(2)]
         while workers.info().running < 2:
             threading.Event().wait(0.01)

@@ -198,7 +198,7 @@ def test_a_batch_beyond_its_limits_is_refused_as_a_whole(
         details["actual"],
     )
     assert (list(response.bindings), list(response.failures)) == ([], [])
-    # It was refused as a whole, and with all its items.
+    # The whole batch was rejected, with all its items.
     assert (response.item_count, details["item_count"]) == (len(items), len(items))
     assert [(record["code"], record["count"]) for record in running.records()] == [
         ("BATCH_TOO_LARGE", len(items))

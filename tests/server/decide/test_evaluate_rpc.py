@@ -311,7 +311,7 @@ def test_a_full_queue_is_overloaded(start: Start) -> None:
 
 
 class LosesTheLog(Scripted):
-    """Answers after the audit log was taken away, between the verdict's record and the run's."""
+    """Returns after it removes the audit log, between the verdict's record and the run's."""
 
     log: Path
 
@@ -349,7 +349,7 @@ def test_without_an_audit_record_nothing_runs(start: Start) -> None:
 
 
 class Held(Scripted):
-    """Holds a run until the test lets it go."""
+    """Blocks a run until the test releases it."""
 
     def __init__(self) -> None:
         super().__init__(Evaluation(None, Shape.SCRIPT, b"1"))
@@ -377,7 +377,7 @@ def test_draining_waits_for_a_run_and_validations_go_on_beside_it(start: Start) 
 
 
 def attached(failure: Any, status: grpc.StatusCode) -> dict[str, Any]:
-    """Check a status and return the envelope that it carries."""
+    """Check a status and return its envelope."""
     rich = rpc_status.from_call(failure)
     assert rich is not None
     assert failure.code() is status
@@ -409,7 +409,7 @@ def test_a_service_without_the_sandbox_builds_no_engine(start: Start) -> None:
 
 
 class Warmed(Scripted):
-    """Remembers that it was warmed up, and fails at it, which must cost the service nothing."""
+    """Records its warm-up and fails in it, which must not affect the service."""
 
     warmed = False
 

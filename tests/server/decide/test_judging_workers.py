@@ -36,7 +36,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def outcome(stub: Any, request: pb.ValidateRequest) -> str:
-    """Return ``allowed``, or the code of the denial however it travels."""
+    """Return ``allowed``, or the code of the denial, from an outcome or a status."""
     try:
         answer = stub.Validate(request, timeout=60)
     except grpc.RpcError as failure:
@@ -45,7 +45,7 @@ def outcome(stub: Any, request: pb.ValidateRequest) -> str:
 
 
 def envelope_of(failure: Any) -> dict[str, Any]:
-    """Return the envelope that a status carries."""
+    """Return the envelope of a status."""
     status: Any = rpc_status.from_call(failure)
     (detail,) = [each for each in status.details if each.Is(pb.ErrorEnvelope.DESCRIPTOR)]
     envelope: dict[str, Any] = json.loads(pb.ErrorEnvelope.FromString(detail.value).envelope)
@@ -69,7 +69,7 @@ def test_there_is_one_process_more_than_may_judge(
 
     assert outcome(stub, ask()) == "allowed"
     assert outcome(stub, ask(BLOCKED)) == "EVAL_BLOCKED_CONSTRUCT"
-    # The spare one may still be starting, but its process exists.
+    # The spare worker may still be starting, but its process exists.
     assert len(workers_of(process.popen.pid)) == processes
     assert process.terminate()[0] == 0
 
@@ -106,7 +106,7 @@ def limit(pid: int, name: str) -> str:
 
 
 def judging(server: int) -> int:
-    """Return a worker that is ready: it has given up its descriptors, which it does last."""
+    """Return a ready worker: it has closed its extra descriptors, its last step."""
     return next(pid for pid in workers_of(server) if limit(pid, "Max open files") == "32")
 
 
@@ -162,13 +162,13 @@ def test_stopped_workers_are_killed_and_their_requests_denied_in_time(
         stub.Validate(ask(), timeout=60)
     outcomes = [outcome(stub, ask()) for _ in range(4)]
 
-    # Nothing is said against a payload that no worker has looked at: the same one is allowed a moment later.
+    # A payload that no worker has judged is not denied for its content: it is allowed a moment later.
     assert denied.value.code() is grpc.StatusCode.UNAVAILABLE
     envelope = envelope_of(denied.value)
     assert (envelope["code"], envelope["retryable"]) == ("GUARD_UNAVAILABLE", True)
     assert set(outcomes) <= {"allowed", "GUARD_UNAVAILABLE"}
     assert outcomes[-1] == "allowed"
-    # The one that was asked has been killed; the other may still wait for its turn.
+    # The worker with the job has been killed; the other may still be queued.
     assert len({*stopped} & {*workers_of(process.popen.pid)}) <= 1
 
 

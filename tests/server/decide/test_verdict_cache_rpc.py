@@ -22,7 +22,7 @@ Ask = Callable[..., pb.ValidateRequest]
 
 
 class Counting:
-    """A judge that counts how often it is asked, and says what ``judge`` says."""
+    """A judge that counts its calls and returns the result of ``judge``."""
 
     def __init__(self, judge: Judge) -> None:
         self.asked = 0

@@ -95,7 +95,7 @@ def test_sighup_goes_on_in_a_new_file_where_the_old_one_was_renamed(serve: Serve
     stub.Validate(request(ALLOWED))
     process.log.rename(process.log.with_name("audit.jsonl.1"))
     process.popen.send_signal(signal.SIGHUP)
-    # The signal has arrived when the new file is there; until then a request would fail closed.
+    # The signal has arrived when the new file exists; until then a request would fail closed.
     while not process.log.exists():
         os.sched_yield()
     assert stub.Validate(request(ALLOWED)).WhichOneof("outcome") == "allowed"

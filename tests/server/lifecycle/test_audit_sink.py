@@ -39,7 +39,7 @@ def request(code: bytes) -> pb.ValidateRequest:
 
 
 class Watched:
-    """A server under test: its verdicts, and its health as a Watch stream tells it."""
+    """A server under test: its verdicts, and its health from a Watch stream."""
 
     def __init__(self, address: str) -> None:
         self._channel = grpc.insecure_channel(address)
@@ -50,13 +50,13 @@ class Watched:
         self.wait_for(SERVING)
 
     def wait_for(self, status: int) -> None:
-        """Return when health has ``status``; gRPC's own deadline ends the wait if it never has."""
+        """Return when health has ``status``; gRPC's deadline ends the wait otherwise."""
         for said in self._health:
             if said.status == status:
                 return
 
     def allows(self) -> bool:
-        """Whether an ordinary payload is allowed; anything but AUDIT_UNAVAILABLE instead is an error."""
+        """Whether a benign payload is allowed; any denial except AUDIT_UNAVAILABLE is an error."""
         try:
             answer = self._stub.Validate(request(ALLOWED), timeout=20)
         except grpc.RpcError as failure:
@@ -67,7 +67,7 @@ class Watched:
         return True
 
     def audits_block(self) -> bool:
-        """Whether the block that it gives is recorded."""
+        """Whether its denial of a hostile payload is recorded."""
         answer = self._stub.Validate(request(BLOCKED), timeout=20)
         assert answer.error.code == "EVAL_BLOCKED_CONSTRUCT"
         return bool(json.loads(answer.envelope)["_meta"]["audited"])
@@ -91,7 +91,7 @@ def watch() -> Iterator[Callable[[str], Watched]]:
 
 
 def limit_size(pid: int, size: int) -> None:
-    """Let the files of a process grow no further: to it that is a disk without room."""
+    """Limit the size of the files of a process: it sees a full disk."""
     _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, hard))
 
@@ -162,7 +162,7 @@ def test_no_allow_without_a_record_and_recovery_by_itself(
 def test_a_log_that_is_cut_short_while_serving_is_noticed_and_said(
     serve: Serve, watch: Callable[[str], Watched]
 ) -> None:
-    """As logrotate's copytruncate does it: what the next caller gets is no ALLOW, and the log says why."""
+    """Truncate like logrotate's copytruncate: the next call is no ALLOW, and the log gives the reason."""
     process = serve("--listen", "127.0.0.1:0", "--allow-eval", "--admin-listen", "127.0.0.1:0")
     server = watch(process.listen[0])
     assert server.allows()
@@ -183,7 +183,7 @@ def test_a_log_that_is_cut_short_while_serving_is_noticed_and_said(
 
 
 def test_a_configuration_file_that_is_named_as_the_log_is_not_touched(tmp_path: Path) -> None:
-    """``--audit-log policy.yaml`` for ``--policy policy.yaml``: it was given mode 0600 and renamed."""
+    """``--audit-log policy.yaml`` instead of ``--policy policy.yaml`` once changed its mode and renamed it."""
     policy = tmp_path / "policy.yaml"
     policy.write_text("api_version: evalward/v1\n")
     policy.chmod(0o644)
@@ -212,7 +212,7 @@ def fill_up(path: Path) -> None:
 def test_a_file_system_without_room_stops_allows_until_there_is_some(
     tmp_path: Path, watch: Callable[[str], Watched]
 ) -> None:
-    """A file system of 64 KB, which the server alone sees, and which another file fills."""
+    """A file system of 64 KB that only the server sees, filled by another file."""
     (tmp_path / "small").mkdir()
     script = 'mount -t tmpfs -o size=64k none "$1/small" && shift && exec "$@"'
     command = [str(EVALWARD), "serve", "--listen", "127.0.0.1:0", "--allow-eval"]
@@ -304,7 +304,7 @@ def test_a_stuck_log_does_not_keep_a_server_from_stopping(
 
 
 def drained(descriptor: int) -> bytes:
-    """Return what is in the pipe now."""
+    """Return the present content of the pipe."""
     data = b""
     while True:
         try:

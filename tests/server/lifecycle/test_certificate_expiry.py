@@ -30,7 +30,7 @@ def files(tmp_path: Path) -> TlsFiles:
 
 
 def issue(files: TlsFiles, ca: trustme.CA, *, seconds: float) -> datetime:
-    """Write a certificate that ends in ``seconds``; return when that is."""
+    """Write a certificate that expires in ``seconds``; return the time of expiry."""
     end = (datetime.now(UTC) + timedelta(seconds=seconds)).replace(microsecond=0)
     issued = ca.issue_cert("127.0.0.1", not_before=end - timedelta(days=2), not_after=end)
     if files.client_ca is not None:
@@ -42,11 +42,11 @@ def issue(files: TlsFiles, ca: trustme.CA, *, seconds: float) -> datetime:
 
 
 def put_in_force_until_soon(process: Any, files: TlsFiles, ca: trustme.CA) -> None:
-    """Have the server take a certificate that ends soon: one that ended before it was read gets a longer successor."""
+    """Let the server load a certificate that expires soon; if it expired before the load, retry with a longer one."""
     for seconds in (4, 8, 16, 32, 64):
         issue(files, ca, seconds=seconds)
         line = ""
-        # Between the writing of the two files they do not belong together; that is no answer to either.
+        # Between the two writes the files do not match; no reload result is expected then.
         while "in force" not in line and "expired" not in line:
             line = process.says("new TLS files are")
         if "in force" in line:
@@ -83,7 +83,7 @@ def test_the_end_is_told_and_a_new_certificate_ends_it(
     assert set(states.values()) == {"ok"}
     assert values(admin, "evalward_ready") == {"evalward_ready": 0}
     assert fetch(admin, "/livez").status == 200
-    # Who comes over the Unix socket needs no certificate.
+    # Callers on the Unix socket need no certificate.
     assert stub_at(process.listen[0]).Validate(ask(), timeout=60).WhichOneof("outcome") == "allowed"
 
     end = issue(files, ca, seconds=3_600)

@@ -18,7 +18,7 @@ from evalward.thread_pool import NoThreadError, PrestartedPool, prestart
 
 Start = Callable[..., Any]
 
-# Threads that survive whatever is asked of them, and one that only saves time.
+# Threads that catch all exceptions of their tasks, and one that only saves time.
 NOT_VITAL = ("admin-call", "sandbox-warm-up")
 
 PROGRAM = """
@@ -38,7 +38,7 @@ with exit_on_critical_failure():
 
 @pytest.fixture
 def nobody() -> Iterator[str]:
-    """Return the address of a server that takes connections and never says anything."""
+    """Return the address of a server that accepts connections and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 

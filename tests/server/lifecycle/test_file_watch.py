@@ -13,7 +13,7 @@ from evalward.server.transport.token_file import TokenFile
 
 
 class Taker:
-    """Counts how often it is called; ``answer`` is what it says."""
+    """Counts its calls; ``answer`` is its result."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -30,7 +30,7 @@ def taker() -> Taker:
 
 
 def followed(path: Path, taker: Taker) -> FileWatch:
-    """Return a watch that has taken ``path`` as it is."""
+    """Return a watch that has loaded the present ``path``."""
     watch = FileWatch()
     watch.follow([path], taker)
     watch.look()
@@ -63,7 +63,7 @@ def test_at_once_does_not_wait_and_takes_nothing_twice(tmp_path: Path, taker: Ta
 
 
 def test_a_link_that_points_elsewhere_is_a_change(tmp_path: Path, taker: Taker) -> None:
-    # As Kubernetes mounts a ConfigMap: the file is a link through a folder that is swapped.
+    # Like a ConfigMap in Kubernetes: the file is a link through a folder that is swapped.
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "policy.yaml").write_text("1")

@@ -241,7 +241,7 @@ def test_a_server_takes_a_changed_file_by_itself_and_at_sighup(
     process.says("is in force")
     second = stub.GetPolicy(pb.GetPolicyRequest())
     assert second.digest != first
-    # What the flag opts in stays in.
+    # Targets opted in by the flag stay opted in.
     assert stub.Validate(ask()).WhichOneof("outcome") == "allowed"
 
     path.write_text("api_version: evalward/v2\n")

@@ -277,7 +277,7 @@ def test_a_full_disk_stops_allows_and_keeps_blocks(
     log = tmp_path / "audit.jsonl"
     process = serve("--listen", "127.0.0.1:0", "--allow-eval", log=log)
     stub = stub_at(process.listen[0])
-    # The file may not grow any more: to the process that is a disk without room.
+    # The file may not grow any more: the process sees a full disk.
     size = log.stat().st_size
     resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE, (size, size))
 

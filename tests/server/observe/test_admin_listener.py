@@ -184,7 +184,7 @@ def test_probes_are_answered_while_every_place_is_taken(start: Start, gate: Any,
     assert gate.entered.wait(30)
     pending.append(running.stub.Validate.future(ask(b"two")))
     asked = 0
-    while samples(admin)["evalward_queued"] < 1:  # each answer is itself the proof
+    while samples(admin)["evalward_queued"] < 1:  # each answer proves the condition
         asked += 1
         assert asked < 10_000
     refused = running.stub.Validate.future(ask(b"three"))

@@ -26,7 +26,7 @@ RULES = yaml.safe_load((FOLDER / "rules.yaml").read_text("utf-8"))
 DASHBOARD = json.loads((FOLDER / "dashboard.json").read_text("utf-8"))
 ALERTS = [rule for group in RULES["groups"] for rule in group["rules"]]
 OPERATIONS = (ROOT / "docs" / "reference" / "operations.md").read_text("utf-8")
-# What Prometheus adds to each sample, and the one metric that it makes itself.
+# The labels that Prometheus adds to each sample, and the one metric of its own.
 ADDED = {"instance", "job", "le"}
 OF_PROMETHEUS = "up"
 
@@ -54,7 +54,7 @@ def selectors(expression: str) -> dict[str, list[set[str]]]:
 
 @pytest.fixture
 def admin(serve: Callable[..., Any], tmp_path: Path) -> str:
-    """Return the admin address of a server that has answered enough for every metric to have a sample."""
+    """Return the admin address of a server with enough calls for a sample of every metric."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(
         "api_version: evalward/v1\n"
@@ -123,7 +123,7 @@ def test_each_alert_leads_to_a_section_of_the_runbook() -> None:
 
 
 def test_a_restart_on_standard_output_raises_no_alarm(serve: Callable[..., Any], tmp_path: Path) -> None:
-    """Each process begins a chain there, so that its number goes back; in a file only a removed log does that."""
+    """Each process begins a chain on stdout, so its number decreases; in a file only a removed log has that effect."""
     (rule,) = (rule for rule in ALERTS if rule["alert"] == "EvalwardAuditChainBeganAnew")
     condition = promql_parser.parse(rule["expr"])
     listen = ("--listen", f"unix:{tmp_path}/socket", "--admin-listen", "127.0.0.1:0")

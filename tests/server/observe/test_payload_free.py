@@ -27,7 +27,7 @@ RUN = 8
 
 
 class Markers:
-    """Makes markers of 32 letters and digits, and remembers them."""
+    """Creates markers of 32 letters and digits, and stores them."""
 
     def __init__(self) -> None:
         self._random = random.Random(SEED)
@@ -40,7 +40,7 @@ class Markers:
         return self.made[-1]
 
     def found_in(self, text: str) -> list[str]:
-        """Return the runs of eight characters of a marker that ``text`` has."""
+        """Return the eight-character parts of markers in ``text``."""
         runs = {text[start : start + RUN] for start in range(len(text) - RUN + 1)}
         return [
             marker[start : start + RUN]
@@ -51,7 +51,7 @@ class Markers:
 
 
 def calls(stub: GuardServiceStub, marker: Markers) -> Iterator[Callable[[], Any]]:
-    """Yield calls that together plant markers everywhere."""
+    """Yield calls that together have markers in every field."""
     renderer = [text.format(m=marker()).encode() for text in PAYLOADS["renderer"]]
     sandbox = [text.format(m=marker()).encode() for text in PAYLOADS["sandbox"]]
     requests = [pb.ValidateRequest(code=code, target=pb.TARGET_RENDERER) for code in renderer]

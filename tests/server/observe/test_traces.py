@@ -29,7 +29,7 @@ Ask = Callable[..., pb.ValidateRequest]
 
 
 def finished(spans: InMemorySpanExporter) -> Any:
-    """Return the spans; the SDK's types leave open whether each has what every span of ours has."""
+    """Return the spans with fields that are optional in the SDK's types."""
     return spans.get_finished_spans()
 
 

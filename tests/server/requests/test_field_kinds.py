@@ -101,7 +101,7 @@ def test_what_is_judged_is_listed_with_its_kind(start: Start) -> None:
             {"url": "JAVA\tscript:%67lobalThis%5B'ev'+'al'%5D('1')"},
             "EVAL_BLOCKED_CONSTRUCT",
         ),
-        # The line end is dropped before the URL runs: what is a comment in the text is none in the script.
+        # The line end is dropped before the URL runs, so a comment in the text is code in the script.
         (
             {"url_schemes": ["javascript"]},
             "navigate",

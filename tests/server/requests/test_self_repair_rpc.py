@@ -29,7 +29,7 @@ DEEP = "[" * 2100 + "]" * 2100
 
 @dataclass(frozen=True)
 class Bad:
-    """A request that must fail with ``code``, and the self-repair fields that its details must hold."""
+    """A request that must fail with ``code``, and the expected self-repair fields of its details."""
 
     rpc: str
     request: Any

@@ -85,7 +85,7 @@ def network(serve: Callable[..., Any], tmp_path: Path) -> Network:
 
 
 def calls(stub: GuardServiceStub) -> Iterator[Callable[[], Any]]:
-    """Yield every way to get a verdict, a run, or what says which verdicts there are."""
+    """Yield every RPC that returns a verdict, a run, or the policy."""
     ask = pb.ValidateRequest(code=b"document.title", target=pb.TARGET_RENDERER)
     yield lambda: stub.Validate(ask, timeout=TIMEOUT)
     yield lambda: stub.ValidateBatch(pb.ValidateBatchRequest(items=[ask]), timeout=TIMEOUT)
@@ -141,7 +141,7 @@ def test_the_unix_socket_is_not_concerned(network: Network, stub_at: Callable[[s
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        (["--client-name", "dispatcher"], "--client-name goes with --client-ca"),
+        (["--client-name", "dispatcher"], "--client-name requires --client-ca"),
         (["--client-ca", "ca.pem", "--client-name", "two words"], "--client-name must match"),
     ],
 )

@@ -27,7 +27,7 @@ MANY = 64
 
 
 def silent(address: str) -> socket.socket:
-    """Connect and say no more than every client does."""
+    """Connect and send only the preface that every client sends."""
     if address.startswith("unix:"):
         sock = socket.socket(socket.AF_UNIX)
         sock.settimeout(60)
@@ -40,7 +40,7 @@ def silent(address: str) -> socket.socket:
 
 
 def is_closed(sock: socket.socket) -> bool:
-    """Read to the end, if it is there within a moment."""
+    """Read to the end of the stream, if it arrives within the timeout."""
     try:
         while sock.recv(4096):
             pass
@@ -76,7 +76,7 @@ def test_idle_connections_give_way_and_who_asks_keeps_its_own(
         for sock in idle:
             sock.settimeout(0.05)
         assert sum(map(is_closed, idle)) >= 2 * MANY
-        # New ones find room at once, and the admin listener was never in want of any.
+        # New connections are accepted at once, and the admin listener always had descriptors.
         fresh = stack.enter_context(grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)]))
         answer = GuardServiceStub(fresh).Validate(ask(b"1"), timeout=60, wait_for_ready=True)
         assert answer.WhichOneof("outcome") == "allowed"
@@ -168,7 +168,7 @@ def test_a_peer_that_asks_while_others_are_looked_at_is_not_forgotten(
 ) -> None:
     connections = Connections(8)
     connections.heard("ipv4:192.0.2.1:1")
-    # It has connected and asked since the descriptors were listed.
+    # It connected and sent a call after the descriptors were listed.
     monkeypatch.setattr(connections, "_connections", lambda: iter(()))
 
     connections.sweep()

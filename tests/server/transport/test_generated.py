@@ -11,7 +11,7 @@ from evalward.v1 import evalward_pb2, evalward_pb2_grpc
 
 ROOT = Path(__file__).parents[3]
 FILES = ("evalward_pb2.py", "evalward_pb2.pyi", "evalward_pb2_grpc.py", "evalward_pb2_grpc.pyi")
-# What one generator writes differently from the next for the same .proto.
+# Lines that differ between versions of the generator for the same .proto.
 VERSIONED = re.compile(
     r"^# Protobuf Python Version: .*$|^    \d+,$|^GRPC_GENERATED_VERSION = .*$|\(object\)(?=:$)", re.MULTILINE
 )

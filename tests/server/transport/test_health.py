@@ -48,7 +48,7 @@ def test_more_watches_than_threads_starve_nothing(start: Start, ask: Ask) -> Non
 
 
 def next_place(stub: Any) -> Any:
-    """Return the first answer of a Watch as soon as there is a place for one."""
+    """Return the first answer of a Watch as soon as there is capacity for it."""
     while True:
         try:
             return next(watch(stub))
@@ -61,7 +61,7 @@ def next_place(stub: Any) -> Any:
 def test_a_watcher_that_does_not_read_holds_nobody_up(start: Start, ask: Ask) -> None:
     running = start()
     with ExitStack() as stack:
-        # A channel of its own each; what is sent stays with gRPC, unread.
+        # Each has a separate channel; responses stay unread in gRPC.
         for _ in range(4):
             channel = stack.enter_context(grpc.insecure_channel(running.address))
             watch(health_pb2_grpc.HealthStub(channel))

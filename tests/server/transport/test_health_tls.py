@@ -26,7 +26,7 @@ def probe(*arguments: str | Path, **variables: str) -> subprocess.CompletedProce
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    """Return the files of a server with mutual TLS and a token, and of a client of it."""
+    """Return the files of a server with mutual TLS and a token, and of its client."""
     ca = trustme.CA()
     made = {name: tmp_path / name for name in ("ca", "server", "server.key", "client", "client.key", "token")}
     ca.cert_pem.write_to_path(made["ca"])
@@ -88,7 +88,7 @@ def test_a_probe_of_nothing_says_that_nobody_listens(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["127.0.0.1:1", "--cert", "x"], "--cert and --key go together"),
+        (["127.0.0.1:1", "--cert", "x"], "--cert and --key require each other"),
         (["127.0.0.1:1", "--ca", "/no/such/file"], "cannot read /no/such/file"),
         (["unix:/run/x", "--ca", "x"], "a Unix socket has no TLS"),
     ],

@@ -134,7 +134,7 @@ def ask(kind: str, address: str, *codes: bytes, method: str = "validate", **opti
 
 
 def forged(wire: bytes) -> bytes:
-    """Answer ALLOW to any ValidateRequest, with a binding and an envelope that fit."""
+    """Answer ALLOW to any ValidateRequest, with a matching binding and envelope."""
     request = pb.ValidateRequest.FromString(wire)
     binding = pb.VerdictBinding(
         code_hash=digest_of(request.code),
@@ -201,7 +201,7 @@ def replayed(squat: Squat, upstream: str) -> tuple[str, Between]:
 
 
 def altered_reply(squat: Squat, upstream: str) -> tuple[str, Between]:
-    """Make each denial an ALLOW, and leave its proof."""
+    """Turn each denial into an ALLOW, and keep its proof."""
 
     def unary(relay: Any) -> Any:
         response, trailing = relay()
@@ -216,7 +216,7 @@ def altered_reply(squat: Squat, upstream: str) -> tuple[str, Between]:
 
 
 def altered_request(squat: Squat, upstream: str) -> tuple[str, Between]:
-    """Have something harmless judged, and say that the verdict is about what was asked."""
+    """Forward a harmless payload, and bind its verdict to the original request."""
 
     def unary(relay: Any) -> Any:
         harmless = pb.ValidateRequest(code=GOOD, target=pb.TARGET_RENDERER).SerializeToString()
@@ -226,7 +226,7 @@ def altered_request(squat: Squat, upstream: str) -> tuple[str, Between]:
 
 
 def two_proofs(squat: Squat, upstream: str) -> tuple[str, Between]:
-    """Send the right proof and another one."""
+    """Send the correct proof and another one."""
 
     def unary(relay: Any) -> Any:
         response, trailing = relay()
@@ -251,7 +251,7 @@ def test_somebody_between_gets_no_allow_for_what_is_denied(
 
 
 def cut(replies: Iterator[bytes]) -> Iterator[bytes]:
-    """End the stream behind its first reply."""
+    """End the stream after its first reply."""
     yield next(replies)
 
 
@@ -264,7 +264,7 @@ def twice(replies: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def unproven(replies: Iterator[bytes]) -> Iterator[bytes]:
-    """Make an ALLOW of the second reply."""
+    """Turn the second reply into an ALLOW."""
     yield next(replies)
     reply = pb.ValidateStreamResponse.FromString(next(replies))
     reply.status = pb.ITEM_STATUS_ALLOWED

@@ -33,7 +33,7 @@ class Call:
 
 
 def open_stream(places: Streams, refused: list[Code], caller: str, *, idle: float) -> tuple[Stream, Call]:
-    """Open one that has been idle for ``idle`` seconds."""
+    """Open a stream that has been idle for ``idle`` seconds."""
     call = Call()
     stream = Stream(call, lambda _response: None, Requester(caller, caller))  # type: ignore[arg-type]  # a part of one
 
@@ -47,7 +47,7 @@ def open_stream(places: Streams, refused: list[Code], caller: str, *, idle: floa
 
 
 class PolicyJudge(Stream):
-    """A stream whose next item comes when it has been looked at, and before its place is taken."""
+    """A stream whose next item arrives after the check for idleness and before its eviction."""
 
     def idle_for(self, now: float) -> float:
         idle = super().idle_for(now)

@@ -31,7 +31,7 @@ TIMEOUT = 20
 
 @dataclass(frozen=True)
 class Files:
-    """A CA and one certificate of it, on disk."""
+    """A CA and one of its certificates, on disk."""
 
     ca: Path
     certificate: Path
@@ -39,7 +39,7 @@ class Files:
 
 
 def issue(ca: trustme.CA, folder: Path, name: str, *identities: str, expired: bool = False) -> Files:
-    """Write a certificate of ``ca``."""
+    """Write a certificate that ``ca`` has signed."""
     folder.mkdir(exist_ok=True)
     ends = datetime.now(UTC) + timedelta(days=-1 if expired else 30)
     issued = ca.issue_cert(*identities, not_before=ends - timedelta(days=60), not_after=ends)
@@ -57,7 +57,7 @@ def ca() -> trustme.CA:
 
 
 def flags(files: Files, *more: str) -> list[str]:
-    """Return the options of a server that shows ``files``."""
+    """Return the options of a server with the certificate ``files``."""
     return [
         *("--listen", "127.0.0.1:0", "--allow-eval=renderer"),
         *("--tls-cert", str(files.certificate), "--tls-key", str(files.key), *more),
@@ -66,7 +66,7 @@ def flags(files: Files, *more: str) -> list[str]:
 
 @contextmanager
 def stub(address: str, trusted: Path, client: Files | None = None) -> Iterator[GuardServiceStub]:
-    """Connect over TLS, with a certificate of its own if one is given."""
+    """Connect over TLS, with a client certificate if one is given."""
     credentials = grpc.ssl_channel_credentials(
         trusted.read_bytes(),
         client.key.read_bytes() if client else None,
@@ -124,7 +124,7 @@ def test_new_files_are_taken_and_broken_ones_are_not(
     serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
 ) -> None:
     server = issue(ca, tmp_path, "server", "127.0.0.1")
-    # gRPC asks each socket for what is new by itself.
+    # gRPC fetches new certificates for each socket separately.
     process = serve(*flags(server), "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0")
     places = [(host, int(port)) for host, _, port in (each.rpartition(":") for each in process.listen)]
 

@@ -17,7 +17,7 @@ const quietly = async (step) => {
   try {
     return await step();
   } catch {
-    return undefined; // what the text does wrong is no matter of this test
+    return undefined; // errors of the text are ignored
   }
 };
 // A promise that never settles must not hold the driver.

@@ -38,8 +38,8 @@ class Value:
 class Road(Value):
     """A path to a capability: gadgets spell the ``keys``, and ``text`` reads the callable out of ``holder``.
 
-    ``builder``: the callable makes a function from text; else it does its harm when called with ``argument``.
-    ``data``: the value is denied data, and learning anything about it is the harm. ``reaches`` is the oracle's name
+    ``builder``: the callable makes a function from text; otherwise the call with ``argument`` has the effect.
+    ``data``: the value is denied data, and any read of it is the effect. ``reaches`` is the oracle's name
     of the capability, None for a benign twin. ``lazy``: the function from a builder does not run its body when called.
     """
 

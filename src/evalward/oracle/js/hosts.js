@@ -47,7 +47,7 @@ function isListed(key) {
 }
 
 function environment() {
-  // Whether a variable is there is part of what it says.
+  // The existence of a variable is data, too.
   const asked = (key) => { if (!isListed(key)) hit('process', 'read', 'process.env.' + key); };
   return mark(new RealProxy(create(objectPrototype), {
     __proto__: null,

@@ -59,7 +59,7 @@ class Listener:
             if not (address.is_loopback or self._credentials or self._insecure_remote):
                 raise ListenError(
                     f"{address} can be reached from other machines and has no TLS: give --tls-cert and --tls-key, "
-                    "listen on loopback or a Unix socket, or say --insecure-remote",
+                    "listen on loopback or a Unix socket, or set --insecure-remote",
                 )
             port = self._add_port(address)
             self.ports.add(port)

@@ -30,7 +30,7 @@ def rich_status(envelope: dict[str, Any], *, retry_after: float = RETRY_AFTER_SE
     code = Code(envelope["code"])
     row = REGISTRY[code]
     if row.grpc_status is None:
-        raise ValueError(f"{code} is a domain failure and travels as an outcome")
+        raise ValueError(f"{code} is a domain failure and is sent as an outcome")
     details: list[Message] = [
         error_details_pb2.ErrorInfo(
             reason=code,
