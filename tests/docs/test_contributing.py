@@ -22,6 +22,8 @@ def test_every_path_exists() -> None:
         "corpus/escapes/net-log.yaml",
         "corpus/benign/twins-net-log.yaml",
         "benign/field/electron/shortcut",
+        "src/evalward/client/version_reply.py",
+        "tests/client/test_version.py",
     }
     named = set(_PATH.findall(CONTRIBUTING)) - recipe
 

@@ -7,9 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BASES = (ROOT, ROOT / "src" / "evalward", ROOT / "src" / "evalward" / "guard")
-PAGES = sorted(ROOT.glob("docs/design/*.md"))
+PAGES = [ROOT / "docs" / "architecture.md", *sorted(ROOT.glob("docs/design/*.md"))]
 METHODS = {"tools/list"}  # of MCP
 _PATH = re.compile(r"`((?:[\w.*-]+/)+[\w.*-]*)`")
+_MODULE = re.compile(r"`([\w]+\.(?:py|toml))`")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -17,3 +18,14 @@ def test_every_path_exists(page: Path) -> None:
     named = set(_PATH.findall(page.read_text("utf-8"))) - METHODS
 
     assert [name for name in sorted(named) if not any(any(base.glob(name)) for base in BASES)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_module_that_is_named_without_a_folder_exists(page: Path) -> None:
+    named = set(_MODULE.findall(page.read_text("utf-8")))
+
+    assert [
+        name
+        for name in sorted(named)
+        if not any(ROOT.joinpath("src").rglob(name)) and not (ROOT / name).exists()
+    ] == []
