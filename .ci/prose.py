@@ -100,7 +100,7 @@ def findings(path: str, text: str, words: tuple[Word, ...]) -> list[Finding]:
 
 
 def below(path: str, folders: tuple[str, ...]) -> bool:
-    """Tell whether ``path`` is one of ``folders`` or in one."""
+    """Return whether ``path`` is one of ``folders`` or in one."""
     return any(path == each or path.startswith(f"{each}/") for each in folders)
 
 

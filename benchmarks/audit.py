@@ -1,4 +1,4 @@
-"""What a record costs: alone and with 64 callers waiting, at both levels of durability, keyed and plain.
+"""Measure the cost of an audit record: alone and with 64 waiting callers, both durabilities, keyed and plain.
 
 The time is from the finished record to the return of ``append``, on a real file; "inline" is what one ``write``
 of the same line costs without a chain or a thread, for comparison. With 64 waiting, the time is per record of

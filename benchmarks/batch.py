@@ -1,4 +1,4 @@
-"""What the service adds to validate(), for a payload in a batch and for one that comes alone (contract.md §5).
+"""Measure what the service adds to validate(), for a payload in a batch and for a single one (contract.md §5).
 
 100 distinct, uncached payloads of 1 KB. In every round the same code judges as many in this process, one Validate
 each, and one ValidateBatch of all; overhead is the time for a payload minus that of validate(), and the median over

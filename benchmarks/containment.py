@@ -1,7 +1,7 @@
-"""How late the hostile payloads end: all of them on four threads, beside a thread of benign calls.
+"""Measure how late the hostile payloads end: all of them on four threads, with benign calls on a fifth.
 
-Each call is timed from before it starts to after its answer is read, waits for a core and for Python's lock
-included. What is late by more than 50 ms, answers wrongly, or takes more memory than its limit, is named.
+Each call is timed from before it starts to after its answer is read, including waits for a core and for Python's
+lock. Payloads that end more than 50 ms late, answer wrongly or exceed their memory limit are listed.
 
     python benchmarks/containment.py                      a line for each deadline
     python benchmarks/containment.py --passes 20 --json   more passes; the same figures as one JSON object
@@ -116,7 +116,7 @@ def line(found: Mapping[str, Any]) -> str:
     return (
         f"deadline {found['deadline_ms']} ms: {found['runs']} runs, worst {over['worst']:+} ms, "
         f"late {found['late'] or 'none'}, too large {found['too_large'] or 'none'}; "
-        f"{found['benign_calls']} benign calls beside them, {found['benign_wrong']} wrong"
+        f"{found['benign_calls']} benign calls at the same time, {found['benign_wrong']} wrong"
     )
 
 

@@ -1,4 +1,4 @@
-"""Two load generators for one unary gRPC method: h2load, which costs next to nothing itself, and Python.
+"""Two load generators for one unary gRPC method: h2load, which uses little processor time, and Python.
 
 Each client has one request in flight. h2load sends one body for a whole run, so that distinct payloads are
 distinct from run to run; the Python client sends another body each time.

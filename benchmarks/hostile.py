@@ -1,4 +1,4 @@
-"""How long the worst texts hold the processor: every unit of tests/data/hostile_text.yaml, repeated.
+"""Measure the processor time of the most expensive texts: every unit of tests/data/hostile_text.yaml, repeated.
 
 The figure is the thread's own processor time of one ``validate()``, the median of the rounds: waiting for a core is
 not counted, but the parser's page faults are.

@@ -1,4 +1,4 @@
-"""Compose benchmark payloads of a given size from the units in ``payloads/``, all written for this project.
+"""Compose benchmark payloads of a given size from the units in ``payloads/``.
 
 ``ordinary`` units hold no capability word and no unresolved key, ``loaded`` ones need the resolver; the
 ``-minified`` folders hold what terser makes of them. Every unit is an expression statement, so that units

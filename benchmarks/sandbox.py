@@ -1,4 +1,4 @@
-"""The sandbox: latency, throughput on threads against processes, start, memory of a call, growth over many.
+"""Measure the sandbox: latency, throughput of threads and processes, start, memory per call, growth over many.
 
 Threads and processes alternate in every round, and a ratio is taken within a round; the median over the
 rounds counts.

@@ -1,4 +1,4 @@
-"""Validate of 1 KB, uncached, against an RPC that does nothing, on two servers with the same settings.
+"""Measure Validate of 1 KB, uncached, against an empty RPC, on two servers with the same settings.
 
 Echo and service alternate in every round; a ratio is taken within a round, and the median over the rounds
 counts. The service is the real ``evalward serve`` with its audit log on disk. Load comes from h2load where it

@@ -1,4 +1,4 @@
-"""Time calls in short slices, and take medians of what the rounds gave.
+"""Time calls in short slices, and take the medians of all rounds.
 
 A time is the best of three slices, which leaves out what other processes took. A ratio is taken within a round: the
 median over the rounds survives a machine whose speed changes meanwhile.

@@ -1,4 +1,4 @@
-"""Synchronous against asyncio gRPC servers: the measurement behind ``evalward.server.transport.grpc_server``.
+"""Compare synchronous and asyncio gRPC servers: the reason for ``evalward.server.transport.grpc_server``.
 
 Each request parses 1 KB. Prints medians over rounds in which the servers alternate: p50 and CPU of a request
 with one in flight, how long a health check takes while three long parses run, CPU of a request and requests/s
@@ -7,6 +7,7 @@ with eight in flight.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import subprocess
 import sys
@@ -101,10 +102,23 @@ def measure(pid: int, channel: grpc.Channel) -> list[float]:
 
 
 def main() -> None:
-    """Measure every kind of server in turn and print a table."""
+    """Parse the command line; serve, or measure every kind of server in turn and print a table."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--serve", choices=KINDS, help="serve one kind on a free port and print the port")
+    match options.parse_args().serve:
+        case None:
+            print_table()
+        case "asyncio inline" | "asyncio pool" as kind:
+            asyncio.run(serve_asyncio(pooled=kind == "asyncio pool"))
+        case kind:
+            serve_sync(int(kind.removeprefix("sync ")))
+
+
+def print_table() -> None:
+    """Measure every kind of server in alternating rounds and print the medians."""
     figures: dict[str, list[list[float]]] = {kind: [] for kind in KINDS}
     for kind in KINDS * ROUNDS:
-        command = [sys.executable, str(Path(__file__)), *kind.split()]
+        command = [sys.executable, str(Path(__file__)), "--serve", kind]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
             with grpc.insecure_channel(f"127.0.0.1:{process.stdout.readline().strip()}") as channel:
@@ -119,10 +133,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case []:
-            main()
-        case ["sync", threads]:
-            serve_sync(int(threads))
-        case [_, kind]:
-            asyncio.run(serve_asyncio(pooled=kind == "pool"))
+    main()

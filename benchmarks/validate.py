@@ -1,4 +1,4 @@
-"""validate() against a bare tree-sitter parse, and against guards in Node: the seed guard on acorn, js-x-ray.
+"""Measure validate() against a bare tree-sitter parse, and against guards in Node: the seed guard, js-x-ray.
 
 Same payloads, alternating in every round, Node warm, no verdict cache but in the column "repeated", where the
 payload is one that the cache holds. What counts is the median over the rounds of the ratio within a round.

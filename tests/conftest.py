@@ -1,7 +1,9 @@
-"""What holds for every test: a busy machine is no failure, so no example is timed, and no stopped process is left."""
+"""Settings of all tests: untimed hypothesis examples, samples of many cases, and no process that outlives its test."""
 
 import os
 import signal
+import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 
@@ -10,6 +12,25 @@ from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` deselects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of each test with ``sampled(share)`` as exhaustive, except for one in ``share``.
+
+    The checksums of the cases' names choose, so that each run takes the same ones, and at least one of each test.
+    """
+    families: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            families[item.nodeid.partition("[")[0]].append(item)
+    for cases in families.values():
+        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        marker = cases[0].get_closest_marker("sampled")
+        assert marker is not None
+        (share,) = marker.args
+        for item in cases[-(-len(cases) // share) :]:
+            item.add_marker("exhaustive")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the README and the pages it leads to show is what happens; .ci/run takes the test command from the README."""
+"""The commands and outputs of the README and its pages are real; .ci/run takes the test command from the README."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Gather what the image's programs need, and nothing else, into a root file system: ``python3 root.py PLACE VENV``.
+"""Copy the files that the image's programs need into a root file system: ``python3 root.py PLACE VENV``.
 
-Runs in the build, with the base's own Python. The base is not in the image that comes of it: no shell, no package
-manager, no Perl. Copied are the interpreter behind ``VENV``, its standard library as far as a service needs it, every
-shared library that one of the two loads, the certificates that clients trust, and for scanners what the base's package
-manager says of all that.
+Runs in the build, with the base's own Python. The base is not in the resulting image: no shell, no package manager, no
+Perl. The image gets the interpreter of ``VENV``, the part of its standard library that a service needs, every shared
+library that one of the two loads, the certificates that clients trust, and, for scanners, the package manager's
+records of all these files.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def shared(binaries: Iterable[Path]) -> Iterator[Path]:
 
 
 def by_name(needed: Iterable[Path]) -> Iterator[Path]:
-    """Yield where the libraries that are loaded by name would be: beside the C library."""
+    """Yield the paths where libraries that are loaded by name would be: next to the C library."""
     folder = next(path.parent for path in needed if path.name.startswith("libc.so"))
     return (folder / name for name in LOADED_BY_NAME)
 
@@ -126,7 +126,7 @@ def copied(path: Path, place: Path) -> None:
 
 
 def compiled(folder: Path, place: Path) -> None:
-    """Compile the library for good: nothing can be written beside it later, and no source is compared with it."""
+    """Compile the library without source checks: the image is read-only, so nothing can be recompiled later."""
     done = compileall.compile_dir(
         folder,
         quiet=1,

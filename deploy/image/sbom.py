@@ -1,4 +1,4 @@
-"""Write what is in an image as a CycloneDX document: ``python deploy/image/sbom.py ROOT > evalward.cdx.json``.
+"""Write a CycloneDX SBOM of an image: ``python deploy/image/sbom.py ROOT > evalward.cdx.json``.
 
 ROOT is the image's root file system. Found are the Python packages of its virtual environment, with what needs what,
 the interpreter, and the Debian packages that files of the base are from (``root.py`` keeps dpkg's word on them). The

@@ -3,9 +3,8 @@
 What it lacks against the service: no audit record is written, nothing is bound to a decision id, and parsing
 holds the GIL, so that a long payload stalls the other threads of the calling process.
 
-No verdict is remembered unless the caller says so with a ``VerdictCache``: a library keeps no memory of other
-people's payloads behind its caller's back, and who owns the object decides how much it may hold, who shares it and
-when it ends.
+Verdicts are cached only if the caller passes a ``VerdictCache``: the library stores no payload or verdict implicitly,
+and the owner of the cache decides its size, who shares it and when it is dropped.
 """
 
 from __future__ import annotations

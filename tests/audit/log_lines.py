@@ -1,4 +1,4 @@
-"""Records to write, and what a log holds afterwards."""
+"""Records to write, and the lines of a log afterwards."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The record of a plain allow as text says, byte for byte, what the record type says of the same verdict."""
+"""The fast record of a plain allow is byte for byte equal to the record type's."""
 
 import csv
 import json

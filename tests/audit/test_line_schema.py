@@ -1,4 +1,4 @@
-"""The exported JSON Schema against records that were really written."""
+"""The exported JSON Schema, checked against written records."""
 
 import json
 import re

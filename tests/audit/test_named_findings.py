@@ -1,4 +1,4 @@
-"""The record of a denial names everything that denied, in closed names and within bounds; drafts take it from there."""
+"""The record of a denial names every finding, in closed names and within bounds; policy drafts use these."""
 
 from __future__ import annotations
 

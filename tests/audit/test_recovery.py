@@ -1,4 +1,4 @@
-"""What the log does when its sink fails, and how it comes back: real files, pipes and limits."""
+"""The audit log when its sink fails, and its recovery: real files, pipes and limits."""
 
 import fcntl
 import json
@@ -36,7 +36,7 @@ def log(path: Path) -> Iterator[AuditLog]:
 
 
 class Health:
-    """What a log said of its sink, and the next time it says so."""
+    """The reports of a log about its sink, and a way to wait for the next."""
 
     def __init__(self, log: AuditLog) -> None:
         self.said: list[bool] = []
@@ -131,7 +131,7 @@ def test_a_short_write_fails_and_is_closed_by_what_follows(
 def test_a_write_that_is_cut_again_and_again_leaves_a_whole_log(
     log: AuditLog, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever number of bytes the sink takes at a time, the chain goes on after the last whole record."""
+    """For any number of bytes that the sink accepts at a time, the chain continues after the last whole record."""
     real = os.write
     log.append(ALLOW)
     for kept in (1, 7, 300, 520, 700, 3, 1000, 350, 5_000):
@@ -266,7 +266,7 @@ class Pipe:
         os.write(self.writer, b"#" * (self.size - 1) + b"\n")
 
     def read(self) -> bytes:
-        """Read what is there until the log has nothing more to say."""
+        """Read all available bytes until the log writes no more."""
         os.set_blocking(self.reader, False)
         data = b""
         while True:
@@ -412,7 +412,7 @@ def write_to(path: Path) -> None:
 def test_a_log_that_is_changed_in_its_place_is_noticed_by_the_next_record(
     log: AuditLog, path: Path, change: Callable[[Path], None], reason: str, *, told: bool
 ) -> None:
-    """``> audit.jsonl``, logrotate's copytruncate, an editor: the chain goes on in a file of its own."""
+    """``> audit.jsonl``, logrotate's copytruncate, an editor: the chain continues in a new file."""
     health = Health(log)
     log.append(ALLOW)
     log.append(ALLOW)
@@ -470,7 +470,7 @@ def test_a_log_that_ends_within_its_first_line_is_one(path: Path, kept: int) -> 
 
 @pytest.mark.parametrize("contents", [b"", b'{"v":2,"seq":1,"ts":"x"}\n'], ids=["empty", "a log"])
 def test_a_file_with_a_second_name_is_refused_and_left_as_it_is(path: Path, contents: bytes) -> None:
-    """Whoever may write to the folder plants a link to a file that only the service can write."""
+    """An attacker who may write to the folder plants a link to a file that only the service can write."""
     other = path.with_name("other")
     other.write_bytes(contents)
     other.chmod(0o640)

@@ -1,4 +1,4 @@
-"""A new file when the old one is large or old enough, or was renamed: one chain over all of them."""
+"""Rotation by size, by age and by rename: one chain over all files."""
 
 import os
 from pathlib import Path
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 
 class Clock:
-    """Nanoseconds that pass when a test says so."""
+    """A clock in nanoseconds that only the test advances."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000 * SECOND

@@ -1,4 +1,4 @@
-"""Whatever a sink takes of each write, what was acknowledged is there and the chain is whole."""
+"""Short writes of any size: every acknowledged record is in the log, and the chain verifies."""
 
 import errno
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every harm to a log of 1,000 keyed records is found and located."""
+"""Every change to a log of 1,000 keyed records is found and located."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -99,7 +99,7 @@ def test_reordered_records_are_found(log: Log, number: int) -> None:
     lines[number], lines[number + 1] = lines[number + 1], lines[number]
     fault, place = found(b"".join(lines))
     assert place == number
-    assert fault == (Fault.REORDERED if number else Fault.REMOVED)  # nothing before tells what comes first
+    assert fault == (Fault.REORDERED if number else Fault.REMOVED)  # no earlier line shows which is first
 
 
 @pytest.mark.parametrize("number", PLACES)

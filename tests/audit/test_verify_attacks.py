@@ -1,4 +1,4 @@
-"""Thousands of random harms to logs of several chains in several files: what may be called whole, and what must be."""
+"""Thousands of random changes to logs of several chains and files: which may verify, and which must."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Chain(NamedTuple):
 
 
 def harmed(lines: list[bytes], chance: random.Random) -> list[bytes]:
-    """Return ``lines`` after one attack of somebody without the key."""
+    """Return ``lines`` after one change by an attacker without the key."""
     lines = [*lines]
     if not lines:
         return lines
@@ -107,7 +107,7 @@ def test_nothing_that_shows_is_called_whole_and_nothing_whole_is_not(
         lines = written
         for _ in range(attack % 3):
             lines = harmed(lines, chance)
-        # A clock that tells nothing is made up for by a head of each chain.
+        # Where clocks do not order the chains, the head of each chain is expected instead.
         heads = {chain.head for chain in chains if steps} or ({chains[-1].head} if attack % 2 else set())
         found = verify(in_order(split(lines, chance)), key=KEY, expect_heads=[*heads])
         if lines and found.fault is None:

@@ -1,4 +1,4 @@
-"""Several files and several chains: who can hide a removed record, a swapped file, a cut or an inserted chain?"""
+"""Several files and chains: removed records, swapped files, truncated and inserted chains are found."""
 
 from __future__ import annotations
 

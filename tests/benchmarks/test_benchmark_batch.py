@@ -1,4 +1,4 @@
-"""benchmarks/batch.py runs against the real service and prints what it promises."""
+"""benchmarks/batch.py runs against the real service and prints its documented output."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""benchmarks/containment.py runs every hostile payload and prints what it promises."""
+"""benchmarks/containment.py runs every hostile payload and prints its documented output."""
 
 import json
 import subprocess

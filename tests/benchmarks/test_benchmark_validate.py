@@ -1,4 +1,4 @@
-"""benchmarks/validate.py runs, prints what it promises, and measures payloads of the promised kind."""
+"""benchmarks/validate.py runs, prints its documented output, and measures the documented payloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``evalward audit`` against logs that were really written."""
+"""``evalward audit`` on written logs."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run ``evalward audit`` beside a keyed log over several files."""
+    """Run ``evalward audit`` in the folder of a keyed log of several files."""
     key = tmp_path / "audit.key"
     key.write_bytes(SECRET)
     key.chmod(0o600)

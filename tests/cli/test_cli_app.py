@@ -1,4 +1,4 @@
-"""The command group: help, version, completion, what a command loads, how an internal error ends."""
+"""The command group: help, version, completion, lazy imports, internal errors."""
 
 from __future__ import annotations
 

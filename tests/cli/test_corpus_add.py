@@ -1,4 +1,4 @@
-"""``evalward corpus add``: what is written has been run, and what the run does not bear out is not written."""
+"""``evalward corpus add``: only cases that the oracle confirms are written."""
 
 import json
 import subprocess

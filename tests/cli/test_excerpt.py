@@ -1,4 +1,4 @@
-"""A payload's line on a terminal: aligned carets, and nothing that the terminal would obey."""
+"""A payload's line on a terminal: aligned carets, and no control sequence that the terminal would apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--help`` of every command: it fits 80 columns, and shows each text as it is written."""
+"""``--help`` of every command: it fits 80 columns, and shows each text verbatim."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``--log-format``: what the service writes to stderr."""
+"""``--log-format``: the service's lines on stderr."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``evalward oracle``: what a payload reaches, for people and for programs."""
+"""``evalward oracle``: the reached capabilities, as text and as JSON."""
 
 from __future__ import annotations
 

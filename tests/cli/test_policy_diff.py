@@ -1,4 +1,4 @@
-"""``evalward policy diff``: which of a user's cases a change of policy would change."""
+"""``evalward policy diff``: the user's cases whose verdict a policy change affects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``evalward policy diff --ruleset``: which of a user's cases the next ruleset would change."""
+"""``evalward policy diff --ruleset``: the user's cases whose verdict the next ruleset changes."""
 
 from dataclasses import replace
 from pathlib import Path

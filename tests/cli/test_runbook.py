@@ -1,4 +1,4 @@
-"""``docs/how-to/runbook.md``: a section for each code, and its first command is one that exists."""
+"""``docs/how-to/runbook.md``: a section for each code, whose first command exists."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""``evalward check --format sarif``: results, places and traces in the form of the standard, and no payload."""
+"""``evalward check --format sarif``: results, locations and traces as in SARIF 2.1.0, and no payload text."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Where the settings of ``evalward serve`` come from: flag, variable, file, default, for every one of them."""
+"""The sources of each setting of ``evalward serve``: flag, environment variable, file, default."""
 
 from __future__ import annotations
 

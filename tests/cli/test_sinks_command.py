@@ -1,4 +1,4 @@
-"""``--sink`` and ``evalward sinks``: what can be named, and what is said of a name that cannot."""
+"""``--sink`` and ``evalward sinks``: the names that are accepted, and the error for an unknown one."""
 
 import json
 import shlex

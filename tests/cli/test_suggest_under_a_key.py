@@ -1,4 +1,4 @@
-"""``evalward policy suggest`` for a log under a key, as every deployment here writes one."""
+"""``evalward policy suggest`` for a keyed log, as in every documented deployment."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def digest(payload: bytes) -> str:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run ``evalward policy suggest`` beside two files of a keyed log and the folder that a client kept."""
+    """Run ``evalward policy suggest`` with two files of a keyed log and the triage folder of a client."""
     policy = Policy.default().allowing([Target.RENDERER])
     provenance = Provenance("0.1.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
     triage = Triage(tmp_path / "triage")

@@ -1,4 +1,4 @@
-"""The text of ``evalward check`` on a terminal: it names the file, and cuts no word."""
+"""The text of ``evalward check`` on a terminal: it names the file and breaks lines only between words."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""``evalward tools`` as an operator types it."""
+"""``evalward tools`` from the command line."""
 
 import json
 from pathlib import Path

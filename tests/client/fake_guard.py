@@ -1,4 +1,4 @@
-"""A fake service that answers as the test wants, and the same question through either client."""
+"""A fake service with scripted replies, and the same request through either client."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""How long the clients wait: 2 s for a connection, and on a ready one what contract.md §7 says."""
+"""The clients' timeouts: 2 s to connect, and on a ready connection those of contract.md §7."""
 
 import inspect
 

@@ -1,4 +1,4 @@
-"""The sans-I/O core alone: which steps a call takes, and that both clients have the operations' signatures."""
+"""The sans-I/O core: the steps of a call, and that both clients have the operations' signatures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is not a proven ALLOW for what was asked is a denial, with an envelope that says why."""
+"""Every reply that is not a proven ALLOW for the request is a denial, with the reason in its envelope."""
 
 import json
 import socket

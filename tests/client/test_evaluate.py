@@ -1,4 +1,4 @@
-"""``evaluate`` gives a result only for a reply that says what ran (the denials are in ``test_denials``)."""
+"""``evaluate`` returns a result only for a proven reply (the denials are in ``test_denials``)."""
 
 from collections.abc import Callable
 from typing import Any

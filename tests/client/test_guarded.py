@@ -1,4 +1,4 @@
-"""``guarded()``: what the sink gets is what was judged, in the shape that was judged, or it gets nothing."""
+"""``guarded()``: the sink gets exactly the judged bytes in the judged shape, or is not called."""
 
 import asyncio
 import traceback

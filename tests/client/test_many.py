@@ -1,4 +1,4 @@
-"""Batches and streams: each payload is proven by itself, and what is not proven is denied."""
+"""Batches and streams: each payload is proven separately, and an unproven one is denied."""
 
 import asyncio
 import json

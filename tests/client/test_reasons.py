@@ -1,4 +1,4 @@
-"""Why a guard cannot be reached: each cause has its own code, reason and answer to "try again?"."""
+"""Why a guard cannot be reached: each cause has its own code, reason and ``retryable``."""
 
 import datetime as dt
 import json

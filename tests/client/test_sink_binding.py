@@ -1,4 +1,4 @@
-"""A verdict counts for the sink that was asked about, and for no other; ``guarded()`` takes a sink or a shape."""
+"""A verdict counts only for the requested sink; ``guarded()`` takes a sink or a shape."""
 
 from collections.abc import Callable
 from typing import Any

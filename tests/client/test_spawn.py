@@ -1,4 +1,4 @@
-"""A real child guard: its token, its end with its parent, and what is answered while it is down."""
+"""A real child guard: its token, its end with its parent, and the denials while it is down."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What is too large for every server is not sent, and what one of them did not read is told by its limit."""
+"""A request too large for any server is not sent; one too large for this server is denied with its limit."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from evalward.policy.fields import MAX_PAYLOAD_BYTES
 from evalward.server.decide import call_decider as call
 
 ServeFake = Callable[..., str]
-MOST = 4 * 1024 * 1024  # what gRPC takes unless it is told otherwise
+MOST = 4 * 1024 * 1024  # gRPC's default limit
 
 
 def never(_request: Any, _context: grpc.ServicerContext) -> Any:

@@ -1,4 +1,4 @@
-"""Denied payloads are kept where the caller asked for it, privately, once, and never too many."""
+"""Denied payloads are kept if the caller asks for it: in private files, once each, up to a maximum."""
 
 import json
 import stat

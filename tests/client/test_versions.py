@@ -1,4 +1,4 @@
-"""A client and a service one version apart: what is new is tolerated where it only says more, else it denies."""
+"""A client and a service one version apart: new fields are ignored if that is safe, else the client denies."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The Node package and the example on it: their own tests, and that what was copied from here still stands here."""
+"""The Node package and its example: their own tests, and that their copies of files from here are current."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading cases: what a file may hold, and what the error says when it does not."""
+"""Reading cases: the format of a file, and the errors for an invalid one."""
 
 from __future__ import annotations
 

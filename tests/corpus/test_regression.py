@@ -1,4 +1,4 @@
-"""What the runner counts: every judged case in exactly one list, and denials for size apart from catches."""
+"""The runner's counts: every case is in exactly one list, and denials for size are separate from catches."""
 
 from __future__ import annotations
 

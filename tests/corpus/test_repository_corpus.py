@@ -1,4 +1,4 @@
-"""This repository's own corpus: well-formed, with twins, and answered as each case expects."""
+"""This repository's own corpus: well-formed, with twins, and judged as each case expects."""
 
 from __future__ import annotations
 

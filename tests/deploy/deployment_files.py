@@ -1,4 +1,4 @@
-"""What the deployment files say, and what ``evalward serve`` makes of it."""
+"""Read the deployment files, and the settings that ``evalward serve`` gets from them."""
 
 from __future__ import annotations
 

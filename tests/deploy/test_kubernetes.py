@@ -1,4 +1,4 @@
-"""The manifests: valid for Kubernetes, hardened, and of one mind with ``evalward serve``."""
+"""The manifests: valid for Kubernetes, hardened, and consistent with ``evalward serve``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compose file and the systemd unit: valid, and of one mind with ``evalward serve``."""
+"""The compose file and the systemd unit: valid, and consistent with ``evalward serve``."""
 
 from __future__ import annotations
 

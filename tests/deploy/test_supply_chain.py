@@ -1,4 +1,4 @@
-"""What the image is made of: pinned, locked, listed, and in a form that scanners read."""
+"""The contents of the image: pinned, locked, listed, and readable for scanners."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_base_is_pinned_by_its_digest() -> None:
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_pip_audit_reads_the_lock_and_every_hash_in_it(lock: str) -> None:
-    """A dry run: it parses as the real one does, and asks nobody."""
+    """A dry run parses as the real one does, and sends no request."""
     done = subprocess.run(
         [sys.executable, "-m", "pip_audit", "-r", lock, "--require-hashes", "--disable-pip", "--dry-run"],
         cwd=ROOT,
@@ -61,7 +61,7 @@ def test_pip_audit_reads_the_lock_and_every_hash_in_it(lock: str) -> None:
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_a_lock_names_no_index(lock: str) -> None:
-    """Whoever builds says where packages come from; the hashes say which ones."""
+    """The builder's configuration selects the index; the hashes select the packages."""
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert not re.search(
         r"^(-i|--index-url|--extra-index-url|--find-links|--trusted-host)\b", text, re.MULTILINE

@@ -1,4 +1,4 @@
-"""What the source cites of the design pages is there."""
+"""The source's citations of the design pages resolve."""
 
 import subprocess
 from pathlib import Path

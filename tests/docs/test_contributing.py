@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md work as they are printed, and the paths that it names exist."""
+"""The recipes of CONTRIBUTING.md work as printed, and the paths that it names exist."""
 
 import os
 import re

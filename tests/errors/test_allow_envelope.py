@@ -1,4 +1,4 @@
-"""The envelope of a plain allow as text is, byte for byte, the canonical form of the one that is built of data."""
+"""The fast envelope of a plain allow is byte for byte equal to the canonical form of the built one."""
 
 from typing import Any
 

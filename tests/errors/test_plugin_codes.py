@@ -1,4 +1,4 @@
-"""Plugins' codes: refused at load when anything is wrong, and whole in every envelope."""
+"""Plugins' codes: rejected at load when anything is invalid, and complete in every envelope."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The page about codes of one's own: its snippets run as printed, and its lists are those of the code."""
+"""The page about custom codes: its snippets run as printed, and its lists match the code."""
 
 import re
 from collections.abc import Iterator

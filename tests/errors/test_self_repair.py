@@ -1,4 +1,4 @@
-"""The self-repair fields: one type each, or they are not made; and no producer forgets them."""
+"""The self-repair fields: each has one type, and every error that needs them has them."""
 
 import ast
 from pathlib import Path

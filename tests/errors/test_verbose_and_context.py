@@ -1,4 +1,4 @@
-"""What an envelope quotes on request only: the lines around findings, and where a failure happened."""
+"""The optional parts of an envelope: the lines around findings, and the place of an exception."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page that leads from a blocklist to Evalward: its commands and its code, in order, on the real service."""
+"""The migration page from a blocklist: its commands and code, in order, on the real service."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The pages for callers: their code runs, and prints what they show."""
+"""The pages for callers: their code runs and prints the output that they show."""
 
 import os
 import re

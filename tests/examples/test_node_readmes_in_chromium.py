@@ -1,4 +1,4 @@
-"""The Node dispatchers of both READMEs, as printed, in front of a real page of Playwright."""
+"""The Node dispatchers of both READMEs, as printed, with a real Playwright page."""
 
 import json
 import os
@@ -15,7 +15,7 @@ DRIVERS = ROOT / "tests" / "sinks" / "drivers" / "node_modules"
 CLIENT = ROOT / "clients" / "node"
 CHROMIUM = shutil.which("chromium")
 ESCAPE = "{}/\"/-globalThis['ev'+'al']('document.title=1,7')//\"/1"
-# Opens a page, hands texts to the printed function, and tells what came back and what the page is called then.
+# Opens a page, passes texts to the printed function, and prints its results and the page's title afterwards.
 CALLER = """
 import { chromium } from 'playwright-core';
 import { evalTool } from './printed.mjs';

@@ -1,4 +1,4 @@
-"""docs/reference/policy.md: its policy is valid, warns of nothing that it shows, and answers as its table says."""
+"""docs/reference/policy.md: its policy is valid, has only the shown warnings, and answers as in its table."""
 
 from __future__ import annotations
 

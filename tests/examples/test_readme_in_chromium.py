@@ -1,4 +1,4 @@
-"""The README's dispatcher, as printed, in front of a real page of Playwright, with texts that mean two things."""
+"""The README's dispatcher, as printed, with a real Playwright page and ambiguous texts."""
 
 import re
 import shutil

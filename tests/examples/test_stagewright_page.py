@@ -1,4 +1,4 @@
-"""The page for Electron Stagewright, as far as it is about the service; ``examples/node`` runs its JavaScript."""
+"""The service parts of the page for Electron Stagewright; ``examples/node`` runs its JavaScript."""
 
 import re
 import subprocess

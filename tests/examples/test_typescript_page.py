@@ -1,4 +1,4 @@
-"""The page for TypeScript and Playwright: its files compile in strict mode and do in Chromium what the page says.
+"""The page for TypeScript and Playwright: its files compile in strict mode and run in Chromium as documented.
 
 They need packages that the product does not: EVALWARD_TYPESCRIPT names a folder in which the ``npm install`` commands
 of the page were run.

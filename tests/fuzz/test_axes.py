@@ -1,4 +1,4 @@
-"""The axes as data: enough of each, every value whole, nothing that another step of the guard would stop."""
+"""The axes as data: enough values, all complete, and none that an earlier step of the guard rejects."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ LEAST = {"gadget": 40, "road": 30, "carrier": 30, "stage": 5, "use": 15, "settin
 
 
 def lone(axis: str, index: int, *, benign: bool = False) -> Plan:
-    """The plainest program that holds one value: what it cannot go with gives way to the first that fits."""
+    """The plainest program with one value: values that do not fit it are replaced by the first that does."""
     axes = load_axes(benign=benign).all()
     at = AXES.index(axis)
     value = axes[at][index]

@@ -1,4 +1,4 @@
-"""A run from end to end: an injected guard with one hole, the real guard, and what becomes of a miss."""
+"""A whole run: a guard with one injected hole, the real guard, and the handling of a miss."""
 
 import json
 from collections.abc import Callable, Sequence

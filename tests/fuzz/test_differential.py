@@ -1,4 +1,4 @@
-"""Texts that V8 and the guard's grammar might read apart: stored ones, fresh ones, and a guard with a hole."""
+"""Texts that V8 and the guard's grammar might parse differently: stored, generated, and with an injected hole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which program has which index, and that the first ones hold every pair."""
+"""The index of each program, and that the first programs cover every pair."""
 
 import random
 from itertools import combinations

@@ -18,13 +18,18 @@ from evalward.guard.target import Profile, Shape, Target
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
 
-DATA = Path(__file__).parent / "data"
+FOLDER = Path(__file__).parent
 RULES = Rules(allowed=True)
 
 
+def cases(name: str) -> Any:
+    """Return the content of the case file ``name``, such as ``syntax/shapes``, in tests/guard."""
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+
+
 def over(name: str) -> pytest.MarkDecorator:
-    """Parametrize a test over the cases of ``data/name.yaml``."""
-    rows = yaml.safe_load((DATA / f"{name}.yaml").read_text(encoding="utf-8"))
+    """Parametrize a test over the cases of a file in tests/guard, such as ``syntax/shapes``."""
+    rows = cases(name)
     return pytest.mark.parametrize("case", rows, ids=[row.get("id") or row["code"][:40] for row in rows])
 
 

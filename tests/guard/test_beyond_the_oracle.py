@@ -10,9 +10,7 @@ import yaml
 from evalward import Policy, validate
 from evalward.guard.target import Shape, Target
 
-CASES = yaml.safe_load(
-    (Path(__file__).parent / "data" / "beyond_the_oracle.yaml").read_text(encoding="utf-8")
-)
+CASES = yaml.safe_load((Path(__file__).parent / "beyond_the_oracle.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["code"][:50])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
-from guard_cases import DATA, verdict
+from guard_cases import cases, verdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,7 +75,7 @@ def test_any_bytes_get_a_verdict(payload: bytes, shape: str | None) -> None:
     assert verdict(payload, shape=shape).code_length == len(payload)
 
 
-HOSTILE: dict[str, Any] = yaml.safe_load((DATA / "never_raises.yaml").read_text(encoding="utf-8"))
+HOSTILE: dict[str, Any] = cases("never_raises")
 REPEATED = [
     f"{case['before']}{''.join(case['unit'].replace('{i}', str(i)) for i in range(case['times']))}{case['after']}"
     for case in HOSTILE["repeated"]

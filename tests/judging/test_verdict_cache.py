@@ -48,7 +48,7 @@ OTHER: dict[str, Any] = {
 
 
 def decided(verdict: Verdict) -> Verdict:
-    """Return ``verdict`` without the roads of its values, of which several may lead to one place."""
+    """Return ``verdict`` without traces: several traces may lead to one place."""
     found, shadow = (
         [replace(each, trace=()) for each in part] for part in (verdict.findings, verdict.shadow)
     )

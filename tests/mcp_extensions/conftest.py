@@ -1,4 +1,4 @@
-"""A real service with the manifest that the servers under test share, in this process."""
+"""A real service in this process, with the manifest of the servers under test."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the extras pin, and that what is tested beside them is the version before."""
+"""The versions that the extras pin, and that the older versions under test are the ones before."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""FastMCP 4: what the extension answers, when it refuses to start, and that no bypass runs what was not judged."""
+"""FastMCP 4: the extension's answers, its refusals to start, and that no bypass runs unjudged code."""
 
 import asyncio
 import json

@@ -1,6 +1,6 @@
-"""FastMCP 3 and mcp 1: no extension of ours, and ``guarded()`` at the sink as the page for new users has it.
+"""FastMCP 3 and mcp 1: no extension of Evalward, but ``guarded()`` at the sink as in the documentation.
 
-They cannot stand beside their successors, so that CI puts them into a folder of their own:
+They cannot be installed together with their successors, so CI installs them into a separate folder:
 ``pip install --target FOLDER -r tests/mcp_extensions/older.txt``, and EVALWARD_OLDER_MCP=FOLDER.
 """
 

@@ -1,4 +1,4 @@
-"""What travels with a question is what must be judged, in its place, and no typed password."""
+"""Only the judged fields are sent to the guard, in their places, and no typed password."""
 
 from typing import Any
 

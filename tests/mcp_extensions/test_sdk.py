@@ -1,4 +1,4 @@
-"""mcp 2: what the extension answers, when it refuses to start, and that no bypass runs what was not judged."""
+"""mcp 2: the extension's answers, its refusals to start, and that no bypass runs unjudged code."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Rewrite escapes with public tools and say what the guard answers to the results (guard.md §5, mutators).
+"""Rewrite escapes with public tools and print the guard's verdicts on the results (guard.md §5, mutators).
 
 ``python tests/mutants/mutation.py`` prints the figures; the test beside it holds them to their claim. A mutant
 counts only if an engine shows it to reach what its escape reaches: tools also break programs.

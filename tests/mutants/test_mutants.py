@@ -1,4 +1,4 @@
-"""Escapes rewritten by six public tools are caught as escapes, and their benign twins are not (guard.md §5)."""
+"""Escapes rewritten by six public tools are still caught, and their benign twins still allowed (guard.md §5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""corpus verify: escapes must reach what they claim, benign payloads nothing."""
+"""corpus verify: escapes must reach the capability that they claim, benign payloads none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each oracle sees of payloads whose effect is known."""
+"""The capabilities that each engine reports for payloads whose effect is known."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CASES = yaml.safe_load((Path(__file__).parents[1] / "data/oracle/reaches.yaml").read_text(encoding="utf-8"))
-# CI installs both; a machine without one proves less, and corpus verify says so.
+# CI installs both; on a machine without one, corpus verify reports the missing engine.
 needs_node = pytest.mark.skipif(NodeOracle.missing() is not None, reason="node is not installed")
 needs_chromium = pytest.mark.skipif(ChromiumOracle.missing() is not None, reason="chromium is not installed")
 MARKS = {Engine.NODE: [needs_node], Engine.CHROMIUM: [needs_chromium], Engine.QUICKJS: []}

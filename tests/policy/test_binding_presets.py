@@ -1,4 +1,4 @@
-"""A preset says what a well-known sink binds, in a policy and in a manifest, as the mapping would."""
+"""A preset names the bindings of a well-known sink, in a policy and in a manifest, like the mapping itself."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Everything that is wrong with a policy: each error with its key and line, in this project's own words."""
+"""Errors in a policy: each with its key and line, in this project's own words."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Shadow mode and exceptions: what they let pass, until when, and what they never do."""
+"""Shadow mode and exceptions: the findings that they allow, until when, and those that they never allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy makes weaker than the default is named: each case is a policy file and its names."""
+"""The weakenings of a policy relative to the default: each case is a policy file and their names."""
 
 from __future__ import annotations
 

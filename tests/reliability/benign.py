@@ -1,4 +1,4 @@
-"""An ordinary caller in a process of its own, which asks at a steady pace while something else goes on."""
+"""A benign caller in a separate process: it sends calls at a steady rate while another load runs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""No descriptor is left, and then the guard's workers die: what the server says, and whether it comes back by itself.
+"""A server without free descriptors whose workers are killed: its reports, and its automatic recovery.
 
-The limit of the running server is lowered (prlimit(2)) to fewer descriptors than it has. Whatever would open one fails
-with EMFILE then: the successor of a worker, the audit log that is opened anew (SIGHUP), the policy that has changed, a
-connection to the admin port. Once the limit is back, everything has to be as it should, without anybody's help.
+The limit of the running server is lowered (prlimit(2)) below the number of its open descriptors. Every open then fails
+with EMFILE: the replacement of a worker, the reopened audit log (SIGHUP), the changed policy, a connection to the admin
+port. Once the limit is restored, the server must recover automatically.
 
     python tests/reliability/descriptor_limit.py               one JSON object
     python tests/reliability/descriptor_limit.py --seconds 30  so long without descriptors

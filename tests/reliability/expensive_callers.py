@@ -1,7 +1,7 @@
-"""Callers whose payloads of at most 16 KiB are as expensive as can be, beside one whose payloads are ordinary.
+"""Callers with the most expensive payloads of at most 16 KiB, and at the same time one with ordinary payloads.
 
-Each of the expensive callers asks without a pause, over a connection of its own or, with ``fresh``, over a new one for
-each payload. The ordinary caller is a process of its own.
+Each expensive caller sends without a pause, over its own connection or, with ``fresh``, over a new one for each
+payload. The ordinary caller is a separate process.
 
     python tests/reliability/expensive_callers.py          10 seconds of each kind, one JSON object a kind
     python tests/reliability/expensive_callers.py --kind fresh --seconds 5

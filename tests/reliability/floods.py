@@ -1,7 +1,7 @@
-"""Floods on a few connections of a caller without a token, beside one who has it: resets, pings, metadata, refusals.
+"""Floods by a caller without a token, while one with a token makes calls: resets, pings, metadata, rejected calls.
 
-For each kind: how many frames or calls were sent, the server's processor time, what the ordinary caller saw, how
-much stderr and the audit log have grown, and whether any of the stranger's text is there.
+For each kind: how many frames or calls were sent, the server's processor time, the answers of the ordinary caller, the
+growth of stderr and of the audit log, and whether they contain any text of the flooding caller.
 
     python tests/reliability/floods.py                     10 seconds of each kind, one JSON object a kind
     python tests/reliability/floods.py --kind rapid_reset --seconds 3

@@ -1,9 +1,9 @@
-"""Benign calls beside everything hostile at once: how long they wait, and whether one is lost.
+"""Benign calls during all hostile loads at once: how long they wait, and whether one is lost.
 
-The hostile side sends every slow or deep text of guard.md, section 4, one after the other without a pause, and
-beside them malformed frames, oversized messages, requests whose answer is never read, requests that are never sent
-to their end, and connections that are reset in the middle. The benign side is another process that asks at a steady
-pace with the client's own deadline.
+The hostile side sends every slow or deep text of guard.md, section 4, one after the other without a pause. At the
+same time it sends malformed frames, oversized messages, requests whose answer is never read, requests that are never
+completed, and connections that are reset in the middle. The benign side is another process that sends calls at a
+steady rate with the client's own deadline.
 
     python tests/reliability/hostile_mix.py                60 seconds, one JSON object at the end
     python tests/reliability/hostile_mix.py --seconds 5 --workers 2
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 TEXTS = Path(__file__).parents[1] / "data/hostile_text.yaml"
 SIZES = (16 * 1024, 64 * 1024, 128 * 1024)
-# Past the texts that are dear to parse: those that are deep, or long in one direction.
+# In addition to the texts that are expensive to parse: texts that are deep, or long in one direction.
 DEEP = {
     "parentheses": b"(" * 60_000 + b"1" + b")" * 60_000,
     "arrays": b"[" * 60_000 + b"]" * 60_000,

@@ -1,4 +1,4 @@
-"""Thousands of connections that ask nothing, beside ordinary callers and the probes of the admin listener.
+"""Thousands of connections without a call, together with ordinary callers and the probes of the admin listener.
 
 They come from one host or from many (addresses of 127.0.0.0/8), stay silent from the first byte on or after the
 opening, or come again as soon as they are closed. One ordinary caller keeps its connection, another makes a new one for
@@ -76,7 +76,7 @@ class Figures:
 
 
 def hold(address: str, kind: str, connections: int, seconds: float) -> None:
-    """Open the connections, say so, and keep them, or come again, for ``seconds``; print how many were opened."""
+    """Open the connections, report it, and keep or reopen them for ``seconds``; print how many were opened."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     place = failure_site(address)

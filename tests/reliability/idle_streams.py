@@ -1,7 +1,7 @@
-"""ValidateStreams that are held open, as many as there may be and more, beside callers who want one.
+"""ValidateStreams that are held open, up to their limit and beyond, while other callers need one.
 
-The hostile side holds them in three ways: it sends nothing, it sends an item every two seconds, or it sends items and
-reads no answer; each over a connection of its own. It comes again when one is ended.
+The hostile side holds them in three ways, each over its own connection: it sends nothing, it sends an item every two
+seconds, or it sends items and reads no answer. It reopens each stream that is ended.
 
     python tests/reliability/idle_streams.py               10 seconds of each kind, one JSON object a kind
     python tests/reliability/idle_streams.py --kind silent --seconds 5

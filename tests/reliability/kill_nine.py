@@ -1,4 +1,4 @@
-"""Kill a real server under load, again and again: what it acknowledged is in its log, and the log is whole.
+"""Kill a real server under load, repeatedly: every acknowledged record is in its log, and the log verifies.
 
 In each cycle ``evalward serve`` starts on the same log, clients ask it as fast as they can, and SIGKILL ends it
 after a random number of answers. In every third cycle the kernel first cuts one of its writes short (a limit on

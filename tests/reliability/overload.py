@@ -1,4 +1,4 @@
-"""64 clients at twice the capacity: the service stays up, small and healthy, and refuses what it cannot do.
+"""64 clients at twice the capacity: the service stays up, small and healthy, and rejects the excess.
 
 First a few clients find out how many requests a second the service can do. Then 64 of them ask for twice as many,
 each at its own pace and without ever backing off. What is over the queue must be refused at once, OVERLOADED with

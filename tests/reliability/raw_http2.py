@@ -1,4 +1,4 @@
-"""HTTP/2 by hand (RFC 9113), for what no client library sends."""
+"""HTTP/2 frames (RFC 9113) that no client library sends."""
 
 from __future__ import annotations
 

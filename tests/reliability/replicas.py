@@ -1,4 +1,4 @@
-"""Two replicas behind a balancer, one of them killed again and again under load: no client gets a wrong verdict.
+"""Two replicas behind a balancer, one of them killed repeatedly under load: no client gets a wrong verdict.
 
 The balancer is HAProxy, or the client's own ``round_robin`` over both addresses. Every client asks about payloads
 whose verdict is known, allowed and blocked in turn. A call may fail while a replica dies; what is answered must be
@@ -93,7 +93,7 @@ class Figures:
 
 
 class Load:
-    """Clients that ask until they are told to stop."""
+    """Clients that send calls until they are stopped."""
 
     def __init__(self, target: str) -> None:
         self.times: list[float] = []

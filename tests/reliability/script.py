@@ -1,4 +1,4 @@
-"""The command line of the scripts in this folder: their parser, and the printing of their figures."""
+"""The command line of the scripts in this folder: their parser, and the output of their figures."""
 
 from __future__ import annotations
 

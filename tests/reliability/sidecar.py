@@ -1,4 +1,4 @@
-"""A real server for the scripts here, what it uses, and a prober of its health in a process of its own."""
+"""A real server for the scripts in this folder, its resource use, and a separate process that probes its health."""
 
 from __future__ import annotations
 

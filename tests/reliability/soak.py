@@ -1,4 +1,4 @@
-"""Mixed requests by the hundred thousand: memory stays, and no trace of a payload gets out.
+"""Hundreds of thousands of mixed requests: memory stays constant, and no payload text leaks.
 
 Every request carries a random marker of 32 characters in strings, identifiers, comments, arguments and results, and
 some in fields that must be refused. Afterwards no run of 8 characters of any marker may be in the audit log, in

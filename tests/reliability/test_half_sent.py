@@ -1,4 +1,4 @@
-"""Requests that are begun and never ended stop no verdict and no health check."""
+"""Requests that are never completed delay no verdict and no health check."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_half_sent_requests_stop_nothing(method: str, *, has_tokens: bool, tmp_p
         assert said.status == health_pb2.HealthCheckResponse.SERVING
         watched = answered(lambda: next(health.Watch(question, timeout=60)))
         assert watched.status == health_pb2.HealthCheckResponse.SERVING
-    # Health gives way and keeps no count.
+    # Rejected calls to health are not counted.
     if method != VALIDATE:
         return
     counted = [json.loads(line) for line in served.log.read_text(encoding="utf-8").splitlines()]

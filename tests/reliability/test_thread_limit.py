@@ -1,4 +1,4 @@
-"""Under a limit on threads a server answers once an attack is over, or it has ended and said why."""
+"""Under a thread limit a server answers again after an attack, or has exited with a reason."""
 
 from pathlib import Path
 

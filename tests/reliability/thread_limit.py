@@ -1,8 +1,8 @@
-"""A limit on threads, as ``TasksMax`` or ``pids_limit`` set one, and callers who want more threads than there are.
+"""A thread limit, as set by ``TasksMax`` or ``pids_limit``, and callers that need more threads than it allows.
 
 Every kind of call is begun and not ended, more often than the server has threads, every health watch is taken, and
-forty callers ask as fast as they can. Then all of them go away. A server that started must answer from then on; one
-that cannot have its threads must say so and end, before it takes a call.
+forty callers send calls as fast as they can. Then all of them close. A server that started must answer afterwards; one
+that cannot start its threads must log that and exit before it accepts a call.
 
     python tests/reliability/thread_limit.py              512 threads (the files under deploy), one JSON object
     python tests/reliability/thread_limit.py --threads 256 --seconds 5
@@ -113,7 +113,7 @@ def limited(threads: int, folder: Path) -> list[str] | None:
         os.chown(folder, int(user), int(user))
         under = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *read]
     else:
-        under = ["unshare", "--user"]  # in whose namespace the threads are counted anew
+        under = ["unshare", "--user"]  # a new namespace counts its own threads
     try:
         told = subprocess.run(
             [*under, "prlimit", "--nproc=50", sys.executable, "-c", _COUNT],
@@ -188,7 +188,7 @@ def _half_sent(address: str, stack: ExitStack) -> list[socket.socket]:
 
 
 def _hurried(served: Sidecar, figures: Figures, seconds: float) -> dict[str, int]:
-    """Have many callers ask at once; return what they were told."""
+    """Let many callers send calls at once; return the number of each answer."""
     counted: Counter[str] = Counter()
     lock = threading.Lock()
     end = time.monotonic() + seconds

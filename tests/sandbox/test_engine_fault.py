@@ -1,4 +1,4 @@
-"""A fault of the engine costs one call; a full pool refuses at once."""
+"""A fault of the engine costs one call; a full pool rejects immediately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a payload gives back, in every shape and at every limit."""
+"""The result of a payload, in every shape and at every limit."""
 
 from __future__ import annotations
 

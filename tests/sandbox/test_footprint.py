@@ -1,4 +1,4 @@
-"""Ten thousand evaluations leave the process as large as it was."""
+"""Ten thousand evaluations do not grow the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The module that runs: what is rewritten in it, and that nothing outside can be called from it."""
+"""The rewritten guest module: its changes, and that it calls nothing outside itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every hostile payload ends within its limits, on four threads, while benign calls beside it stay right."""
+"""Every hostile payload ends within its limits, on four threads, while concurrent benign calls stay correct."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_default_limits_contain_it(sandbox: Sandbox, case: dict[str, str]) -> No
 
 
 def test_deadline_and_memory_hold_on_four_threads_beside_benign_calls(sandbox: Sandbox) -> None:
-    """A call that is late beside the others is tried again alone: other programs' load does not come back."""
+    """A call that is late among others is repeated alone, to exclude the load of other programs."""
     stop = threading.Event()
 
     def benign(number: int) -> int:

@@ -1,4 +1,4 @@
-"""The compiled-module cache is private, checked, and never needed."""
+"""The compiled-module cache is private, checked, and optional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests ask of an admin listener."""
+"""HTTP requests to an admin listener."""
 
 import http.client
 import re

@@ -1,4 +1,4 @@
-"""Servers to test against: in this process with a judge of the test's choice, and as a real process."""
+"""Servers under test: in this process with the test's own judge, and as a real process."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""An OpenTelemetry collector for tests: it takes what it is sent and keeps it."""
+"""An OpenTelemetry collector for tests, which stores everything that it receives."""
 
 import queue
 from typing import Any

@@ -1,4 +1,4 @@
-"""Texts that mean two things, in the real drivers: what runs there is denied here, and is what the data say."""
+"""Ambiguous texts in the real drivers: those that run there are denied here, as the data file states."""
 
 import json
 import os
@@ -21,10 +21,10 @@ HERE = Path(__file__).parent
 DRIVERS = HERE / "drivers"
 TEXTS: list[dict[str, Any]] = tomllib.loads((HERE / "texts.toml").read_text("utf-8"))["text"]
 CODES = [text["code"] for text in TEXTS]
-# The mark that a text leaves when its P runs, by a road that the guard denies wherever it sees it.
+# The mark that a text leaves when its P runs, by a call that the guard denies wherever it sees it.
 ESCAPE = "globalThis['ev'+'al']('globalThis.ran=1')"
 BENIGN = "document.title.length"
-# No Electron can be had from the registries that the tests may use.
+# Electron is not available from the registries that the tests may use.
 WITHOUT_DRIVER = {"playwright.electron-evaluate", "electron.execute-javascript"}
 PAGE = "data:text/html,<body>" + "<iframe></iframe>" * len(CODES)
 

@@ -1,4 +1,4 @@
-"""The ready manifests load, route what their servers are called with, and describe their tools in few tokens."""
+"""The ready manifests load, route the calls of their servers, and describe their tools in few tokens."""
 
 import json
 import re

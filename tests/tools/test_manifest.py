@@ -1,4 +1,4 @@
-"""A manifest that cannot route is refused with the tool, the field and what is allowed."""
+"""A manifest that cannot route is rejected with the tool, the field and the allowed values."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A tool that names its sink: target, readings and bindings are the sink's, and what contradicts it is refused."""
+"""A tool that names its sink gets the sink's target, readings and bindings; a contradiction is rejected."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The ready manifests are their servers', field by field, and nothing in them that runs is without its kind."""
+"""The ready manifests match their servers field by field, and every field that is evaluated has its kind."""
 
 import copy
 import json
@@ -21,7 +21,7 @@ VARIANTS = [(family, variant) for family, each in ready_manifests().items() for 
 
 
 def listed(name: str) -> list[dict[str, Any]]:
-    """Return what the server of a ready manifest lists, as far as the manifest says it."""
+    """Return a tools/list reply of a ready manifest's server, built from the manifest."""
     return [
         {
             "name": tool.name,

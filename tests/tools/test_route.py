@@ -1,4 +1,4 @@
-"""Routing is a function of manifest and arguments: every call is judged, checked or refused, whatever it holds."""
+"""Routing is a function of manifest and arguments: every call is judged, checked or rejected."""
 
 from pathlib import Path
 from typing import Any

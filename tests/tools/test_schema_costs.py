@@ -1,4 +1,4 @@
-"""No schema makes a start or a call slow: what goes in circles or doubles is refused, patterns take linear time."""
+"""No schema makes a start or a call slow: recursive or exponential schemas are rejected, patterns are linear."""
 
 import time
 from typing import Any

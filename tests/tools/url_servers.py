@@ -1,4 +1,4 @@
-"""Measure which spellings of a script's URL run behind real MCP servers, and that ValidateCall denies each that does.
+"""Measure which spellings of a script's URL run in real MCP servers, and check that ValidateCall denies them.
 
 ``python tests/tools/url_servers.py NODE_MODULES`` with @playwright/mcp, chrome-devtools-mcp,
 @modelcontextprotocol/server-puppeteer and puppeteer-mcp-server installed there, and /usr/bin/chromium. Not part of the
@@ -154,7 +154,7 @@ def main(modules: Path) -> int:
                 ran = mark in Marks.seen
                 code = denial(ready, tool, {**more, "url": url})
                 missed += ran and code is None
-                assert ran <= bool(spelling.get("runs")), f"{spelling['url']!a} ran: say so in the data"
+                assert ran <= bool(spelling.get("runs")), f"{spelling['url']!a} ran: record that in the data"
                 print(f"{ready:30} {'RAN' if ran else '-':4} {code or 'allowed':16} {spelling['url']!a}")  # noqa: T201
         finally:
             client.close()

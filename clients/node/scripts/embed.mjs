@@ -1,7 +1,7 @@
 // Copies the protocol, the registry of codes and the names of the sinks into the package: `node scripts/embed.mjs`.
 //
-// They are embedded as modules, so that a bundled server finds them; the .proto itself ships beside them, for
-// callers who generate code of their own. `--check` writes nothing and fails unless every copy is current.
+// They are embedded as modules, so that a bundled server finds them; the .proto itself is shipped too, for
+// callers who generate their own code. `--check` writes nothing and fails unless every copy is current.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -45,7 +45,7 @@ const away = (message: string, hint = CHECK_UP): Finding => ({ code: 'SERVICE_UN
 const tlsFailed = (message: string, hint: string): Finding => ({ code: 'TLS_FAILED', message, hint });
 
 export const FINDINGS: { readonly [reason in Reason]: Finding } = {
-  refused: away('nobody listens there'),
+  refused: away('no process listens there'),
   no_socket: away('there is no socket at this path'),
   name_unknown: away('its name cannot be resolved', CHECK_ADDRESS),
   no_answer: away('it does not answer in time'),

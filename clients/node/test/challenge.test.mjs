@@ -1,4 +1,4 @@
-// A token over plain TCP stays where it is, and nobody between caller and guard makes an ALLOW of a denial.
+// A token over plain TCP is never sent, and a machine in the middle cannot turn a denial into an ALLOW.
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

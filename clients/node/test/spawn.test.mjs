@@ -1,4 +1,4 @@
-// A guard of the caller's own: it serves nobody else, comes back when it is killed, and ends with its parent.
+// A private guard: it serves only its parent, is restarted when it is killed, and ends with its parent.
 import assert from 'node:assert/strict';
 import { spawn as start } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

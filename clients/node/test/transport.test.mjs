@@ -1,4 +1,4 @@
-// Where a guard may be, and that nobody between it and the caller can answer in its place.
+// The addresses that are accepted, and that no other process can answer in the guard's place.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -57,7 +57,7 @@ class Unfinished:
             return f"{said}, and no head was expected of it"
         return (
             f"{said}, and chain {self.follower.head.chain} follows: it was cut short, or its process was killed; "
-            "its own kept head, as another --expect-head, tells which"
+            "pass its own kept head as another --expect-head to distinguish the two"
         )
 
 

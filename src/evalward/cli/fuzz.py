@@ -42,7 +42,7 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
         bool, typer.Option("--json", help="Print one JSON object, reach per axis value included.")
     ] = False,
 ) -> None:
-    """Compose programs from gadgets, roads, carriers, uses and settings, and judge each.
+    """Compose programs from gadgets, paths to capabilities, carriers, uses and settings, and judge each.
 
     The first programs cover every pair of axis values, then they are random. The oracle runs the programs that the
     guard allows: one that reaches its capability is a miss, and is shrunk. A long run can go into the background:

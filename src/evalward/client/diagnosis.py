@@ -69,7 +69,7 @@ _CHECK_ADDRESS: Final = (
 )
 
 FINDINGS: Final = {
-    Reason.REFUSED: Finding(Code.SERVICE_UNREACHABLE, "nobody listens there", _CHECK_UP),
+    Reason.REFUSED: Finding(Code.SERVICE_UNREACHABLE, "no process listens there", _CHECK_UP),
     Reason.NO_SOCKET: Finding(Code.SERVICE_UNREACHABLE, "there is no socket at this path", _CHECK_UP),
     Reason.NAME_UNKNOWN: Finding(Code.SERVICE_UNREACHABLE, "its name cannot be resolved", _CHECK_ADDRESS),
     Reason.NO_ANSWER: Finding(Code.SERVICE_UNREACHABLE, "it does not answer in time", _CHECK_UP),

@@ -22,7 +22,7 @@ MOST_PAYLOADS: Final = 1_000
 
 
 class Triage:
-    """Keeps each denied payload once in ``folder``, as ``<sha256>.js`` beside the envelope, ``<sha256>.json``.
+    """Keeps each denied payload once in ``folder``, as ``<sha256>.js``, with its envelope as ``<sha256>.json``.
 
     The folder is made with mode 0700 and its files with 0600. At most ``most`` payloads are kept, so that
     agents cannot fill the disk. Raises ValueError for a folder that others may enter, and OSError for

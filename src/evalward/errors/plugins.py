@@ -1,4 +1,4 @@
-"""Codes of plugins: a namespace for each plugin, beside the closed table of this package (contract.md §1).
+"""Codes of plugins: a namespace for each plugin, in addition to the closed table of this package (contract.md §1).
 
 A plugin's code is ``namespace.CODE`` wherever it appears. Definitions are checked at registration, so that every
 registered code is complete.

@@ -36,8 +36,8 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     ``payload_field`` point to the target and the payload in the request; None if it has none. The next actions of
     EVAL_BLOCKED_CONSTRUCT are the alternatives to the construct. ``details.findings`` lists every keyword and
     construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
-    ``details.findings_omitted`` is how many are left out. ``context`` is the payload, if the reply shall quote the
-    lines around its findings. ``item_index`` is the index, from 0, of an item of a batch or stream.
+    ``details.findings_omitted`` is how many are left out. ``context`` is the payload, if the reply quotes the lines
+    around its findings. ``item_index`` is the index, from 0, of an item of a batch or stream.
     """
     item = {} if item_index is None else {"item_index": item_index}
     meta = Meta(

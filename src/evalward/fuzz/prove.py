@@ -1,4 +1,4 @@
-"""Run programs in the oracle: an escape must reach the capability of its road, a benign twin none."""
+"""Run programs in the oracle: an escape must reach its capability, a benign twin none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evalward.oracle.hits import EngineRun
 
 TARGET: Final = Target.MAIN
-"""The target of the programs, which has every capability of the roads."""
+"""The target of the programs, which has every capability of ``roads.toml``."""
 
 _USES: Final = frozenset({"call", "construct"})
 _ROAD: Final = AXES.index("road")

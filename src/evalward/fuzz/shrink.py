@@ -60,7 +60,7 @@ def _simpler(plan: Plan) -> Iterator[Plan]:
     busy = [axis for axis, value in enumerate(plan.row) if value != 0]
     for axis in busy:
         yield _plainest(plan, axis)
-    # A stage may need its road, and a use its road: alone, neither can be replaced.
+    # A stage or a use may depend on its `road`: alone, neither of the pair can be replaced.
     for axis in busy:
         for other in busy:
             if other > axis:

@@ -53,7 +53,7 @@ def asked_sink(
     if shape is not None:
         raise UnknownSink(
             Code.INVALID_INPUT,
-            f"The sink {sink.id} says how it reads a text; a shape beside it could only contradict it.",
+            f"The sink {sink.id} defines how it reads a text; a shape in the same request could only contradict it.",
             repair=Repair(field="/shape", allowed=[]),
         )
     for each, kind in (bindings or {}).items():

@@ -1,4 +1,4 @@
-"""A worker that judges as the real one does, but for payloads that name a misdeed: those it answers with that."""
+"""A worker like the real one, except for payloads that name a misbehaviour: for those it misbehaves."""
 
 import os
 import pickle
@@ -55,7 +55,7 @@ def endless(request: JudgeRequest) -> bytes:
 
 
 def bomb(request: JudgeRequest) -> bytes:
-    """Return a pickle that would kill whoever loads it."""
+    """Return a pickle that kills the process that loads it."""
 
     class Bomb:
         def __reduce__(self) -> tuple[Any, ...]:

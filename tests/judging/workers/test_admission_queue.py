@@ -1,4 +1,4 @@
-"""Who is served first, with workers that only have a number."""
+"""The order of the queue, with fake workers."""
 
 import threading
 from collections.abc import Callable
@@ -18,7 +18,7 @@ GREEDY, MODEST = Requester("host", "host:1"), Requester("host", "host:2")
 
 @dataclass(eq=False)
 class Numbered:
-    """A worker as far as places know one."""
+    """A worker with only the fields that the queue uses."""
 
     pid: int
     spent: float = 0.0

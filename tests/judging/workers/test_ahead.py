@@ -1,4 +1,4 @@
-"""A job that is begun beside its caller: the same verdicts, the same faults, and no place that is lost."""
+"""A job that starts before its caller waits for it: same verdicts, same faults, and no lost place."""
 
 import os
 import signal

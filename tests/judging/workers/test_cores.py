@@ -1,4 +1,4 @@
-"""What ``--workers auto`` reads: the quota of a control group, in both versions."""
+"""``--workers auto``: the CPU quota of the control group, versions 1 and 2."""
 
 import os
 from pathlib import Path

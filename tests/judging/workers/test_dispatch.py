@@ -1,4 +1,4 @@
-"""Several jobs in the hands of one worker: a fault costs the job that has it, and the others get their verdicts."""
+"""Several jobs sent to one worker: a fault affects only its own job, the others get their verdicts."""
 
 import os
 import signal

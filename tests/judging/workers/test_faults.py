@@ -1,4 +1,4 @@
-"""What a worker may do wrong, and what it costs: one request, never an allow."""
+"""Faults of a worker: each costs one request and never yields an allow."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ LIES = [
     "another_verdict",
     "sent_back",
 ]
-# A crash may be the payload's doing; a SIGKILL is somebody else's.
+# A payload can cause a crash, but not a SIGKILL: that comes from another process.
 DEATHS = {"segv": WorkerDied, "abort": WorkerDied, "exit": WorkerDied, "kill": Lost}
 
 

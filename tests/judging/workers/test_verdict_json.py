@@ -1,4 +1,4 @@
-"""What a worker says is read field by field: nothing but a verdict on the payload that was asked about passes."""
+"""A worker's reply is parsed field by field: only a verdict on the requested payload is accepted."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A verdict that comes from a worker is the one that the guard gives here."""
+"""A worker's verdict equals the verdict of the guard in this process."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the ledger writes for callers that have no time left, and what it only counts."""
+"""The audit trail for callers whose deadline has passed, and the rejections that are only counted."""
 
 import json
 from collections.abc import Callable

@@ -230,7 +230,7 @@ def test_an_items_envelope_says_which_item_it_is(start: Start, ask: Ask) -> None
     told = [json.loads(each.envelope) for each in stream]
     assert [(each if each["ok"] else each["details"])["item_index"] for each in told] == [0, 1, 2, 3]
     assert "item_index" not in json.loads(running.stub.Validate(ask(b"a")).envelope)
-    # An estimate of what is there, the new field too.
+    # The estimate covers the whole body, including the new field.
     body = {key: value for key, value in told[0].items() if key != "_meta"}
     assert told[0]["_meta"]["estimated_tokens"] == estimate_tokens(body)
 

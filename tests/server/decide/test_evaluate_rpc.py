@@ -28,7 +28,7 @@ POLICY = Policy.default().allowing([Target.SANDBOX])
 
 
 class Scripted:
-    """A runner that answers as it is told, and remembers what it was asked to run."""
+    """A runner that returns scripted answers and records its arguments."""
 
     def __init__(self, *answers: Evaluation | Exception) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""The real ``evalward serve --workers``: what its workers hold, and what it costs when they are killed or stopped."""
+"""The real ``evalward serve --workers``: the workers' memory, and the effect of killing or stopping them."""
 
 import json
 import os

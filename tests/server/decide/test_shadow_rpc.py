@@ -1,4 +1,4 @@
-"""Shadow mode and exceptions over a real channel: what is let pass is answered, named and recorded."""
+"""Shadow mode and exceptions over a real channel: an allowed finding is answered, named and recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sink in requests, batches, streams and manifests of a real service, and what is said of it afterwards."""
+"""A sink in requests, batches, streams and manifests of a real service, and in its replies and records."""
 
 import json
 from collections.abc import Callable

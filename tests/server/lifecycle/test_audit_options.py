@@ -1,4 +1,4 @@
-"""The audit log's options on the real server: its key, its durability, its files, and what it does not write."""
+"""The audit log's options on the real server: key, durability, files, and the events that are not written."""
 
 import os
 import signal
@@ -117,7 +117,7 @@ def test_files_of_a_size_are_one_chain(serve: Serve, stub_at: StubAt) -> None:
 
 
 def test_a_flood_of_refusals_is_one_record_a_second(serve: Serve, stub_at: StubAt) -> None:
-    """Many calls and one place: what is refused for want of room is counted, not written one by one."""
+    """Many calls and one place: calls rejected as overloaded are counted, not written one by one."""
     process = serve("--listen", "127.0.0.1:0", "--allow-eval", "--max-concurrent", "1", "--queue", "0")
     stub = stub_at(process.listen[0])
     heavy = request(b"let a = [" + b"{a: [1, 'b'].map(x => x + 1)}," * 3_000 + b"]")

@@ -1,4 +1,4 @@
-"""The real server while its audit log fails in every way: no ALLOW, blocks still answered, health follows, recovery."""
+"""The real server while its audit log fails: no ALLOW, blocks still answered, health follows, recovery."""
 
 import fcntl
 import json
@@ -248,7 +248,7 @@ def test_a_file_system_without_room_stops_allows_until_there_is_some(
 
 @contextmanager
 def on_a_pipe(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", str, int]]:
-    """Run a server whose log is a pipe of one page that nobody reads; give its address and the pipe's end."""
+    """Run a server whose log is a pipe of one page without a reader; yield its address and the pipe's end."""
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     flags = ["--listen", "127.0.0.1:0", "--allow-eval", "--audit-log", "-", "--audit-timeout-ms", "500"]
@@ -269,7 +269,7 @@ def on_a_pipe(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", str, in
 def test_a_reader_that_does_not_read_stops_allows_until_it_does(
     tmp_path: Path, watch: Callable[[str], Watched]
 ) -> None:
-    """The log is on stdout, and nobody empties that pipe: the write itself hangs."""
+    """The log is on stdout, a pipe that no process reads: the write itself hangs."""
     with on_a_pipe(tmp_path) as (process, address, reader):
         server = watch(address)
         allowed = 0

@@ -1,4 +1,4 @@
-"""A certificate that ends while the server serves: told by readiness, a metric and stderr, and mended by a new one."""
+"""A certificate that expires while the server runs: readiness, a metric and stderr report it; a new one fixes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process whose vital thread has gone ends and says why; one that nobody gets an answer from says so."""
+"""A process exits with a reason when a critical thread ends, and liveness fails when no call is answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ with exit_on_critical_failure():
     thread = threading.Thread(target=fail, name=sys.argv[1])
     thread.start()
     thread.join()
-    print("goes on")
+    print("still running")
 """
 
 
@@ -52,7 +52,7 @@ def test_the_process_ends_with_a_vital_thread_and_no_other() -> None:
         ended[name] = done.returncode
         assert f"the thread {name} failed: RuntimeError at " in done.stderr
         assert "payload" not in done.stderr
-        assert (done.stdout == "goes on\n") is (name not in CRITICAL)
+        assert (done.stdout == "still running\n") is (name not in CRITICAL)
 
     assert ended == {**dict.fromkeys(CRITICAL, EXIT_CODE), "somebody's": 0}
 

@@ -1,4 +1,4 @@
-"""Which changes of a file are seen, and when it is taken."""
+"""The detected changes of a file, and when it is reloaded."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A policy file that changes while the server serves: the new one as a whole, or the old one goes on."""
+"""A policy file that changes while the server runs: the new one applies as a whole, or the old one stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server takes without the sandbox: service.md, "Observability and life cycle"."""
+"""The resources of a server without the sandbox: service.md, "Observability and life cycle"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real ``evalward serve``: its sockets, its log, its signals, and the real guard behind them."""
+"""The real ``evalward serve``: its sockets, its log, its signals, and the real guard."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""GetErrorStats: off unless asked for, counted by code, kept over a graceful stop."""
+"""GetErrorStats: off by default, counted by code, kept over a graceful stop."""
 
 import json
 from collections.abc import Callable

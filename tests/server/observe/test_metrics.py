@@ -1,4 +1,4 @@
-"""What ``/metrics`` says after calls that ended in every way."""
+"""``/metrics`` after calls with every kind of outcome."""
 
 import signal
 from collections.abc import Callable

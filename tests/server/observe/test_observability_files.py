@@ -1,4 +1,4 @@
-"""``deploy/observability``: every expression parses, and asks for metrics and labels that a real server has."""
+"""``deploy/observability``: every expression parses and uses metrics and labels of a real server."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The service's log as OpenTelemetry log records: what goes out, and what does not."""
+"""The service's log as OpenTelemetry log records: which are exported, and which are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of a payload, its arguments or its result leaves the service but in the reply (service.md, "Audit log").
+"""No part of a payload, its arguments or its result leaves the service except in the reply (service.md, "Audit log").
 
 Random markers go in wherever a caller can put text. Not eight characters of one may come out in the audit log, the
 metrics, readiness, traces, stderr or the text of a gRPC status.

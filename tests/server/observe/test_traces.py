@@ -1,4 +1,4 @@
-"""OpenTelemetry spans: in the SDK's own exporter, and over OTLP from a real server to a real collector's socket."""
+"""OpenTelemetry spans: in the SDK's own exporter, and over OTLP from a real server to a real socket."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A mistyped kind of binding is refused wherever one can be given; read as data, it would allow what it hides."""
+"""A misspelled kind of binding is rejected everywhere; treated as data, it would allow an escape."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Who asked, and in which trace: on the wire, in the audit log, and back."""
+"""The caller and the trace of a request: on the wire, in the audit log, and in the reply."""
 
 import json
 from collections.abc import Callable

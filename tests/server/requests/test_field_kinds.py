@@ -1,4 +1,4 @@
-"""ValidateCall judges each kind of field, in tools that evaluate nothing too; the calls are data."""
+"""ValidateCall judges each kind of field, also in tools that evaluate nothing; the calls are data."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request, on every RPC: its self-repair fields have one type each, typed ones included."""
+"""Errors of invalid requests on every RPC: each self-repair field has one type, also in typed replies."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Over a real server: every finding is in the typed reply, with its place in lines, columns and bytes."""
+"""Over a real server: the typed reply has every finding, with its line, column and byte offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``--client-name``: not every certificate of the client CA may ask for a verdict."""
+"""``--client-name``: only certificates with a listed name may request a verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMEOUT = 30
 
 
 class Network:
-    """A CA, a server of it that lets in the dispatcher, and clients by what their certificates say."""
+    """A CA, a server that admits only the dispatcher, and clients with different certificates."""
 
     def __init__(self, serve: Callable[..., Any], folder: Path) -> None:
         self.ca = trustme.CA()
@@ -110,7 +110,7 @@ def test_only_the_listed_names_get_a_verdict(network: Network) -> None:
     permitted = [network.issued("dispatcher.example"), network.issued(common_name="Second")]
     others = [
         network.issued("other.example"),
-        # The first alternative name counts, as in the log; no other, and no common name beside it.
+        # Only the first alternative name counts, as in the log: no other, and no common name.
         network.issued("other.example", "dispatcher.example"),
         network.issued("other.example", common_name="dispatcher.example"),
         network.issued("xdispatcher.example"),

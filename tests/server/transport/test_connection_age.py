@@ -1,4 +1,4 @@
-"""A connection ends at its age, between calls: a client finds replicas that have come since."""
+"""A connection is closed at its maximum age, between calls, so that clients find new replicas."""
 
 import threading
 from collections.abc import Callable

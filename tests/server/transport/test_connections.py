@@ -1,4 +1,4 @@
-"""Connections that ask nothing: they are bounded, give way, and leave descriptors for everything else."""
+"""Connections without a call: they are bounded, are closed for new ones, and leave descriptors for other uses."""
 
 import json
 import resource
@@ -88,7 +88,7 @@ def test_idle_connections_give_way_and_who_asks_keeps_its_own(
         assert float(ended.split()[1]) > 0
         assert f'evalward_limit{{limit="connections"}} {MANY}.0' in page
         if host != "unix":
-            # Whoever has asked something is the last to go.
+            # Connections with a call are closed last.
             assert grpc.ChannelConnectivity.TRANSIENT_FAILURE not in changes
             assert changes.count(grpc.ChannelConnectivity.READY) <= 1
 

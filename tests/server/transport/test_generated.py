@@ -1,4 +1,4 @@
-"""The generated code is current, and runs on the oldest versions that the package admits."""
+"""The generated code is current, and runs on the oldest versions that the package allows."""
 
 import re
 import runpy

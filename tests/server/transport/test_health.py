@@ -1,4 +1,4 @@
-"""Health beside open Watch streams: they starve neither Check nor Validate, and their number is bounded."""
+"""Health with open Watch streams: they starve neither Check nor Validate, and their number is bounded."""
 
 import threading
 from collections.abc import Callable

@@ -169,8 +169,8 @@ def test_a_socket_of_somebody_else_is_not_removed(listener: Listener, tmp_path: 
     path = tmp_path / "e.sock"
     listener.bind(UnixAddress(path))
     path.rename(tmp_path / "moved.sock")
-    path.write_text("somebody else's")
+    path.write_text("another server's")
 
     listener.close()
 
-    assert path.read_text() == "somebody else's"
+    assert path.read_text() == "another server's"

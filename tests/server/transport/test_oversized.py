@@ -1,4 +1,4 @@
-"""A message above gRPC's limit: refused before it is read, and counted and recorded all the same."""
+"""A message above gRPC's limit: rejected before it is read, but counted and recorded."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""A token over plain TCP: it stays where it is, and nobody between caller and guard can make an ALLOW of a denial."""
+"""A token over plain TCP: it is never sent, and a machine in the middle cannot turn a denial into an ALLOW."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ HEALTH = "/grpc.health.v1.Health/Check"
 
 
 class Between:
-    """Whoever listens where the guard should be: it records what it gets, and may ask the real guard.
+    """A server at the guard's address: it records the requests, and may forward them to the real guard.
 
-    ``unary`` and ``stream`` are given the method, the requests' bytes and metadata, and what asks the guard.
+    ``unary`` and ``stream`` get the method, the requests' bytes and metadata, and a function that calls the guard.
     """
 
     def __init__(self, upstream: str | None, unary: Any = None, stream: Any = None) -> None:
@@ -281,7 +281,7 @@ def bare(replies: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def extra(replies: Iterator[bytes]) -> Iterator[bytes]:
-    """Send a message that nobody asked for."""
+    """Send an unsolicited message."""
     first = next(replies)
     yield first
     yield first
@@ -330,7 +330,7 @@ def test_a_status_of_a_stranger_is_not_told_in_his_words(kind: str, squat: Squat
     (trusting,) = ask(kind, address, GOOD, token=None)
 
     assert "by hand" not in json.dumps(reply.envelope)
-    # The status itself anybody can send; what it says beside its number counts only with a proof.
+    # Any process can send the status; its details count only with a proof.
     assert (reply.allowed, reply.code) == (False, "OVERLOADED")
     assert reply.envelope["details"] == {"grpc_status": "RESOURCE_EXHAUSTED"}
     assert trusting.code == "OVERLOADED"
@@ -417,7 +417,7 @@ def signed(milliseconds: int) -> Any:
 
 
 class Clocks:
-    """The two clocks of a service: one that may be set, and one that nobody can."""
+    """The two clocks of a service: the wall clock, which can be set, and the monotonic one."""
 
     def __init__(self) -> None:
         self.milliseconds = 1_000_000_000

@@ -1,4 +1,4 @@
-"""The places of streams, where a stream gets its next item in the moment in which it is to give its place away."""
+"""The limit of streams, when an idle stream gets its next item just as it is evicted."""
 
 import threading
 from typing import Any
@@ -15,7 +15,7 @@ META = Meta(
 
 
 class Call:
-    """A call of gRPC, as far as a stream needs one."""
+    """The part of a gRPC call that a stream uses."""
 
     def __init__(self) -> None:
         self.code: Any = None

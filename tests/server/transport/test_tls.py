@@ -1,4 +1,4 @@
-"""TLS over real sockets: who gets in, what stops the start, and new files while it serves."""
+"""TLS over real sockets: admitted clients, errors that stop the start, and reloaded files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tokens of ``--token-file``: who is let in, which files are refused, and rotation while the server serves."""
+"""The tokens of ``--token-file``: admitted callers, rejected files, and rotation while the server runs."""
 
 from __future__ import annotations
 

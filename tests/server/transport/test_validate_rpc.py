@@ -1,4 +1,4 @@
-"""Validate over a real channel, with a judge that the test chooses."""
+"""Validate over a real channel, with the test's own judge."""
 
 import hashlib
 import json

@@ -36,11 +36,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Road(Value):
-    """A road: ``keys`` are spelled by gadgets, ``holder`` is read from, ``text`` reads the callable out of it.
+    """A path to a capability: gadgets spell the ``keys``, and ``text`` reads the callable out of ``holder``.
 
     ``builder``: the callable makes a function from text; else it does its harm when called with ``argument``.
     ``data``: the value is denied data, and learning anything about it is the harm. ``reaches`` is the oracle's name
-    of the capability, None on a benign road. ``lazy``: the function from a builder does not run its body when called.
+    of the capability, None for a benign twin. ``lazy``: the function from a builder does not run its body when called.
     """
 
     keys: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Axes:
 
 @cache
 def load_axes(*, benign: bool = False) -> Axes:
-    """Read the axes; ``benign`` puts the harmless roads, and the built words of the twins, in the roads' place."""
+    """Read the axes; ``benign`` replaces the paths to capabilities, and the built words, by those of the twins."""
     return Axes(
         gadget=tuple(Value("gadget", name, **_common(row)) for name, row in _rows("gadgets")),
         road=tuple(_road(name, row) for name, row in _rows("harmless" if benign else "roads")),

@@ -65,7 +65,8 @@ async function runModule(text) {
   try {
     await module.link(() => new vm.SyntheticModule(['a', 'default'], () => {}, { context }));
     module.evaluate({ timeout: TIMEOUT_MS }).catch(() => {});
-    // What awaits goes on in the context's own queue, which only a script's end empties: in this text's time.
+    // Awaiting code is resumed from the context's own queue, which is emptied only when a script ends: within the
+    // time of this text.
     for (let turn = 0; turn < TURNS; turn += 1) {
       await new Promise(setImmediate);
       vm.runInContext('0', context, { timeout: TIMEOUT_MS });

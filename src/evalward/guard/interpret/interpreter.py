@@ -2,8 +2,8 @@
 
 Every read is noted in the ``readers`` of what is read, and every operation that looks at an object notes it, whatever
 it looks for. A change runs its readers again. A missing note would hide what an instruction does, so running
-everything once more, without the stored outcomes of calls, must find nothing new: ``tests/guard/test_fixpoint.py``
-checks that on the corpus. An outcome that is reused stands for its call.
+everything once more, without the stored outcomes of calls, must find nothing new:
+``tests/guard/interpret/test_fixpoint.py`` checks that on the corpus. An outcome that is reused stands for its call.
 
 These rules keep the number of instructions that run low. On 10 KB of the benchmark's loaded code, with 1,131
 instructions, each rule reduces the runs from 6,700 at the start to the number given:

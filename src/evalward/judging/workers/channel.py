@@ -2,7 +2,7 @@
 
 Writing to a socket on which another process sleeps wakes that process, which costs more than the rest of a response. So
 there are two sockets. The server process sleeps on the first, which carries only the response to the last request of a
-batch; the other responses use the second, on which nobody sleeps, and are all there when the last one arrives. The
+batch; the other responses use the second, on which no thread sleeps, and have all arrived when the last one does. The
 server process also polls the second socket every few milliseconds, to know which job the worker has and for how long.
 """
 

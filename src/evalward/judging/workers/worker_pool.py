@@ -1,6 +1,6 @@
 """An executor that judges in supervised worker processes.
 
-There is one process more than places (``admission_queue``), so that nobody waits while a dead process is replaced,
+There is one process more than places (``admission_queue``), so that no job waits while a dead process is replaced,
 which takes a quarter of a second. Each process has a thread that starts it, waits for its end and starts the next one;
 the thread of a request communicates with the process directly.
 
@@ -82,7 +82,7 @@ class _Lease(NamedTuple):
 
 
 class WorkerPool:
-    """Judges in worker processes: ``count`` jobs at once, a short one beside them, and at most ``queue`` waiting.
+    """Judges in worker processes: ``count`` jobs at once, one more short job, and at most ``queue`` waiting.
 
     ``on_health`` is called with False when no worker can be started, and with True when there is one again. ``late``
     are the threads that wait for abandoned jobs.

@@ -32,7 +32,7 @@ function inspectElement(element, where) {
   }
 }
 
-/** Elements that come into the document by a road without a sink, such as importNode from a parsed document. */
+/** Inspect elements that enter the document without a sink, such as by importNode from a parsed document. */
 function watchDocument() {
   const inspect = (records) => {
     for (const { target, addedNodes } of records) {
@@ -66,7 +66,7 @@ function trapSinks() {
   });
 }
 
-/** Wrap an accessor so that `seen` is told of each read or write before it happens. */
+/** Wrap an accessor so that `seen` is called before each read or write. */
 function watch(holder, name, part, seen) {
   const property = holder && describe(holder, name);
   if (!property || !property[part]) return;

@@ -41,7 +41,7 @@ function recorder(capability, path, depth = 0) {
   return mark(value, capability);
 }
 
-/** Whether a name of the environment is one that everybody may read. */
+/** Whether a name of the environment is one that every payload may read. */
 function isListed(key) {
   return typeof key === 'symbol' || key in objectPrototype || config.envNames.includes(key) || apply(slice, key, [0, 9]) === 'ELECTRON_';
 }

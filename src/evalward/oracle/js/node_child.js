@@ -12,7 +12,7 @@ let current = -1;
 const say = (message) => { write(1, stringify(message) + '\n'); };
 const emit = (line) => { say({ id: current, hit: line }); };
 
-/** A payload that reaches this realm has left its own: say so and give it nothing. */
+/** A payload that reaches this realm has left its own: report that, and return nothing to it. */
 function trapThisRealm() {
   const refuse = (capability, path) => new Proxy(function () {}, {
     apply() { emit(`${capability}\tcall\t${path} (left the context)`); throw null; },

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class AuditTrail:
-    """Writes the records of one service to one audit log; each method tells whether the record was written."""
+    """Writes the records of one service to one audit log; each method returns whether the record was written."""
 
     def __init__(
         self, audit_log: AuditSink, provenance: Provenance, *, manifest_digest: str | None = None
@@ -210,7 +210,7 @@ class AuditTrail:
     def keep(self, request: RequestContext, *records: AuditRecord | AllowRecord) -> bool:
         """Write ``records`` in one append before the deadline of ``request``; return whether all are written."""
         left = request.left
-        # After the deadline nobody waits for the reply, but the record is still needed.
+        # After the deadline no caller waits for the reply, but the record is still needed.
         patience = left * PATIENCE_SHARE if left is not None and left > 0 else None
         try:
             self._audit_log.append(*records, patience=patience)

@@ -59,7 +59,7 @@ class RequestContext:
         return self.elapsed_us / 1000
 
     def left_of(self, seconds: float | None) -> float | None:
-        """Return what is left of ``seconds``, counted from the arrival of the request; None: no deadline."""
+        """Return the rest of ``seconds``, counted from the arrival of the request; None: no deadline."""
         return None if seconds is None else seconds - (time.perf_counter() - self.started)
 
     @property

@@ -1,6 +1,6 @@
 """Critical threads: when one of them fails, the process logs why and exits.
 
-An exception in a thread ends only that thread. A server without its serving thread answers nobody, while its sockets
+An exception in a thread ends only that thread. A server without its serving thread answers no call, while its sockets
 accept connections and its probes succeed. After an exit the supervisor restarts it: systemd, the kubelet, a container's
 restart policy, ``spawn()``.
 """

@@ -1,8 +1,8 @@
 """The descriptor limit: raise it for connections, and reserve descriptors for everything else.
 
 gRPC accepts connections until no descriptor is left; then the admin listener, the next audit file and a worker's
-sockets fail. The soft limit is therefore raised as far as the connections need and the hard limit permits, and gRPC
-gets what is left above a reserve.
+sockets fail. The soft limit is therefore raised to the number that the connections need, at most to the hard limit,
+and gRPC gets all descriptors above a reserve.
 """
 
 from __future__ import annotations

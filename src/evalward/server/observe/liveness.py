@@ -83,7 +83,7 @@ def _is_silent(channel: grpc.Channel) -> bool:
     try:
         health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=ANSWER_SECONDS)
     except grpc.RpcError as failure:
-        # UNAVAILABLE: no connection, perhaps no free descriptor. That does not tell whether calls are answered.
+        # UNAVAILABLE: no connection, perhaps no free descriptor. That does not prove that calls are not answered.
         return failure.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     except ValueError:
         return False  # the channel has just been closed

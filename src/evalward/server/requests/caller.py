@@ -11,8 +11,6 @@ TRACEPARENT: Final = "traceparent"
 # W3C Trace Context §3.2: version ff is invalid; later versions add fields after the four known ones.
 _TRACEPARENT = re.compile(r"(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,256})?")
 _KNOWN_VERSION: Final = "00"
-CERTIFICATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
-_ID_DIGITS: Final = 16
 
 
 class Trace(NamedTuple):

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from evalward.errors import Code, CodedError, Repair, pointer
 from evalward.guard.target import Shape, Target
+from evalward.identifiers import CALLER_ID
 from evalward.policy.named_sink import asked_sink
 from evalward.server.requests.proto_enums import PROFILES, SHAPES, TARGETS
 from evalward.v1 import evalward_pb2 as pb
@@ -31,7 +32,7 @@ E = TypeVar("E", bound="StrEnum")
 M = TypeVar("M", bound="Message")
 
 # The caller text that the audit log accepts (``evalward.audit.record``); other text is rejected, never truncated.
-CALLER_TEXT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:@/-]{0,127})?")
+CALLER_TEXT = re.compile(f"({CALLER_ID})?")
 
 
 class ValidationRequest(NamedTuple):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.identifiers import CALLER_ID
 from evalward.server.requests.caller import TRACEPARENT, Caller, parse_traceparent
 from evalward.server.transport.signed_calls import ProvenContext
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     import grpc
 
-CERTIFICATE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@/-]{0,127}")
+CERTIFICATE_NAME = re.compile(CALLER_ID)
 _ID_DIGITS: Final = 16
 
 

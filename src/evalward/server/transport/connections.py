@@ -131,8 +131,8 @@ class Connections:
 
     def _hang_up(self, host: str, connections: list[Connection], count: int) -> int:
         """Close ``count`` of the ``connections`` of ``host`` and remove them from the list; return the number."""
-        # Connections without a call go first, then those with the least recent call. Unix peers cannot be told apart,
-        # so they are chosen at random.
+        # Connections without a call go first, then those with the least recent call. Unix peers cannot be
+        # distinguished, so they are chosen at random.
         random.shuffle(connections)
         with self._lock:
             heard = {each.peer: self._heard.get(each.peer, 0.0) for each in connections}

@@ -1,6 +1,6 @@
 """The listening sockets: TCP, and Unix sockets that have their mode before anyone can connect.
 
-A lock file beside a Unix socket makes a second server fail instead of silently replacing the first. The socket of a
+A lock file next to a Unix socket makes a second server fail instead of silently replacing the first. The socket of a
 dead server is removed, a live one never (service.md, "Sockets").
 """
 

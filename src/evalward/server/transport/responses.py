@@ -1,4 +1,4 @@
-"""Decisions as response messages: each carries its canonical envelope beside the typed fields."""
+"""Decisions as response messages: each carries its canonical envelope and the typed fields."""
 
 from __future__ import annotations
 

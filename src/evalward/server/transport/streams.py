@@ -3,8 +3,8 @@
 A stream is idle while the service waits for its next item, or for its caller to read a response; not while an item is
 judged. A stream that is idle for the limit always ends. When all places are taken, a stream that has been idle for a
 tenth of a second is evicted: of the caller with the most streams, of the connection with the most, one without an item,
-the one idle for longest, in this order. A caller that holds streams open therefore excludes nobody and loses its own
-streams first.
+the one idle for longest, in this order. A caller that holds streams open therefore excludes no other caller and loses
+its own streams first.
 """
 
 from __future__ import annotations

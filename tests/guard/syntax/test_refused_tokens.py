@@ -8,8 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-import yaml
-from guard_cases import DATA, over, verdict
+from guard_cases import cases, over, verdict
 
 from evalward.codes import Code
 
@@ -21,7 +20,7 @@ console.log(JSON.stringify(texts.map((text) => { try { new vm.Script(text); retu
 """
 
 
-@over("refused_tokens")
+@over("syntax/refused_tokens")
 def test_it_is_refused_at_the_token(case: dict[str, Any]) -> None:
     found = verdict(case["code"], shape="script")
 
@@ -30,7 +29,7 @@ def test_it_is_refused_at_the_token(case: dict[str, Any]) -> None:
     assert case["at"] == found.location.start
 
 
-@over("refused_tokens")
+@over("syntax/refused_tokens")
 def test_in_whatever_shape_it_is_asked_about(case: dict[str, Any]) -> None:
     for shape in (None, "async_body", "module"):
         assert verdict(case["code"], shape=shape).code in {
@@ -39,7 +38,7 @@ def test_in_whatever_shape_it_is_asked_about(case: dict[str, Any]) -> None:
         }
 
 
-@over("refused_tokens")
+@over("syntax/refused_tokens")
 def test_its_twin_is_no_syntax_error(case: dict[str, Any]) -> None:
     assert verdict(case["twin"], shape="script").code is not Code.EVAL_SYNTAX_ERROR
 
@@ -47,7 +46,7 @@ def test_its_twin_is_no_syntax_error(case: dict[str, Any]) -> None:
 @pytest.mark.skipif(NODE is None, reason="needs node")
 def test_v8_says_so_too() -> None:
     assert NODE is not None
-    rows = yaml.safe_load((DATA / "refused_tokens.yaml").read_text(encoding="utf-8"))
+    rows = cases("syntax/refused_tokens")
     texts = [text for row in rows for text in (row["code"], row["twin"])]
     done = subprocess.run(
         [NODE, "-e", _ASK], input=json.dumps(texts), capture_output=True, text=True, check=True, timeout=60

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from guard_cases import over
 
-from evalward.guard.admission.invisible import invisible_characters
 from evalward.guard.checks.backtracking import catastrophic_regexes, is_catastrophic
 from evalward.guard.checks.loops import unbounded_loops
 from evalward.guard.checks.regex_syntax import TooComplexError, automaton
@@ -28,22 +27,15 @@ def program(code: str, shape: Shape = Shape.SCRIPT) -> ParsedProgram:
     return found[0]
 
 
-@over("regexes")
+@over("checks/regexes")
 def test_patterns(case: dict[str, Any]) -> None:
     assert case["catastrophic"] == is_catastrophic(case["code"], case.get("flags", ""))
 
 
-@over("loops")
+@over("checks/loops")
 def test_loops(case: dict[str, Any]) -> None:
     code = case["code"]
     assert case["loops"] == [code[start:end] for start, end in unbounded_loops(program(code), limit=FEW)]
-
-
-@over("invisible")
-def test_characters(case: dict[str, Any]) -> None:
-    payload = case["code"].encode()
-    assert case["offsets"] == [start for start, _ in invisible_characters(payload, limit=FEW)]
-    assert all(len(payload[a:b].decode()) == 1 for a, b in invisible_characters(payload, limit=FEW))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from evalward.guard.rules import BlocklistMode, Keyword
 SUBSTRING = replace(RULES, blocklist_mode=BlocklistMode.SUBSTRING)
 
 
-@over("blocklist")
+@over("admission/blocklist")
 def test_an_occurrence_counts_unless_the_tree_shows_that_it_is_harmless(case: dict[str, Any]) -> None:
     found = verdict(case["code"])
     if case["keyword"] is None:

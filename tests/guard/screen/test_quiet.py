@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from guard_cases import DATA, over, verdict
+from guard_cases import cases, over, verdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tree_sitter import Tree
@@ -27,10 +27,10 @@ from evalward.guard.target import Shape, parse_target
 if TYPE_CHECKING:
     from evalward.guard.verdict import Verdict
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CORPUS = sorted((ROOT / "corpus").rglob("*.yaml"))
 PAYLOADS = sorted((ROOT / "benchmarks" / "payloads").glob("ordinary*/*.js"))
-PIECES = yaml.safe_load((DATA / "pieces.yaml").read_text(encoding="utf-8"))
+PIECES = cases("screen/pieces")
 
 
 def _unhurried(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch, profile: str) -> Verdict:
@@ -80,7 +80,7 @@ def test_what_is_quiet_has_nothing_for_the_survey_to_find(code: str, shape: Shap
             assert not any(flags.values()), flags
 
 
-@over("ambiguities")
+@over("syntax/ambiguities")
 def test_no_ambiguity_is_quiet(case: dict[str, Any]) -> None:
     shape = Shape(case["shape"]) if case.get("shape") else None
     programs = programs_of(case["code"].encode(), shape, limit_bytes=131_072)
@@ -88,7 +88,7 @@ def test_no_ambiguity_is_quiet(case: dict[str, Any]) -> None:
         assert not all(is_quiet(program, Limits()) for program in programs)
 
 
-@over("mentions")
+@over("screen/mentions")
 def test_a_word_is_forgiven_only_where_it_names_no_capability(case: dict[str, Any]) -> None:
     for code in case.get("quiet", ()):
         assert not names_something(code.encode()), code

@@ -20,7 +20,7 @@ from evalward.guard.interpret.interpreter import Interpreter
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
 
-CORPUS = Path(__file__).parents[2] / "corpus"
+CORPUS = Path(__file__).parents[3] / "corpus"
 LATE = load_cases([CORPUS / f"escapes/{name}.yaml" for name in ("havoc", "late-carriers", "late-changes")])
 # The whole corpus takes half a minute.
 SAMPLE = load_cases([CORPUS])[::16]

@@ -10,7 +10,7 @@ import yaml
 from evalward import Policy, validate
 from evalward.guard.target import Shape, Target
 
-CASES = yaml.safe_load((Path(__file__).parent / "data" / "allow_lists.yaml").read_text(encoding="utf-8"))
+CASES = yaml.safe_load((Path(__file__).parent / "allow_lists.yaml").read_text(encoding="utf-8"))
 POLICY = Policy.default().allowing([Target.RENDERER])
 
 

@@ -13,7 +13,7 @@ from folded import THROWS, admits, fold, run
 from evalward.guard.domain.atoms import Primitive
 from evalward.sandbox import Sandbox
 
-DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "data" / "folding.yaml").read_text())
+DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "folding.yaml").read_text())
 AT_ONCE = 40
 MAX_DEPTH = 3
 WRAPPED = 0.3

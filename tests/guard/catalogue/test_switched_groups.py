@@ -13,7 +13,7 @@ from evalward.guard.rules import Action
 from evalward.guard.target import Target
 
 
-@over("switched_groups")
+@over("catalogue/switched_groups")
 def test_a_group_denies_its_members_once_it_is_switched_on(case: dict[str, Any]) -> None:
     target = Target(case["target"])
     off = Policy.default().allowing([target]).rules_for(target)

@@ -7,8 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-import yaml
-from guard_cases import DATA
+from guard_cases import cases
 
 NODE = shutil.which("node")
 SCRIPT = """
@@ -36,7 +35,7 @@ console.log(JSON.stringify(out));
 @pytest.mark.skipif(NODE is None, reason="needs node")
 def test_the_hidden_call_runs_in_v8() -> None:
     assert NODE is not None
-    rows = yaml.safe_load((DATA / "ambiguities.yaml").read_text(encoding="utf-8"))
+    rows = cases("syntax/ambiguities")
     hidden = [row for row in rows if "P()" in row["code"] and "<b>" not in row["code"]]
     done = subprocess.run(
         [NODE, "-e", SCRIPT],

@@ -11,7 +11,6 @@ import yaml
 from guard_cases import RULES, verdict
 
 from evalward.codes import Code
-from evalward.guard.checks.seed import seed_findings
 from evalward.guard.rules import Limits
 from evalward.guard.syntax.depth import nesting_exceeds
 from evalward.guard.syntax.parse import BudgetFault, Meter, SyntaxFault, parse
@@ -20,7 +19,7 @@ from evalward.guard.syntax.survey import survey
 from evalward.guard.target import Shape
 
 WIDE = Limits(payload_bytes=1 << 20)
-HOSTILE = yaml.safe_load((Path(__file__).parents[1] / "data/hostile_text.yaml").read_text(encoding="utf-8"))
+HOSTILE = yaml.safe_load((Path(__file__).parents[2] / "data/hostile_text.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("size", [16_384, 65_536])
@@ -83,34 +82,6 @@ def test_the_node_limit_is_scaled_with_the_size_limit() -> None:
     assert found.limit == ("nodes", 50_000, None)
     large = replace(RULES, limits=Limits(payload_bytes=131_072, nodes_per_64k=50_000))
     assert verdict(code, rules=large).code is None
-
-
-def test_a_hidden_call_before_a_long_sum_is_seen() -> None:
-    # A query skips what lies deeper than 65,533 levels; the walk does not.
-    source = ("process['exit'](0)" + "+1" * 70_000).encode()
-    programs = programs_of(source, Shape.SCRIPT, limit_bytes=WIDE.payload_bytes)
-    assert not isinstance(programs, Rejection)
-    assert [each.construct for each in seed_findings(programs[0], source)] == ["process.exit"]
-
-
-@pytest.mark.parametrize(
-    ("payload", "code", "limit"),
-    [
-        (b" " * 131_073, Code.EVAL_PAYLOAD_TOO_LARGE, ("payload_bytes", 131_072, 131_073)),
-        (b"\xff", Code.EVAL_BAD_ENCODING, None),
-        (b"'\xed\xa0\x80'", Code.EVAL_BAD_ENCODING, None),
-        (b"1\0", Code.EVAL_BAD_ENCODING, None),
-    ],
-    ids=["size", "byte", "surrogate", "nul"],
-)
-def test_admission(payload: bytes, code: Code, limit: tuple[str, int, int] | None) -> None:
-    found = verdict(payload)
-    assert (found.code, found.limit) == (code, limit)
-
-
-def test_a_target_that_is_not_opted_in_is_denied_before_anything_is_read() -> None:
-    found = verdict("((( eval(", rules=replace(RULES, allowed=False))
-    assert found.code is Code.EVAL_TARGET_DENIED
 
 
 def test_a_stopped_parse_leaves_nothing_behind_for_the_next() -> None:

@@ -10,7 +10,7 @@ from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.target import Shape
 
 
-@over("shapes")
+@over("syntax/shapes")
 def test_a_declared_shape_is_parsed_in_its_wrapper(case: dict[str, Any]) -> None:
     found = front_end(case["code"], shape=case["shape"])
     if case["is"] == "ok":
