@@ -102,7 +102,7 @@ async function streamed(guard) {
   return items;
 }
 
-test('somebody who does not prove knowledge of the token gets neither the token nor an ALLOW', async (t) => {
+test('a server that does not prove knowledge of the token gets neither the token nor an ALLOW', async (t) => {
   const recorded = [];
   const { address } = await fakeService(t, (rpc, request, call) => {
     recorded.push(call.metadata.getMap());
@@ -169,7 +169,7 @@ const attacks = {
 };
 
 for (const [name, attack] of Object.entries(attacks)) {
-  test(`somebody between sends ${name}`, { skip }, async (t) => {
+  test(`a machine in the middle sends ${name}`, { skip }, async (t) => {
     const { address } = await between(t, await guarding(t), { unary: attack() });
     const guard = guardAt(t, address);
     await guard.check(GOOD, { target: 'renderer' });
@@ -193,7 +193,7 @@ const streams = {
 };
 
 for (const [name, stream] of Object.entries(streams)) {
-  test(`somebody between gets hold of a stream and ${name}`, { skip }, async (t) => {
+  test(`a machine in the middle intercepts a stream and ${name}`, { skip }, async (t) => {
     const { address } = await between(t, await guarding(t), { stream });
     const items = await streamed(guardAt(t, address));
     assert.deepEqual(

@@ -181,7 +181,7 @@ for (const rpc of RPCS) {
     assertDenied(await ask(guardAt(t, address, { timeoutMs: 50 }), rpc, CODE, extra), 'DEADLINE_EXCEEDED');
   });
 
-  test(`${rpc}: nobody listens, somebody listens and says nothing, or hangs up`, async (t) => {
+  test(`${rpc}: no process listens, or one listens and never answers, or closes the connection`, async (t) => {
     const behaviours = [
       (socket) => socket.resume(),
       (socket) => socket.destroy(),
