@@ -11,6 +11,7 @@ import pytest
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "service.py"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "client",
     [

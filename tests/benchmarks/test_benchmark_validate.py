@@ -60,6 +60,7 @@ def test_without_json_it_prints_a_table() -> None:
     assert len([line for line in lines if line.startswith(("| ordinary", "| loaded"))]) == 4
 
 
+@pytest.mark.exhaustive
 @needs_packages
 def test_the_guards_in_node_are_measured_in_the_same_run() -> None:
     result = json.loads(run("--json"))

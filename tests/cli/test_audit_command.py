@@ -6,9 +6,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
 
 from evalward.audit import AuditKey, AuditLog, AuditRecord, Kind, Outcome, Rotation
@@ -25,7 +27,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run ``evalward audit`` in the folder of a keyed log of several files."""
     key = tmp_path / "audit.key"
     key.write_bytes(SECRET)
@@ -37,12 +39,8 @@ def run(tmp_path: Path) -> Run:
             log.append(decision(number))
         log.append(AuditRecord(kind=Kind.REFUSED, code=Code.OVERLOADED, count=7))
 
-    def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [EVALWARD, "audit", *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
-        )
-
-    return command
+    monkeypatch.chdir(tmp_path)
+    return partial(command_line.run, "audit")
 
 
 def decided(number: int) -> str:

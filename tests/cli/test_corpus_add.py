@@ -2,14 +2,13 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import command_line
 import pytest
 
 from evalward.corpus.corpus_case import load_cases
 
-EVALWARD = Path(sys.executable).with_name("evalward")
 ESCAPE = "(()=>1).constructor('return 1')()"
 
 
@@ -18,9 +17,7 @@ def add(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.C
 
 
 def run(file: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [EVALWARD, "corpus", "add", file, *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, check=False, timeout=120)
-    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return command_line.run("corpus", "add", str(file), *arguments, stdin=stdin)
 
 
 def words(shown: str) -> str:
@@ -40,9 +37,7 @@ def test_confirmed_cases_are_appended_and_can_be_run(tmp_path: Path) -> None:
     assert escape.reaches is not None
     assert first.stdout == f"added made/function: reaches {escape.reaches}, seen by quickjs\n"
     assert (benign.code, benign.reaches) == ("'a\\u2028b'.length", None)
-    ran = subprocess.run(
-        [EVALWARD, "corpus", "run", file, "--json"], capture_output=True, check=True, timeout=60
-    )
+    ran = command_line.run("corpus", "run", str(file), "--json")
     assert json.loads(ran.stdout)["escapes"]["blocked"] == 1
 
 

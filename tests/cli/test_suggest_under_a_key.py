@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
+import command_line
 import pytest
 import yaml
 
@@ -22,8 +21,9 @@ from evalward.policy import Policy, parse_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
 
-EVALWARD = Path(sys.executable).with_name("evalward")
 SECRET = bytes(range(32))
 DENIED = b"eval(document.title)"
 UNKNOWN = b"eval(document.URL)"
@@ -34,7 +34,7 @@ def digest(payload: bytes) -> str:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., CompletedProcess[str]]:
     """Run ``evalward policy suggest`` with two files of a keyed log and the triage folder of a client."""
     policy = Policy.default().allowing([Target.RENDERER])
     provenance = Provenance("0.1.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
@@ -60,20 +60,12 @@ def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         (tmp_path / name).write_bytes(secret)
         (tmp_path / name).chmod(0o600)
 
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [EVALWARD, "policy", "suggest", "audit.jsonl", "audit.jsonl.1", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-        )
-
-    return command
+    monkeypatch.chdir(tmp_path)
+    return partial(command_line.run, "policy", "suggest", "audit.jsonl", "audit.jsonl.1")
 
 
 def test_the_key_and_the_payloads_draft_what_loads(
-    run: Callable[..., subprocess.CompletedProcess[str]],
+    run: Callable[..., CompletedProcess[str]],
 ) -> None:
     done = run("--audit-key", "audit.key", "--payloads", "triage")
 
@@ -98,7 +90,7 @@ def test_the_key_and_the_payloads_draft_what_loads(
     ],
 )
 def test_it_says_what_it_needs(
-    run: Callable[..., subprocess.CompletedProcess[str]], arguments: list[str], says: str
+    run: Callable[..., CompletedProcess[str]], arguments: list[str], says: str
 ) -> None:
     done = run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -106,7 +98,7 @@ def test_it_says_what_it_needs(
 
 
 def test_a_key_that_others_may_read_is_refused(
-    run: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    run: Callable[..., CompletedProcess[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "audit.key").chmod(0o640)
     done = run("--audit-key", "audit.key", "--payloads", "triage")

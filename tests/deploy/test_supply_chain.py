@@ -128,6 +128,7 @@ def test_it_says_what_needs_what(bill: Any) -> None:
     assert any(each.startswith("pypi:pydantic-core@") for each in needs["pypi:pydantic"])
 
 
+@pytest.mark.exhaustive
 def test_the_same_image_gives_the_same_document(root: Path, bill: Any, tmp_path: Path) -> None:
     assert listed(root) == bill
     changed = shutil.copytree(root, tmp_path / "root")

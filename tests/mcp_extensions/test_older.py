@@ -65,6 +65,7 @@ def test_these_are_the_older_versions(run: Callable[..., str]) -> None:
     assert [each.partition(".")[0] for each in run("-c", VERSIONS).split()] == ["3", "1"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("block", [FASTMCP, SDK], ids=["FastMCP 3", "mcp 1"])
 def test_the_server_of_the_page_starts_and_answers_as_printed(
     block: str, run: Callable[..., str], tmp_path: Path
@@ -78,6 +79,7 @@ def test_the_server_of_the_page_starts_and_answers_as_printed(
     assert f"`{first}`" in PAGE
 
 
+@pytest.mark.exhaustive
 def test_the_client_of_step_5_speaks_to_fastmcp_3(run: Callable[..., str], tmp_path: Path) -> None:
     written(tmp_path, "server.py", FASTMCP)
     written(tmp_path, "try.py", TRY.replace("title.data", "title.content[0].text"))

@@ -45,6 +45,7 @@ def test_there_are_enough_of_them() -> None:
     assert len({case["id"] for case in HOSTILE}) == len(HOSTILE)
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("case", HOSTILE, ids=[case["id"] for case in HOSTILE])
 def test_default_limits_contain_it(sandbox: Sandbox, case: dict[str, str]) -> None:
     evaluation = sandbox.evaluate(case["code"].encode(), shape=Shape.SCRIPT)

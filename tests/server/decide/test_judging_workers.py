@@ -60,6 +60,7 @@ def ended(pidfd: int) -> bool:
         os.close(pidfd)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("workers", "processes"), [("0", 0), ("1", 2), ("2", 3)])
 def test_there_is_one_process_more_than_may_judge(
     workers: str, processes: int, serve: Serve, stub_at: StubAt, ask: Ask
@@ -74,6 +75,7 @@ def test_there_is_one_process_more_than_may_judge(
     assert process.terminate()[0] == 0
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("value", ["-1", "many", "", "257", "1.5"])
 def test_a_number_of_workers_that_is_none_is_a_usage_error(value: str, serve: Serve) -> None:
     with pytest.raises(AssertionError, match="workers"):

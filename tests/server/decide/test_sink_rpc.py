@@ -62,6 +62,7 @@ def test_one_text_has_a_verdict_of_its_own_for_each_sink(running: Any) -> None:
     assert found == {SINK: "error", "puppeteer.evaluate": "allowed", "cdp.call-function-on": "error"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("request_", "field", "allowed"),
     [

@@ -120,6 +120,7 @@ def make_read_only(process: Any) -> Callable[[], None]:
     return lambda: process.log.chmod(0o600)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("harm", "reasons"),
     [

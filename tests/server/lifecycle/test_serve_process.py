@@ -74,6 +74,7 @@ def runs(text: str, length: int = 8) -> list[str]:
     return [text[start : start + length] for start in range(len(text) - length + 1)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("code", "error_code"),
     [
@@ -101,6 +102,7 @@ def test_every_denial_is_an_outcome_with_a_record(
     assert record["code_length"] == len(code)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("flags", "allowed"),
     [
@@ -292,6 +294,7 @@ def test_a_full_disk_stops_allows_and_keeps_blocks(
     assert log.stat().st_size == size
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("flags", "code", "said"),
     [
