@@ -19,8 +19,7 @@ _SESSION = re.compile(r"^\$ evalward (?P<command>.*)\n(?P<output>(?:(?!\$ ).*\n)
 
 def test_every_path_exists() -> None:
     recipe = {
-        "corpus/escapes/net-log.yaml",
-        "corpus/benign/twins-net-log.yaml",
+        "corpus/hosts/net-log.yaml",
         "benign/field/electron/shortcut",
         "src/evalward/client/version_reply.py",
         "tests/client/test_version.py",

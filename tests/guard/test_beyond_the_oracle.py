@@ -1,4 +1,4 @@
-"""Roads through objects that the oracle has no likeness of are blocked like any other."""
+"""Escapes through objects that the oracle cannot imitate are blocked like any other."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from evalward.guard.catalogue import load_catalogue
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -51,6 +53,16 @@ def _hosts() -> dict[str, Any]:
     return hosts
 
 
+@cache
+def _denied_modules() -> list[tuple[str, str]]:
+    """Return the modules of Electron that the catalogue denies as a whole, with their labels.
+
+    No test machine has Electron. A call of such a module, or of one of its members, on a stand-in is the proof.
+    """
+    members = load_catalogue().entries["electron"].members
+    return [(name, member.label) for name, member in members.items() if member.label is not None]
+
+
 @dataclass(frozen=True, slots=True)
 class Data:
     """The data for a payload: ordinary JSON, or an attacker's with ``word`` as every value.
@@ -78,6 +90,7 @@ def trap_config(
     bound = {"arg": "json"} | dict(bindings or {})
     return {
         **{key: value for key, value in hosts.items() if key != "targets"},
+        "deniedModules": _denied_modules(),
         "first": None,
         **hosts["targets"][target.value],
         "platform": True,

@@ -138,6 +138,10 @@ function stubCall(path, depth, args) {
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }
+  const owner = path.slice(0, path.lastIndexOf('.'));
+  for (const [module, capability] of config.deniedModules) {
+    if (owner === module || owner.endsWith('.' + module) || path.endsWith('.' + module)) hit(capability, 'call', path);
+  }
   for (let i = 0; i < args.length; i++) {
     leak(args[i], path + '()', 1);
     const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && args[i].webPreferences;
