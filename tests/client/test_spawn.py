@@ -52,6 +52,7 @@ def test_nobody_else_can_enter_its_directory(spawned: SpawnedGuard) -> None:
     assert socket.parent.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.sampled(2)
 def test_while_it_is_down_everything_is_denied_and_then_it_is_back(
     spawned: SpawnedGuard, requester: Requester
 ) -> None:
@@ -80,6 +81,7 @@ def assert_either(reply: Any, says: str = "") -> None:
         assert says in reply.envelope["error"] or reply.envelope["details"]["grpc_status"] == "UNAVAILABLE"
 
 
+@pytest.mark.sampled(2)
 def test_a_guard_that_cannot_start_again_is_a_denial_that_says_so(
     tmp_path: Path, requester: Requester
 ) -> None:

@@ -65,7 +65,7 @@ def test_these_are_the_older_versions(run: Callable[..., str]) -> None:
     assert [each.partition(".")[0] for each in run("-c", VERSIONS).split()] == ["3", "1"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("block", [FASTMCP, SDK], ids=["FastMCP 3", "mcp 1"])
 def test_the_server_of_the_page_starts_and_answers_as_printed(
     block: str, run: Callable[..., str], tmp_path: Path

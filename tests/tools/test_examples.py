@@ -71,6 +71,7 @@ def test_there_is_a_manifest_for_each_of_the_servers_that_are_promised() -> None
     assert {case["manifest"] for case in CASES} == {*MANIFESTS}
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['manifest']} {case['tool']}")
 def test_a_ready_manifest_passes_ordinary_calls_and_denies_the_rest(
     case: dict[str, Any], decide: Callable[..., Code | None]

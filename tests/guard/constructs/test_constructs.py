@@ -107,7 +107,7 @@ def test_a_member_of_process_has_the_page_of_the_family() -> None:
     assert construct_of("nothing") is None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("target", [Target.MAIN, Target.RENDERER, Target.NODE])
 def test_the_examples_reach_what_they_are_blocked_for(target: Target) -> None:
     cases = [

@@ -66,6 +66,7 @@ def test_where_no_worker_is_free_nothing_is_begun(pool: Pool, job: MakeJob, rogu
     assert workers.load() == (0, 0)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("fault", ["garbage", "other_payload", "twice", "another_verdict", "segv", "exit"])
 def test_a_fault_costs_the_job_alone_and_its_place_comes_back(
     fault: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...]

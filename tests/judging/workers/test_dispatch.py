@@ -61,6 +61,7 @@ def test_each_job_gets_the_guards_own_verdict_in_its_order(pool: Pool, job: Make
     assert workers.load() == (0, 0)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", ["segv", "garbage", "another_verdict", "twice"])
 def test_a_fault_costs_its_own_job_and_the_others_get_their_verdicts(
     fault: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...]

@@ -48,6 +48,7 @@ RULES: Mapping[str, Rules] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 def test_a_worker_gives_the_guards_own_verdict(rules: Rules, pool: Pool, job: MakeJob) -> None:
     workers = pool(1)

@@ -45,6 +45,7 @@ def check(code: bytes, target: str) -> dict[str, Any]:
     return envelope
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("transport", [0, 1], ids=["tcp", "unix"])
 def test_each_transport_gives_the_envelope_of_check_and_one_record(
     transport: int, serve: Serve, stub_at: StubAt, ask: Ask, tmp_path: Path

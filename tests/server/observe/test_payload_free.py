@@ -86,6 +86,7 @@ def calls(stub: GuardServiceStub, marker: Markers) -> Iterator[Callable[[], Any]
     yield lambda: stub.Validate(requests[0], timeout=60, metadata=metadata)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_no_run_of_a_marker_leaves_the_service(
     log_format: str, serve: Callable[..., Any], collector: Any

@@ -265,6 +265,7 @@ def check_types(details: dict[str, Any]) -> None:
     assert re.compile(details.get("pattern", ""))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("bad", BAD, ids=str)
 def test_a_bad_request_says_how_to_repair_it(bad: Bad, running: Any) -> None:
     envelope, error = answer_to(running, bad)

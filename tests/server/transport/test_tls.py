@@ -224,6 +224,7 @@ def opened(files: Files, mode: int) -> Files:
     return files
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(
     "name",
     [
