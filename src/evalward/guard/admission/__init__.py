@@ -1,5 +1,5 @@
-"""Checks before a payload is parsed: size, encoding, invisible characters, blocklist (guard.md §1).
+"""Checks of the payload's bytes (guard.md §1): size, encoding, occurrences of blocklisted words, invisible characters.
 
-Input: the payload's bytes and the rules. Output: the first violation, or the decoded payload. No module here parses
-JavaScript.
+``admit`` returns why a payload is rejected, or None; ``occurrences`` returns every blocklisted word, and ``confirmed``
+those that the tree confirms as code. No module here parses JavaScript.
 """

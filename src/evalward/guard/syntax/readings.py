@@ -1,4 +1,4 @@
-"""The programs that a text is for a sink: one per way in which the driver may read it (front-doors.md §1)."""
+"""The programs of a text for a named sink: one for each way in which the driver reads it (front-doors.md §1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs that a payload is: one per way in which a sink may read it (guard.md §1, §4 U10).
+"""The programs of a payload with a declared shape, or with none: one for each reading (guard.md §1, §4 U10).
 
 Most payloads without a declared shape are parsed once. A text that V8 reads as ``(text)`` is one Expression. Its
 tokens are the same Expression when the text stands alone, unless its first token is one that ExpressionStatement
