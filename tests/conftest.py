@@ -14,6 +14,11 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run twice as many tests at once as there are cores: most of them wait for a process, a socket or a browser."""
+    return 2 * len(os.sched_getaffinity(0))
+
+
 @pytest.hookimpl(tryfirst=True)  # before ``-m`` deselects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the cases of each test with ``sampled(share)`` as exhaustive, except for one in ``share``.

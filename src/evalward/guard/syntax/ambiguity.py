@@ -1,8 +1,8 @@
-"""Where V8 reads a text differently from this grammar although the tree has no error (guard.md §4, U1 to U12; U7 is in ``survey``).
+"""Where V8 reads a text differently from this grammar although the tree has no error (guard.md §4, U1 to U12).
 
-Each rule is deliberately wider than the difference that it stands for: it may also reject what V8 rejects. The one
-pass in ``survey`` calls the checks of single nodes. The checks of the text decide first whether the text holds
-anything to search for.
+U7 is in ``survey``. Each rule is deliberately wider than the difference that it stands for: it may also reject what V8
+rejects. The one pass in ``survey`` calls the checks of single nodes. The checks of the text decide first whether the
+text holds anything to search for.
 """
 
 from __future__ import annotations
