@@ -65,6 +65,7 @@ def test_what_was_written_is_whole(log: Log) -> None:
     assert findings.integrity == "tamper-evident"
 
 
+@pytest.mark.exhaustive
 def test_any_edited_byte_is_found_on_its_line(log: Log) -> None:
     """Positions from the first byte to the last, denser where a line ends and the next begins."""
     ends = [len(b"".join(log.lines[: number + 1])) for number in (0, 1, 499, RECORDS - 2, RECORDS - 1)]

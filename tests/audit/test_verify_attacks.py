@@ -81,6 +81,7 @@ def is_hidden(lines: list[bytes], chains: list[Chain], *, heads: set[Head]) -> b
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("steps", [False, True], ids=["", "the clock is set back"])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_nothing_that_shows_is_called_whole_and_nothing_whole_is_not(

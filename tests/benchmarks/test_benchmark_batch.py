@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "batch.py"
 
 
+@pytest.mark.exhaustive
 def test_the_benchmark_prints_the_overheads_and_their_share() -> None:
     done = subprocess.run(
         [sys.executable, str(BENCHMARK), "--json", "--rounds", "1"],

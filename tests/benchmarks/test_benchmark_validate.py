@@ -102,6 +102,7 @@ def answer(guard: str, code: str) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("payload", all_payloads(), ids=lambda p: f"{p.load}-{p.style}-{p.size}")
 def test_every_payload_has_its_size_and_is_allowed(payload: Payload) -> None:
     verdict = validate(payload.code, target=payload.target, policy=Policy.default().allowing(Target))

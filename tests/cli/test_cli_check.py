@@ -160,6 +160,7 @@ def test_no_control_character_of_the_payload_reaches_the_terminal() -> None:
     assert [char for char in result.stdout if not char.isprintable() and char != "\n"] == []
 
 
+@pytest.mark.exhaustive
 def test_the_installed_command_answers_with_its_exit_code() -> None:
     command = [sys.executable, "-c", "from evalward.cli.app import main; main()", "check"]
 

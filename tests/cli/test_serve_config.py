@@ -66,6 +66,7 @@ def printed(*args: str, env: dict[str, str] | None = None) -> dict[str, dict[str
     return document
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_flag_beats_a_variable_beats_the_file_beats_the_default(name: str, tmp_path: Path) -> None:
     of_file, of_variable, of_flag = three(name)

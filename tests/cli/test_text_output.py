@@ -25,6 +25,7 @@ def check(*arguments: str, width: int) -> str:
     return COLOURS.sub("", done.stdout)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [24, 40, 80])
 def test_prose_is_wrapped_between_words(width: int, tmp_path: Path) -> None:
     file = tmp_path / "p.js"
@@ -37,6 +38,7 @@ def test_prose_is_wrapped_between_words(width: int, tmp_path: Path) -> None:
     assert [line for line in prose if len(line) > width and len(line.split()) > 1] == []
 
 
+@pytest.mark.exhaustive
 def test_the_arrow_names_the_file_line_and_column(tmp_path: Path) -> None:
     file = tmp_path / "payload.js"
     file.write_text("1;\n  eval('1')")

@@ -55,6 +55,7 @@ def test_the_table_has_every_status() -> None:
     assert set(TABLE["statuses"]) == {status.name for status in grpc.StatusCode} - {"OK"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("rpc", RPCS)
 @pytest.mark.parametrize("status", TABLE["statuses"])
 def test_every_status_is_a_denial(status: str, rpc: str, requester: Requester, serve_fake: ServeFake) -> None:
@@ -101,6 +102,7 @@ def changed(case: dict[str, Any], request: Any) -> Any:
     return reply.SerializeToString() + bytes.fromhex(case.get("append", ""))
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("case", "rpc"), pairs("replies"))
 def test_a_reply_that_is_not_about_the_question_is_a_denial(
     case: dict[str, Any], rpc: str, requester: Requester, serve_fake: ServeFake
@@ -144,6 +146,7 @@ def test_no_answer_in_time_is_a_denial(rpc: str, requester: Requester, serve_fak
     assert_denied(reply, code="DEADLINE_EXCEEDED")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("case", "rpc"), pairs("connections"))
 def test_a_connection_that_breaks_is_a_denial(case: dict[str, Any], rpc: str, requester: Requester) -> None:
     limits = {"limits": {"deadline_ms": 1}} if rpc == "Evaluate" else {}

@@ -107,6 +107,7 @@ def test_nobody_listens(requester: Requester, tmp_path: Path) -> None:
     assert_reason(requester, f"unix:{tmp_path}/none.sock", "SERVICE_UNREACHABLE", "no_socket", retryable=True)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("does", "reason"),
     [
@@ -123,6 +124,7 @@ def test_somebody_listens_who_is_no_guard(does: list[str], reason: str, requeste
         assert_reason(requester, address, "SERVICE_UNREACHABLE", reason, retryable=True)
 
 
+@pytest.mark.exhaustive
 def test_one_side_speaks_tls_and_the_other_does_not(
     requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:
@@ -134,6 +136,7 @@ def test_one_side_speaks_tls_and_the_other_does_not(
     assert_reason(requester, plain, "TLS_FAILED", "tls_not_spoken", retryable=False, tls=tls)
 
 
+@pytest.mark.exhaustive
 def test_a_certificate_that_is_wrong(
     requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:

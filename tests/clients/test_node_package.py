@@ -46,6 +46,7 @@ def run_tests(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.exhaustive
 @needs_npm
 @needs_package
 def test_the_package_fails_closed() -> None:

@@ -151,6 +151,7 @@ def test_the_sidecar_copies_its_key(tmp_path: Path) -> None:
     assert load_key(tmp_path / PurePosixPath(settings(pod)["audit_key"]).relative_to("/"))
 
 
+@pytest.mark.exhaustive
 def test_the_service_copies_its_keys_and_follows_what_is_renewed(tmp_path: Path) -> None:
     """The service accepts the copied files, and would reject those of the Secret."""
     pod = of_kind("service", "Deployment")["spec"]["template"]["spec"]

@@ -35,6 +35,7 @@ def unit() -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_the_schema_takes_the_compose_file() -> None:
     command = [
         sys.executable,

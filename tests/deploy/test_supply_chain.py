@@ -44,6 +44,7 @@ def test_the_base_is_pinned_by_its_digest() -> None:
     assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${BASE}", "scratch"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("lock", LOCKS)
 def test_pip_audit_reads_the_lock_and_every_hash_in_it(lock: str) -> None:
     """A dry run parses as the real one does, and sends no request."""
@@ -104,6 +105,7 @@ def bill(root: Path) -> Any:
     return listed(root)
 
 
+@pytest.mark.exhaustive
 def test_the_bill_of_materials_lists_everything_in_the_image(bill: Any) -> None:
     purls = {each["purl"] for each in bill["components"]}
 

@@ -25,6 +25,7 @@ def citing_files() -> list[Path]:
     ]
 
 
+@pytest.mark.exhaustive
 def test_every_citation_resolves() -> None:
     unresolved, count = [], 0
     for path in citing_files():

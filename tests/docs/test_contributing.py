@@ -30,6 +30,7 @@ def test_every_path_exists() -> None:
     assert len(named) > 20, "the page names paths; the pattern finds none"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_a_host_api_is_added_as_the_recipe_says(tmp_path: Path) -> None:
     recipe = CONTRIBUTING.partition("## Example: a dangerous host API")[2].partition("\n## ")[0]

@@ -89,6 +89,7 @@ def test_prose_is_read_and_code_is_not(path: str, text: str, lines: list[int]) -
     assert [each.line for each in PROSE.findings(path, text, RULES.words)] == lines
 
 
+@pytest.mark.exhaustive
 def test_the_enforced_files_pass() -> None:
     done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, check=False)
 

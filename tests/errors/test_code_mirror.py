@@ -166,6 +166,7 @@ y = Code("CALLED"), Code["SUBSCRIPTED"], Code.__members__
     assert named_codes(ast.parse(source), {}) == {"PLAIN", "QUALIFIED", "CALLED", "SUBSCRIPTED"}
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "source",
     [
@@ -220,6 +221,7 @@ def test_source_names_no_code_that_the_table_lacks(takers: dict[str, int]) -> No
     assert unknown_codes(modules(), takers) == set()
 
 
+@pytest.mark.exhaustive
 def test_every_row_is_produced(takers: dict[str, int]) -> None:
     produced = set()
     for path, tree in modules().items():

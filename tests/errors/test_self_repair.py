@@ -77,6 +77,7 @@ def test_pointers_escape_what_rfc_6901_escapes() -> None:
     assert pointer("a/b", 0, "c~d") == "/a~1b/0/c~0d"
 
 
+@pytest.mark.exhaustive
 def test_no_producer_of_these_codes_leaves_the_fields_out() -> None:
     without = [
         f"{path.relative_to(SOURCE)}:{node.lineno}"

@@ -42,6 +42,7 @@ def printed(folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_the_files_of_the_page_print_what_it_shows(folder: Path) -> None:
     assert [printed(folder)] == SHOWN
 

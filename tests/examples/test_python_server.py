@@ -67,6 +67,7 @@ def assert_denied(result: Any, code: str) -> dict[str, Any]:
     return envelope
 
 
+@pytest.mark.exhaustive
 def test_an_escape_never_reaches_the_page_and_a_benign_payload_returns_its_value(tmp_path: Path) -> None:
     async def body(client: Client) -> None:
         title = await client.call_tool("eval_renderer", {"code": "document.title"})

@@ -67,6 +67,7 @@ def test_spellings_read_back(text: str) -> None:
     assert "".join(holes["alphabet"][int(i)] for i in holes["indices"].split(", ")) == text
 
 
+@pytest.mark.exhaustive
 def test_every_value_lives_in_an_engine() -> None:
     plans = [lone(axis, index) for axis, index in every_value()]
     with Prover() as prover:

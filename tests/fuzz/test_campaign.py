@@ -50,6 +50,7 @@ def test_a_hole_is_found_and_shrunk_to_what_it_is_about() -> None:
     assert report.sampled == 5 == report.sample_live
 
 
+@pytest.mark.exhaustive
 def test_what_reaches_nothing_is_inert_and_no_miss() -> None:
     class Nothing(Everything):
         def live(self, plan: Plan) -> bool:
@@ -60,6 +61,7 @@ def test_what_reaches_nothing_is_inert_and_no_miss() -> None:
     assert report.inert > 0
 
 
+@pytest.mark.exhaustive
 def test_a_guard_that_raises_is_no_catch(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise LookupError("gone")
@@ -70,6 +72,7 @@ def test_a_guard_that_raises_is_no_catch(monkeypatch: pytest.MonkeyPatch) -> Non
     assert report.failures[0]["raised"] == "LookupError: gone"
 
 
+@pytest.mark.exhaustive
 def test_limits_are_no_catch() -> None:
     def tired(_: Program) -> Answer:
         return Answer(Code.EVAL_ANALYSIS_LIMIT, "steps")
@@ -78,6 +81,7 @@ def test_limits_are_no_catch() -> None:
     assert (report.limited, report.blocked, report.benign_blocked) == (3, 0, 2)
 
 
+@pytest.mark.exhaustive
 def test_shrinking_drops_the_second_layer_and_keeps_what_matters() -> None:
     plans = Plans(2)
     plan = next(
@@ -111,6 +115,7 @@ def test_misses_become_cases_once(tmp_path: Path) -> None:
     assert (case.expect, case.reaches, case.technique) == ("block", "codegen", "gadget base64")
 
 
+@pytest.mark.exhaustive
 def test_the_command_reports_reach_and_exits_by_what_it_found() -> None:
     arguments = ["fuzz", "--count", "120", "--benign", "60", "--sample", "10", "--workers", "1", "--json"]
     done = CliRunner().invoke(app, arguments)

@@ -113,6 +113,7 @@ def blind(text: str, shape: Shape | None) -> Reading:
     return Reading(None, kept, quiet=False)
 
 
+@pytest.mark.exhaustive
 @needs_node
 def test_a_hole_is_found_and_shrunk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "read", blind)

@@ -40,6 +40,7 @@ def oracles() -> Iterator[Oracles]:
         yield opened
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("case", "target", "engine"), list(expectations()))
 def test_sees_what_is_reached(oracles: Oracles, case: dict[str, Any], target: Target, engine: Engine) -> None:
     run = oracles.oracle(engine).run(case["code"], target, Shape(case["shape"]))

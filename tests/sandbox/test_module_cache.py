@@ -65,6 +65,7 @@ def test_an_entry_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     assert cache.load(tmp_path, "l") is None
 
 
+@pytest.mark.exhaustive
 def test_an_entry_with_code_that_is_none_is_compiled_anew(directory: Path) -> None:
     first = Sandbox()
     first.warm_up()

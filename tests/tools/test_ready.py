@@ -33,6 +33,7 @@ def listed(name: str) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("family", "variant"), VARIANTS, ids=ready_names())
 def test_a_variant_is_what_the_digest_of_the_servers_own_list_says(family: str, variant: Any) -> None:
     narrowed = load_ready(f"{family}/{variant.name}")

@@ -65,6 +65,7 @@ def test_a_schema_may_describe_a_tree() -> None:
     assert refused.value.repair.field == "/next/next/value"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("schema", "arguments"),
     [

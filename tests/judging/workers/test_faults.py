@@ -51,6 +51,7 @@ def test_a_worker_that_lies_costs_its_own_request_and_is_killed(
         assert workers.info().killed == number, lie
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("death", DEATHS)
 def test_a_worker_that_dies_costs_its_own_request(
     death: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...]
@@ -84,6 +85,7 @@ def test_beside_a_worker_that_is_killed_in_its_job_the_others_go_on(
     assert workers.submit(job(b"document.title"), patience=60).allowed
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("misdeed", ["hang", "burn"])
 def test_a_stuck_worker_is_killed_and_what_used_the_processor_is_told_from_what_did_not(
     misdeed: str, pool: Pool, job: MakeJob, rogues: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

@@ -58,6 +58,7 @@ def real(request: pytest.FixtureRequest, serve: Serve, stub_at: Any, tmp_path: P
     return process
 
 
+@pytest.mark.exhaustive
 def test_a_payload_is_judged_run_and_recorded_twice(real: Any) -> None:
     code = b"(a) => { console.log('marker_c1'); return a.secret + 'marker_r2' }"
 
@@ -86,6 +87,7 @@ def test_a_payload_is_judged_run_and_recorded_twice(real: Any) -> None:
     assert "marker_" not in real.log.read_text()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("code", "limits", "answer"),
     [
@@ -176,6 +178,7 @@ def test_the_shape_that_is_judged_is_the_shape_that_runs(
     assert response.binding.shape == pb.Shape.Value(f"SHAPE_{ran.name}")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
@@ -418,6 +421,7 @@ class Warmed(Scripted):
         raise OSError("no memory")
 
 
+@pytest.mark.exhaustive
 def test_the_engine_is_not_loaded_before_it_is_needed() -> None:
     done = subprocess.run(
         [sys.executable, "-c", "import sys, evalward.cli.serve; print('wasmtime' in sys.modules)"],

@@ -82,11 +82,13 @@ def test_a_number_of_workers_that_is_none_is_a_usage_error(value: str, serve: Se
         serve(*FLAGS, f"--workers={value}")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_the_front_holds_payloads_and_leaves_no_core_file(workers: str, serve: Serve) -> None:
     assert limit(serve(*FLAGS, "--workers", workers).popen.pid, "Max core file size") == "0"
 
 
+@pytest.mark.exhaustive
 def test_a_worker_holds_its_sockets_and_nothing_else(serve: Serve, stub_at: StubAt, ask: Ask) -> None:
     process = serve(*FLAGS, "--workers", "1")
     assert outcome(stub_at(process.listen[0]), ask()) == "allowed"
@@ -150,6 +152,7 @@ def test_killed_workers_cost_a_request_each_at_most_and_are_replaced(
     assert [record.get("code", "allowed") for record in process.records()][1:13] == outcomes
 
 
+@pytest.mark.exhaustive
 def test_stopped_workers_are_killed_and_their_requests_denied_in_time(
     serve: Serve, stub_at: StubAt, ask: Ask, stop_process: Stop
 ) -> None:
@@ -174,6 +177,7 @@ def test_stopped_workers_are_killed_and_their_requests_denied_in_time(
     assert len({*stopped} & {*workers_of(process.popen.pid)}) <= 1
 
 
+@pytest.mark.exhaustive
 def test_under_audit_mode_a_payload_without_a_verdict_is_still_denied(
     serve: Serve, stub_at: StubAt, ask: Ask, tmp_path: Path, stop_process: Stop
 ) -> None:
@@ -189,6 +193,7 @@ def test_under_audit_mode_a_payload_without_a_verdict_is_still_denied(
     assert outcome(stub, ask()) == "GUARD_UNAVAILABLE"
 
 
+@pytest.mark.exhaustive
 def test_the_workers_of_a_killed_server_end(serve: Serve, stub_at: StubAt, ask: Ask) -> None:
     process = serve(*FLAGS, "--workers", "2")
     assert outcome(stub_at(process.listen[0]), ask()) == "allowed"
@@ -200,6 +205,7 @@ def test_the_workers_of_a_killed_server_end(serve: Serve, stub_at: StubAt, ask: 
     assert all(ended(each) for each in workers)
 
 
+@pytest.mark.exhaustive
 def test_a_stopped_worker_of_a_killed_server_ends_too(
     serve: Serve, stub_at: StubAt, ask: Ask, stop_process: Stop
 ) -> None:

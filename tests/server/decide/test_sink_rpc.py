@@ -51,6 +51,7 @@ def test_a_text_is_judged_bound_and_recorded_for_its_sink(running: Any) -> None:
     assert [each["sink"] for each in running.records()] == [SINK, SINK, "selenium.execute-script"]
 
 
+@pytest.mark.exhaustive
 def test_one_text_has_a_verdict_of_its_own_for_each_sink(running: Any) -> None:
     code = b"function f(){}/globalThis['ev'+'al']('1')/g"
     found = {

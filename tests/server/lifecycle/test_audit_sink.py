@@ -293,6 +293,7 @@ def test_a_reader_that_does_not_read_stops_allows_until_it_does(
     assert (kinds[0], kinds[-1]) == ("start", "stop")
 
 
+@pytest.mark.exhaustive
 def test_a_stuck_log_does_not_keep_a_server_from_stopping(
     tmp_path: Path, watch: Callable[[str], Watched]
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_line_is_a_record_with_its_fields(exporter: Any) -> None:
     assert "text of a payload" not in str(raised)
 
 
+@pytest.mark.exhaustive
 def test_a_real_server_sends_its_lines_before_it_ends(serve: Any, collector: Any) -> None:
     process = serve("--listen", "127.0.0.1:0", "--otel-logs")
     code, stderr = process.terminate()

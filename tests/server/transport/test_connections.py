@@ -51,6 +51,7 @@ def is_closed(sock: socket.socket) -> bool:
     return True
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is asked as Linux answers")
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "unix"])
 def test_idle_connections_give_way_and_who_asks_keeps_its_own(

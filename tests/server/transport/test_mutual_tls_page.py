@@ -19,6 +19,7 @@ MAKE, SERVE, HEALTH = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 PRINTED = "guard.internal:7443"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_the_page_works_as_printed(tmp_path: Path, serve: Callable[..., Any]) -> None:
     subprocess.run(

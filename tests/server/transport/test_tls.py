@@ -104,6 +104,7 @@ def test_plain_text_and_strangers_are_refused(serve: Serve, ask: Ask, ca: trustm
     assert process.records() == []
 
 
+@pytest.mark.exhaustive
 def test_a_client_must_show_a_certificate_of_the_ca(
     serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_client_must_show_a_certificate_of_the_ca(
     assert [record["principal"] for record in process.records()] == ["cert:dispatcher@example.org"]
 
 
+@pytest.mark.exhaustive
 def test_new_files_are_taken_and_broken_ones_are_not(
     serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path
 ) -> None:
@@ -244,6 +246,7 @@ def test_a_broken_setting_stops_the_start(ca: trustme.CA, tmp_path: Path, name: 
     assert "CONFIG_INVALID: TLS: " in stderr
 
 
+@pytest.mark.exhaustive
 def test_half_a_setting_is_a_usage_error(ca: trustme.CA, tmp_path: Path) -> None:
     server = issue(ca, tmp_path, "server", "127.0.0.1")
     for half in (["--tls-cert", server.certificate], ["--tls-key", server.key], ["--client-ca", server.ca]):
@@ -252,6 +255,7 @@ def test_half_a_setting_is_a_usage_error(ca: trustme.CA, tmp_path: Path) -> None
         assert "--tls-cert and --tls-key" in stderr
 
 
+@pytest.mark.exhaustive
 def test_without_tls_other_machines_need_the_operators_word(serve: Serve, tmp_path: Path) -> None:
     code, stderr = refused_start(tmp_path, "--listen", "0.0.0.0:0")
     assert code == 3

@@ -137,6 +137,7 @@ def test_a_file_that_is_refused_stops_the_start(tmp_path: Path) -> None:
     assert OLD not in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_a_parent_has_its_own_token(tmp_path: Path) -> None:
     file = private(tmp_path / "tokens", OLD)
 

@@ -63,6 +63,7 @@ def test_a_block_is_an_outcome_with_typed_fields(start: Start, ask: Ask) -> None
     assert not response.binding.HasField("shape")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
@@ -275,6 +276,7 @@ def infrastructure(failure: Any, status: grpc.StatusCode, code: str) -> dict[str
     return envelope
 
 
+@pytest.mark.exhaustive
 def test_in_verbose_mode_an_internal_failure_shows_where_and_the_log_says_so(start: Start, ask: Ask) -> None:
     def broken(payload: bytes, **_: object) -> Verdict:
         raise RuntimeError(payload.decode())
