@@ -49,6 +49,7 @@ FINGERPRINT = st.builds(
 FORM = AllowForm(PROVENANCE)
 
 
+@pytest.mark.exhaustive
 @given(PLAIN, matching("decision_id"), FINGERPRINT, COUNT, st.fixed_dictionaries(CALLER))
 def test_the_text_is_that_of_the_record(
     verdict: Verdict, decision_id: str, fingerprint: Fingerprint, elapsed_us: int, caller: dict[str, Any]

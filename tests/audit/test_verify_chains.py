@@ -224,6 +224,7 @@ def test_the_command_says_so_of_an_empty_file(tmp_path: Path) -> None:
     assert done.stdout.startswith("audit.jsonl:1: truncated: the file is empty")
 
 
+@pytest.mark.exhaustive
 def test_the_command_takes_several_heads(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "audit.key").write_bytes(SECRET)
     (tmp_path / "audit.key").chmod(0o600)
@@ -266,6 +267,7 @@ print(*peak(sys.argv[1]), *peak(sys.argv[2]))
 """
 
 
+@pytest.mark.exhaustive
 def test_a_log_of_any_size_takes_the_same_memory(tmp_path: Path) -> None:
     for name, count in (("small", 400), ("large", 40_000)):
         with AuditLog.open(tmp_path / name) as log:

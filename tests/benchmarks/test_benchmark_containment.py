@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "containment.py"
 
 
+@pytest.mark.exhaustive
 def test_the_benchmark_prints_every_figure() -> None:
     command = [sys.executable, str(BENCHMARK), "--json", "--passes", "1", "--deadlines", "50", "100"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

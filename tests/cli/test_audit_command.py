@@ -152,6 +152,7 @@ def test_tail_prints_the_last_records(run: Run, tmp_path: Path) -> None:
     assert [record["kind"] for record in found] == ["rotate", "refused"]
 
 
+@pytest.mark.exhaustive
 def test_tail_follows_what_is_appended(run: Run, tmp_path: Path) -> None:
     assert run("head", "audit.jsonl").returncode == 0
     with subprocess.Popen(
@@ -218,6 +219,7 @@ def test_what_is_no_record_is_left_out() -> None:
     assert [*matching(records(data), {}, begin=NOW)] == []
 
 
+@pytest.mark.exhaustive
 def test_without_a_log_the_command_says_which_it_looked_for(tmp_path: Path) -> None:
     done = subprocess.run(
         [EVALWARD, "audit", "query"],

@@ -58,6 +58,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert RUNNER.invoke(app, ["chekc"]).exit_code == 2
 
 
+@pytest.mark.exhaustive
 def test_a_shell_completes_the_commands() -> None:
     environment = os.environ | {
         "_EVALWARD_COMPLETE": "complete_bash",
@@ -80,6 +81,7 @@ def test_check_loads_no_grpc() -> None:
     assert done.stdout.splitlines()[1:] == ["LOADED"]
 
 
+@pytest.mark.exhaustive
 def test_health_loads_nothing_of_the_service() -> None:
     loaded = (
         *("evalward.server", "evalward.guard", "evalward.policy", "evalward.errors", "evalward.v1"),

@@ -6,6 +6,8 @@ import resource
 import subprocess
 import sys
 
+import pytest
+
 from evalward.cli.demo import EXAMPLES, judged
 from evalward.guard.target import Profile
 
@@ -31,6 +33,7 @@ def test_the_profiles_answer_as_the_demo_claims() -> None:
     assert len(EXAMPLES) == 8
 
 
+@pytest.mark.exhaustive
 def test_the_demo_prints_all_of_it_in_less_than_two_seconds() -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
 

@@ -115,6 +115,7 @@ def test_a_reply_that_is_not_about_the_question_is_a_denial(
     assert_denied(reply, says=case["says"])
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("case", "rpc"), pairs("unsendable"))
 def test_a_request_that_cannot_be_sent_is_a_denial(
     case: dict[str, Any], rpc: str, requester: Requester, serve_fake: ServeFake

@@ -179,6 +179,7 @@ def test_only_a_proven_item_of_a_stream_is_allowed(
     assert_sound(stream_with(requester, address, PAYLOADS), case["allowed"])
 
 
+@pytest.mark.exhaustive
 def test_a_batch_and_a_stream_of_a_real_guard(requester: Requester, tmp_path: Path) -> None:
     with spawn(allow_eval=["renderer"], audit_log=tmp_path / "a.jsonl") as guard:
         options = {"timeout": 10, "connect_timeout": 10}

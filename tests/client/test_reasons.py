@@ -99,6 +99,7 @@ def node_says(address: str, tls: Tls | None) -> list[Any] | None:
     return said
 
 
+@pytest.mark.exhaustive
 def test_nobody_listens(requester: Requester, tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -158,6 +159,7 @@ def test_a_certificate_that_is_wrong(
         assert_reason(requester, address, "TLS_FAILED", reason, retryable=False, tls=trusted)
 
 
+@pytest.mark.exhaustive
 def test_the_guard_asks_for_a_certificate_that_the_client_has_not(
     requester: Requester, serve_fake: ServeFake, authority: trustme.CA, files: dict[str, Path]
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_closed_guard_has_ended_and_denies(tmp_path: Path, requester: Requeste
     assert_denied(requester(guard, question("Validate"))[0], says="closed")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "options", [{"allow_eval": ["moon"]}, {"policy": Path("/no/policy.yaml")}, {"interpreter": "/no/python"}]
 )
@@ -125,6 +126,7 @@ def test_a_guard_that_does_not_start_is_an_error(options: dict[str, Any], tmp_pa
         spawn(audit_log=tmp_path / "a.jsonl", **options)
 
 
+@pytest.mark.exhaustive
 def test_by_default_each_guard_has_a_log_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
@@ -171,6 +173,7 @@ def serve_parent(tmp_path: Path, first: bytes, *flags: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.exhaustive
 def test_stdout_has_the_ready_line_and_nothing_else(tmp_path: Path) -> None:
     done = serve_parent(tmp_path, f"{TOKEN}\n".encode())
 
@@ -189,12 +192,14 @@ def test_what_is_no_token_is_refused(first: bytes) -> None:
         read_token(BytesIO(first))
 
 
+@pytest.mark.exhaustive
 def test_without_a_token_it_does_not_start(tmp_path: Path) -> None:
     done = serve_parent(tmp_path, b"")
 
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.exhaustive
 def test_the_audit_log_does_not_mix_with_the_ready_line(tmp_path: Path) -> None:
     done = serve_parent(tmp_path, f"{TOKEN}\n".encode(), "--audit-log", "-")
 

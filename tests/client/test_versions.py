@@ -55,6 +55,7 @@ def answered(case: Mapping[str, Any], request: Any, context: grpc.ServicerContex
     return reply
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("rpc", RPCS)
 @pytest.mark.parametrize("case", TABLE["answers"], ids=lambda case: case["name"])
 def test_an_answer_of_another_version(

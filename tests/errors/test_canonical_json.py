@@ -26,6 +26,7 @@ def nested(levels: int) -> object:
     return value
 
 
+@pytest.mark.exhaustive
 @given(PLAIN)
 def test_canonical_json_loses_nothing_and_is_stable(value: object) -> None:
     data = canonical_json(value)

@@ -39,6 +39,7 @@ def test_there_is_enough_of_each_axis() -> None:
     assert all(counts[axis] >= least for axis, least in LEAST.items()), counts
 
 
+@pytest.mark.exhaustive
 def test_no_program_holds_a_blocklisted_word() -> None:
     for benign in (False, True):
         for axis, index in every_value(benign=benign):

@@ -105,6 +105,7 @@ def test_answers_are_the_same_across_processes() -> None:
     assert len(alone) == 300
 
 
+@pytest.mark.exhaustive
 def test_misses_become_cases_once(tmp_path: Path) -> None:
     report = run_fuzz(Job(count=600, seed=1, profile="fake", sample=0), blind_to_base64, Everything())
     file = tmp_path / "found.yaml"

@@ -3,6 +3,8 @@
 import random
 from itertools import combinations
 
+import pytest
+
 from evalward.fuzz.axes import AXES, Value, load_axes
 from evalward.fuzz.pairs import Pairs
 from evalward.fuzz.plan import Plan, Plans
@@ -49,6 +51,7 @@ def test_the_first_programs_hold_every_pair_of_the_real_axes() -> None:
     assert 0 < plans.pairs_in_first(10) < plans.pairs.total
 
 
+@pytest.mark.exhaustive
 def test_a_program_depends_on_seed_and_index_alone() -> None:
     one, again, other = Plans(5), Plans(5), Plans(6)
     indices = [0, 1, 77, one.covering, one.covering + 900]

@@ -79,6 +79,7 @@ def test_a_program_past_the_budget_of_steps_is_denied_with_the_limit_named() -> 
     assert verdict.limit == ("steps", 500, None)
 
 
+@pytest.mark.exhaustive
 def test_the_verdict_does_not_depend_on_the_hash_seed() -> None:
     codes = [case.code for case in SHORT[::12]]
     program = (

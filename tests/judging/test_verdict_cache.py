@@ -203,6 +203,7 @@ def flood(cache: VerdictCache, count: int, *, findings: int) -> None:
         cache.put(key, replace(base, code_hash=hash_text, findings=found, message=message))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("findings", [0, 3], ids=["allowed", "blocked"])
 def test_a_flood_of_distinct_payloads_stays_within_both_bounds(findings: int) -> None:
     bound = 256 * 1024

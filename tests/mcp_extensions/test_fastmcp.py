@@ -145,6 +145,7 @@ def test_the_failure_of_a_tool_is_a_result_without_its_text(run: Any) -> None:
     run(body)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("arguments", [{"code": 7}, {"code": None}, {}, {"code": "\ud800"}, {"Code": SAFE}])
 def test_arguments_that_cannot_be_judged_are_denied(run: Any, arguments: Any) -> None:
     async def body(setup: Setup) -> None:

@@ -19,6 +19,7 @@ OPEN = frozenset(
 needs_tools = pytest.mark.skipif(missing() is not None, reason=missing() or "")
 
 
+@pytest.mark.exhaustive
 def test_the_chosen_escapes_are_many_and_of_every_kind() -> None:
     chosen = escapes()
 

@@ -59,6 +59,7 @@ def test_a_payload_that_kills_node_costs_one_run(oracles: Oracles) -> None:
     assert node.run("1", Target.MAIN, Shape.SCRIPT).ending == "completed"
 
 
+@pytest.mark.exhaustive
 @needs_chromium
 def test_a_page_that_hangs_or_leaves_costs_one_run(oracles: Oracles) -> None:
     chromium = oracles.oracle(Engine.CHROMIUM)

@@ -69,6 +69,7 @@ def test_an_unknown_import_is_refused() -> None:
         closing.close_imports(module.encode())
 
 
+@pytest.mark.exhaustive
 def test_the_built_module_imports_nothing_and_exports_three_things(built: guest.Guest) -> None:
     module = Module(built.binary)
     assert IMPORT not in module.sections

@@ -54,6 +54,7 @@ def test_default_limits_contain_it(sandbox: Sandbox, case: dict[str, str]) -> No
     assert evaluation.fuel <= EvaluationLimits().fuel
 
 
+@pytest.mark.exhaustive
 def test_deadline_and_memory_hold_on_four_threads_beside_benign_calls(sandbox: Sandbox) -> None:
     """A call that is late among others is repeated alone, to exclude the load of other programs."""
     stop = threading.Event()

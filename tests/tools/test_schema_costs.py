@@ -39,6 +39,7 @@ def subsets(count: int) -> dict[str, Any]:
     return {**start, "$defs": {**parts, f"s{count}": {}}}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "schema",
     [*(doubling(keyword, 40) for keyword in ("allOf", "anyOf", "oneOf")), subsets(24)],

@@ -27,6 +27,7 @@ SAMPLE = load_cases([CORPUS])[::16]
 CHAIN = "class C0{{constructor(k){{this.f=(()=>{{}})[k]}}}};{classes}new C{last}('construc'+'tor').f('1')()"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cases", [LATE, SAMPLE], ids=["late", "sample"])
 def test_running_everything_again_finds_nothing_new(
     cases: list[Case], monkeypatch: pytest.MonkeyPatch

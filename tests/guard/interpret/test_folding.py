@@ -66,6 +66,7 @@ def test_what_was_folded_wrongly_once_is_right(sandbox: Sandbox) -> None:
     assert wrong(sandbox, DATA["found"])[1] == {}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(4))
 def test_a_folded_value_is_what_an_engine_gives(sandbox: Sandbox, seed: int) -> None:
     composer = Composer(seed)

@@ -83,6 +83,7 @@ def test_a_fault_costs_its_own_job_and_the_others_get_their_verdicts(
     assert workers.load() == (0, 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("death", "told"), [("segv", WorkerDied), ("kill", Lost)])
 def test_a_death_is_the_doing_of_the_job_that_was_in_the_worker(
     death: str, told: type[Exception], pool: Pool, job: MakeJob, rogues: tuple[str, ...]
@@ -225,6 +226,7 @@ def batch_of(workers: WorkerPool, log: Path, payloads: list[bytes]) -> list[str]
     return [(item.decision and item.decision.code) or "" for item in answer.items]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("fault", ["segv", "twice"])
 def test_in_a_batch_a_fault_is_one_items_outcome(
     fault: str, pool: Pool, rogues: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -245,6 +247,7 @@ def test_in_a_batch_a_fault_is_one_items_outcome(
     assert workers.load() == (0, 0)
 
 
+@pytest.mark.exhaustive
 def test_in_a_batch_a_payload_that_stalls_is_answered_with_its_code_and_nobody_else_is(
     pool: Pool, rogues: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ LIES = [
 DEATHS = {"segv": WorkerDied, "abort": WorkerDied, "exit": WorkerDied, "kill": Lost}
 
 
+@pytest.mark.exhaustive
 def test_a_worker_that_lies_costs_its_own_request_and_is_killed(
     pool: Pool, job: MakeJob, rogues: tuple[str, ...]
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_worker_that_dies_costs_its_own_request(
     assert workers.info().killed == 0
 
 
+@pytest.mark.exhaustive
 def test_beside_a_worker_that_is_killed_in_its_job_the_others_go_on(
     pool: Pool, job: MakeJob, rogues: tuple[str, ...]
 ) -> None:
@@ -143,6 +145,7 @@ def test_a_hurried_caller_leaves_a_slow_job_in_its_place(
     assert all(workers.submit(job(b"%d" % n), patience=60).allowed for n in range(20))
 
 
+@pytest.mark.exhaustive
 def test_a_stopped_worker_that_takes_no_more_bytes_is_killed(
     pool: Pool, job: MakeJob, monkeypatch: pytest.MonkeyPatch, stop_process: Stop
 ) -> None:
@@ -226,6 +229,7 @@ def test_health_comes_back_with_the_first_worker(
     assert workers.submit(job(b"document.title"), patience=60).allowed
 
 
+@pytest.mark.exhaustive
 def test_a_worker_with_another_ruleset_is_refused(
     pool: Pool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -254,6 +258,7 @@ def test_a_closed_pool_has_no_processes_and_no_verdicts(pool: Pool, job: MakeJob
         workers.submit(job(b"document.title"), patience=None)
 
 
+@pytest.mark.exhaustive
 def test_past_the_queue_a_job_is_refused_at_once(pool: Pool, job: MakeJob, rogues: tuple[str, ...]) -> None:
     workers = pool(1, queue=1, command=rogues)
     while len(workers.info().idle) < 2:

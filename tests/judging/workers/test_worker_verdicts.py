@@ -59,6 +59,7 @@ def test_a_worker_gives_the_guards_own_verdict(rules: Rules, pool: Pool, job: Ma
         assert workers.submit(job(payload, rules, shape=shape), patience=None) == expected
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("payload", "shape"),
     [(b"1", Shape.SCRIPT), (b"() => 1", Shape.FUNCTION), (b"return 1", Shape.ASYNC_BODY)],
@@ -71,6 +72,7 @@ def test_a_worker_chooses_the_shape_in_which_the_sandbox_runs(
     assert (verdict.allowed, verdict.shape) == (True, shape)
 
 
+@pytest.mark.exhaustive
 def test_more_rules_than_a_worker_keeps_stay_apart(pool: Pool, job: MakeJob) -> None:
     workers = pool(1)
     many = [Rules(allowed=True, keywords=(Keyword(f"k{n}", f"word{n}x"),)) for n in range(SLOTS + 9)]

@@ -70,6 +70,7 @@ def test_when_every_item_may_run_none_is_listed(start: Start, ask: Ask) -> None:
     assert json.loads(response.envelope)["items"] == 2
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("stop", [True, False])
 def test_stop_on_first_decides_whether_later_items_are_skipped(*, stop: bool, start: Start, ask: Ask) -> None:
     running = start()

@@ -134,6 +134,7 @@ def test_a_blocked_or_unlisted_payload_does_not_reach_the_runner(start: Start) -
     assert runner.asked == []
 
 
+@pytest.mark.exhaustive
 def test_without_the_opt_in_the_sandbox_is_denied(serve: Serve, stub_at: Any) -> None:
     process = serve("--listen", "127.0.0.1:0", "--allow-eval=renderer")
 
@@ -144,6 +145,7 @@ def test_without_the_opt_in_the_sandbox_is_denied(serve: Serve, stub_at: Any) ->
     assert [record["outcome"] for record in process.records()] == ["deny"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("code", "declared", "ran"),
     [
@@ -401,6 +403,7 @@ def test_the_start_builds_the_engine_only_where_it_is_wanted(*, warm: bool, star
     assert runner.warmed is warm
 
 
+@pytest.mark.exhaustive
 def test_a_service_without_the_sandbox_builds_no_engine(start: Start) -> None:
     runner = Warmed()
     running = start(runner=runner)

@@ -114,6 +114,7 @@ def judging(server: int) -> int:
     return next(pid for pid in workers_of(server) if limit(pid, "Max open files") == "32")
 
 
+@pytest.mark.exhaustive
 def test_a_signal_to_the_whole_group_leaves_the_workers_to_the_server(
     serve: Serve, stub_at: StubAt, ask: Ask
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_stopped_worker_of_a_killed_server_ends_too(
     assert ended(worker)
 
 
+@pytest.mark.exhaustive
 def test_a_worker_whose_server_has_gone_before_it_began_ends_at_once() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:

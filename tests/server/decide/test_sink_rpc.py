@@ -89,6 +89,7 @@ def test_a_sink_that_cannot_be_meant_is_refused(
         assert response.binding.sink == ""
 
 
+@pytest.mark.exhaustive
 def test_items_of_batches_and_streams_have_sinks(running: Any) -> None:
     batch = running.stub.ValidateBatch(pb.ValidateBatchRequest(items=[ask(TWIN), ask(ESCAPE)]))
     messages = [pb.ValidateStreamRequest(item=ask(code)) for code in (TWIN, ESCAPE)]

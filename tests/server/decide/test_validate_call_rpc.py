@@ -267,6 +267,7 @@ def test_serve_refuses_a_bad_manifest_by_tool_field_and_allowed_values(tmp_path:
         assert part in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_serve_routes_by_its_manifest(serve: Callable[..., Any], stub_at: Callable[..., Any]) -> None:
     process = serve(
         "--listen", "127.0.0.1:0", "--allow-eval=renderer", "--manifest", str(DATA / "manifest.yaml")

@@ -209,6 +209,7 @@ def fill_up(path: Path) -> None:
             ballast.write(b"#" * 1024)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="needs a mount namespace")
 def test_a_file_system_without_room_stops_allows_until_there_is_some(
     tmp_path: Path, watch: Callable[[str], Watched]
@@ -267,6 +268,7 @@ def on_a_pipe(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", str, in
             os.close(reader)
 
 
+@pytest.mark.exhaustive
 def test_a_reader_that_does_not_read_stops_allows_until_it_does(
     tmp_path: Path, watch: Callable[[str], Watched]
 ) -> None:

@@ -59,6 +59,7 @@ def checks(admin: str) -> tuple[int, dict[str, str]]:
     return reply.status, json.loads(reply.body)["checks"]
 
 
+@pytest.mark.exhaustive
 def test_the_end_is_told_and_a_new_certificate_ends_it(
     serve: Serve,
     stub_at: Callable[[str], Any],

@@ -144,6 +144,7 @@ def test_the_client_asks_over_a_unix_socket_and_denies_once_the_server_is_killed
     assert [record["outcome"] for record in process.records()] == ["allow", "deny"]
 
 
+@pytest.mark.exhaustive
 def test_a_second_server_on_the_same_socket_is_refused_and_the_first_goes_on(
     serve: Serve, stub_at: StubAt, ask: Ask, tmp_path: Path
 ) -> None:
@@ -156,6 +157,7 @@ def test_a_second_server_on_the_same_socket_is_refused_and_the_first_goes_on(
     assert stub_at(first.listen[0]).Validate(ask()).WhichOneof("outcome") == "allowed"
 
 
+@pytest.mark.exhaustive
 def test_servers_that_say_so_share_a_port_and_no_log(serve: Serve, tmp_path: Path) -> None:
     first = serve(
         "--listen", "127.0.0.1:0", "--share-port", "--allow-eval=renderer", log=tmp_path / "first.jsonl"

@@ -26,6 +26,7 @@ def test_it_is_unimplemented_unless_the_operator_opted_in(start: Callable[..., A
     assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
+@pytest.mark.exhaustive
 def test_failures_are_counted_and_kept_for_the_next_run(
     serve: Callable[..., Any], stub_at: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def test_saving_replaces_the_file_as_a_whole(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["stats.json"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["ListErrorCodes", "GetPolicy", "GetErrorStats"])
 def test_what_asks_for_nothing_in_particular_is_answered_whatever_comes_with_it(
     method: str, serve: Callable[..., Any]

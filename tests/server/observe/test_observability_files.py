@@ -122,6 +122,7 @@ def test_each_alert_leads_to_a_section_of_the_runbook() -> None:
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
 
 
+@pytest.mark.exhaustive
 def test_a_restart_on_standard_output_raises_no_alarm(serve: Callable[..., Any], tmp_path: Path) -> None:
     """Each process begins a chain on stdout, so its number decreases; in a file only a removed log has that effect."""
     (rule,) = (rule for rule in ALERTS if rule["alert"] == "EvalwardAuditChainBeganAnew")

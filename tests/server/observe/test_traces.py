@@ -108,6 +108,7 @@ def test_batches_faults_and_strangers(
     assert stream.attributes["evalward.limit"] == "streams"
 
 
+@pytest.mark.exhaustive
 def test_a_real_server_sends_its_spans_before_it_ends(serve: Any, collector: Any, ask: Ask) -> None:
     process = serve("--listen", "127.0.0.1:0", "--allow-eval=renderer", "--traces")
     with grpc.insecure_channel(process.listen[0]) as channel:

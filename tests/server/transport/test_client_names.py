@@ -138,6 +138,7 @@ def test_the_unix_socket_is_not_concerned(network: Network, stub_at: Callable[[s
     assert status(next(calls(stub_at(network.process.listen[1])))) is grpc.StatusCode.OK
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("flags", "says"),
     [

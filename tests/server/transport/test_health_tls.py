@@ -49,6 +49,7 @@ def address(files: dict[str, Path], serve: Callable[..., Any]) -> str:
     return str(running.listen[0])
 
 
+@pytest.mark.exhaustive
 def test_a_server_with_mutual_tls_and_a_token_is_probed(address: str, files: dict[str, Path]) -> None:
     shown = ("--cert", files["client"], "--key", files["client.key"])
     named = ("--ca", files["ca"], "--server-name", "guard.test")
@@ -65,6 +66,7 @@ def test_a_server_with_mutual_tls_and_a_token_is_probed(address: str, files: dic
     assert probe(**variables).returncode == 0
 
 
+@pytest.mark.exhaustive
 def test_a_probe_that_fails_over_tls_says_what_to_give(address: str, files: dict[str, Path]) -> None:
     shown = ("--cert", files["client"], "--key", files["client.key"])
     named = ("--ca", files["ca"], "--server-name", "guard.test")

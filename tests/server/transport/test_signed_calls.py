@@ -149,6 +149,7 @@ def forged(wire: bytes) -> bytes:
     return pb.ValidateResponse(binding=binding, allowed=pb.Allowed(), envelope=envelope).SerializeToString()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["sync", "asyncio"])
 @pytest.mark.parametrize("method", ["validate", "validate_batch", "validate_stream"])
 def test_a_guard_that_knows_the_token_is_believed(kind: str, method: str, start: Start) -> None:
@@ -161,6 +162,7 @@ def test_a_guard_that_knows_the_token_is_believed(kind: str, method: str, start:
     assert {record["principal"] for record in running.records()} == {token_principal(TOKEN)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["sync", "asyncio"])
 @pytest.mark.parametrize("method", ["validate", "validate_batch", "validate_stream"])
 def test_nobody_between_learns_the_token(kind: str, method: str, start: Start, squat: Squat) -> None:
@@ -235,6 +237,7 @@ def two_proofs(squat: Squat, upstream: str) -> tuple[str, Between]:
     return squat(upstream, unary=unary)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", ["sync", "asyncio"])
 @pytest.mark.parametrize("attack", [replayed, altered_reply, altered_request, two_proofs])
 def test_somebody_between_gets_no_allow_for_what_is_denied(
@@ -293,6 +296,7 @@ def only_trailers(_replies: Iterator[bytes]) -> Iterator[bytes]:
     yield from ()
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["sync", "asyncio"])
 @pytest.mark.parametrize("attack", [cut, twice, unproven, bare, extra, only_trailers])
 def test_a_stream_that_somebody_changes_denies_from_there_on(

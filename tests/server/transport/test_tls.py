@@ -85,6 +85,7 @@ def status(connected: GuardServiceStub, request: pb.ValidateRequest) -> grpc.Sta
     return None
 
 
+@pytest.mark.exhaustive
 def test_clients_that_trust_the_ca_are_served(serve: Serve, ask: Ask, ca: trustme.CA, tmp_path: Path) -> None:
     server = issue(ca, tmp_path, "server", "127.0.0.1")
     process = serve(*flags(server))

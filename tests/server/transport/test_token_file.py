@@ -126,6 +126,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
             load_tokens(tmp_path / name)
 
 
+@pytest.mark.exhaustive
 def test_a_file_that_is_refused_stops_the_start(tmp_path: Path) -> None:
     file = private(tmp_path / "tokens", OLD, mode=0o644)
     command = [str(EVALWARD), "serve", "--audit-log", str(tmp_path / "a"), "--token-file", str(file)]

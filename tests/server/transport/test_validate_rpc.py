@@ -122,6 +122,7 @@ def test_a_message_that_does_not_parse_gets_an_envelope_and_a_record(start: Star
     assert len(running.records()) == 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("text", ["s", "A:b@c/d.e_f-9", "0" * 128])
 def test_every_text_that_requests_take_the_audit_log_takes_too(text: str, start: Start, ask: Ask) -> None:
     assert CALLER_TEXT.fullmatch(text)
@@ -186,6 +187,7 @@ def test_past_its_bounds_the_service_refuses_at_once_and_health_still_answers(
     assert first.result().WhichOneof("outcome") == "allowed"
 
 
+@pytest.mark.exhaustive
 def test_a_request_that_waits_too_long_is_refused_before_its_deadline(
     start: Start, ask: Ask, gate: Any
 ) -> None:
