@@ -1,7 +1,5 @@
 """``setTimeout``, on a machine that notes what it is asked for (HTML Standard §8.6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
