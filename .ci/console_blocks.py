@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md")
+PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md", "docs/how-to/run-hardened-programs.md")
 SESSION = re.compile(r"^\$ evalward (.*)\n((?:(?!\$ |```).*\n)+)", re.MULTILINE)
 CUT = "…"
 

@@ -10,6 +10,9 @@ from contextlib import ExitStack, suppress
 import pytest
 from hypothesis import settings
 
+from evalward.guard.harden import Hardened, NotHardenable
+from evalward.guard.target import Shape, Target
+
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
@@ -54,6 +57,22 @@ def stop_process() -> Iterator[Callable[[int], None]]:
             signal.pidfd_send_signal(handle, signal.SIGSTOP)
 
         yield stop
+
+
+@pytest.fixture
+def emitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Harden payloads in this process with a print of the payload, and refuse those with ``import(``."""
+
+    def emit(
+        payload: bytes, *, target: Target, shape: Shape | None, prefix: str, **_rest: object
+    ) -> Hardened | NotHardenable:
+        at = payload.find(b"import(")
+        if at >= 0:
+            return NotHardenable("import() is never hardened", start=at, end=at + len(b"import("))
+        text = b"(%sv=>(%s))(0)" % (prefix.encode(), payload)
+        return Hardened(text, text, shape or Shape.EXPRESSION, target, "1.2.3")
+
+    monkeypatch.setattr("evalward.guard.harden.harden_payload", emit)
 
 
 def _killed(handle: int) -> None:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from evalward.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md")
+PAGES = ("README.md", "docs/how-to/call-from-a-dispatcher.md", "docs/how-to/run-hardened-programs.md")
 TEXTS = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
 PYTHON = [block for text in TEXTS for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL)]
 CONSOLE = [

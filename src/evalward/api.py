@@ -9,11 +9,13 @@ and the owner of the cache decides its size, who shares it and when it is droppe
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from evalward.guard import judge
+from evalward.guard.rules import Hardening
 from evalward.guard.target import Shape, Target, parse_target
+from evalward.judging.hardening import judge_hardened, renewed
 from evalward.policy import Policy, judge_under
 from evalward.policy.named_sink import asked_sink
 
@@ -33,6 +35,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     policy: Policy | None = None,
     bindings: Mapping[str, str] | None = None,
     cache: VerdictCache | None = None,
+    harden: bool = False,
 ) -> Verdict:
     """Return the verdict on ``code`` (UTF-8) for evaluation by ``sink``, or by ``target`` in ``shape``.
 
@@ -41,7 +44,8 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     under every possible one (guard.md §1). Without a policy no target is opted in and the answer is
     EVAL_TARGET_DENIED; ``Policy.default().allowing(...)`` opts in. ``bindings`` adds to what the policy says that the
     sink binds. A ``cache`` returns stored verdicts for the same payload under equal rules; policies, targets and
-    threads may share it.
+    threads may share it. With ``harden``, or where the policy requires it, an allow has the program to run instead of
+    ``code`` (``Verdict.hardened``), for the sink or the shape; a payload without one is denied (EVAL_NOT_HARDENABLE).
 
     Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the caller
     decides on the encoding. Raises ValueError for a target, shape or sink that does not exist, or that contradicts
@@ -55,7 +59,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     realm = parse_target(str(target)) if named is None else named.target
     in_force = policy or _default_policy()
     form = None if shape is None else Shape(shape)
-    return judge_under(
+    verdict = judge_under(
         in_force,
         code,
         target=realm,
@@ -63,7 +67,10 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
         bindings=bindings,
         sink=None if named is None else named.id,
         judge=judge if cache is None else cache.judge,
+        judge_hardened=judge_hardened if cache is None else partial(cache.judge, harden=True),
+        harden=Hardening.REQUIRED if harden else None,
     )
+    return verdict if cache is None else renewed(verdict)
 
 
 @lru_cache(maxsize=1)

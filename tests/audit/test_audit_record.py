@@ -144,8 +144,8 @@ def test_every_field_is_tried_with_a_refused_value() -> None:
     assert {field for field, _ in REFUSED} == names
 
 
-@pytest.mark.parametrize("kind", sorted({*Kind} - {Kind.DECISION, Kind.EVALUATION}))
-def test_only_decisions_and_evaluations_have_an_outcome(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", sorted({*Kind} - {Kind.DECISION, Kind.EVALUATION, Kind.RUN_TIME_DENIAL}))
+def test_only_what_is_about_a_payload_has_an_outcome(kind: Kind) -> None:
     with pytest.raises(ValueError, match="outcome"):
         AuditRecord(kind=kind, outcome=Outcome.ALLOW)
     assert line_of(AuditRecord(kind=kind))["kind"] == kind
@@ -158,6 +158,8 @@ def test_only_decisions_and_evaluations_have_an_outcome(kind: Kind) -> None:
         (Kind.DECISION, Outcome.COMPLETED),
         (Kind.EVALUATION, None),
         (Kind.EVALUATION, Outcome.ALLOW),
+        (Kind.RUN_TIME_DENIAL, None),
+        (Kind.RUN_TIME_DENIAL, Outcome.ALLOW),
     ],
 )
 def test_an_outcome_is_one_of_its_kind(kind: Kind, outcome: Outcome | None) -> None:

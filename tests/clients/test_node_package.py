@@ -13,8 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.client.guard_reply import denial
-from evalward.errors import Code
+from evalward.client.denied_run import denied_run
+from evalward.client.guard_reply import Decision, denial
+from evalward.errors import Code, Provenance
+from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.syntax.wrap import WRAPPERS
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +52,7 @@ def run_tests(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 @needs_npm
 @needs_package
 def test_the_package_fails_closed() -> None:
-    files = [f"test/{name}.test.mjs" for name in ("adapters", "fail-closed", "guarded", "sink")]
+    files = [f"test/{name}.test.mjs" for name in ("adapters", "fail-closed", "guarded", "hardened", "sink")]
     done = run_tests(PACKAGE, "node", "--test", *files)
 
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
@@ -81,6 +83,15 @@ def test_the_codes_of_the_package_are_the_registry() -> None:
     assert json.loads((PACKAGE / "codes.json").read_text("utf-8")) == json.loads(printed)
 
 
+def test_the_constructs_of_the_package_are_the_catalogue() -> None:
+    document = json.loads((PACKAGE / "constructs.json").read_text("utf-8"))
+
+    kept = {each["label"]: each["use_instead"] for each in document["constructs"]}
+    assert kept == {label: [*each.use_instead] for label, each in CONSTRUCTS.items()}, (
+        "evalward explain --list --format json | node clients/node/scripts/constructs.mjs"
+    )
+
+
 def test_the_shapes_of_the_package_are_the_wrappers_of_the_guard() -> None:
     shapes = json.loads((PACKAGE / "test" / "data" / "shapes.json").read_text("utf-8"))
 
@@ -103,6 +114,38 @@ def test_a_denial_of_the_package_is_the_python_clients_denial() -> None:
 
     expected = denial(Code.SERVICE_UNREACHABLE, "away", hint="wait", grpc_status="X").envelope
     assert json.loads(done.stdout) == expected
+
+
+@needs_npm
+@needs_package
+@pytest.mark.parametrize("construct", ["eval()", "process.binding", "unbounded-loop"])
+def test_a_denied_run_of_the_package_is_the_python_clients(construct: str) -> None:
+    provenance = Provenance("0.0.0", "a" * 64, "0" * 12, "tree-sitter-javascript 0.25.0").as_json()
+    allow = Decision(
+        allowed=True,
+        code=None,
+        envelope={"ok": True, "_meta": {"provenance": provenance, "session_id": "s1"}},
+        code_hash="c" * 64,
+        decision_id="d1",
+        hardened=b"(v=>1)(0)",
+    )
+    about = {
+        "envelope": allow.envelope,
+        "codeHash": allow.code_hash,
+        "decisionId": "d1",
+        "hardenedHash": allow.hardened_hash,
+    }
+    script = f"""
+        import {{ deniedRun }} from './dist/esm/denied-run.js';
+        const {{ envelope }} = deniedRun({json.dumps(about)}, {json.dumps(construct)}, true);
+        console.log(JSON.stringify(envelope));
+    """
+
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", script], cwd=PACKAGE, capture_output=True, text=True, check=True
+    )
+
+    assert json.loads(done.stdout) == denied_run(allow, construct, is_reported=True).envelope
 
 
 def test_no_lockfile_and_no_npmrc_names_a_registry() -> None:

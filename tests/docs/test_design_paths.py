@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BASES = (ROOT, ROOT / "src" / "evalward", ROOT / "src" / "evalward" / "guard")
+GUARD = ROOT / "src" / "evalward" / "guard"
+RUNTIME = ROOT / "runtime"
+BASES = (ROOT, GUARD.parent, GUARD, GUARD / "harden", RUNTIME, RUNTIME / "src")
 PAGES = [ROOT / "docs" / "architecture.md", *sorted(ROOT.glob("docs/design/*.md"))]
 METHODS = {"tools/list"}  # of MCP
 _PATH = re.compile(r"`((?:[\w.*-]+/)+[\w.*-]*)`")

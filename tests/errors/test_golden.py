@@ -1,4 +1,5 @@
-"""The exact JSON of a success, a block, a self-repair error and an infrastructure error, in process and over gRPC.
+"""The exact JSON of a success, a block, a payload without a program, a self-repair error and an infrastructure error,
+in process and over gRPC; and that of a denial at run time, which a client makes.
 
 Only what differs from run to run is replaced: times, decision ids and digests of policy and ruleset. A change of these
 files is a change of the contract.
@@ -14,6 +15,8 @@ import pytest
 from grpc_status import rpc_status
 
 from evalward.audit import AuditLog
+from evalward.client.denied_run import denied_run
+from evalward.client.guard_reply import Decision
 from evalward.errors import Provenance, canonical_json
 from evalward.guard import judge
 from evalward.guard.target import Target
@@ -38,8 +41,9 @@ def request(code: bytes, **fields: Any) -> pb.ValidateRequest:
 
 
 CASES = {
-    "success": request(b"document.title", shape=pb.SHAPE_EXPRESSION),
+    "success": request(b"document.title", shape=pb.SHAPE_EXPRESSION, harden=pb.HARDEN_OFF),
     "block": request(BLOCK, shape=pb.SHAPE_SCRIPT),
+    "not_hardenable": request(b"debugger;", shape=pb.SHAPE_SCRIPT, harden=pb.HARDEN_REQUIRED),
     "self_repair": request(b"1", limits=pb.Limits(depth=10**6)),
     "infrastructure": request(b"document.body"),
 }
@@ -105,3 +109,18 @@ def test_the_envelope_is_as_it_was(name: str, road: str, request: pytest.Fixture
     assert json.dumps(envelope, indent=2, ensure_ascii=False) + "\n" == (GOLDEN / f"{name}.json").read_text(
         "utf-8"
     )
+
+
+def test_the_envelope_of_a_denial_at_run_time_is_as_it_was() -> None:
+    allow = Decision(
+        allowed=True,
+        code=None,
+        envelope={"ok": True, "_meta": {"provenance": PROVENANCE.as_json(), "session_id": "s-1"}},
+        code_hash="1" * 64,
+        decision_id="0" * 32,
+        hardened=b"(v=>1)(0)",
+    )
+
+    envelope = denied_run(allow, "eval()", is_reported=True).envelope
+
+    assert json.loads((GOLDEN / "denied_at_run_time.json").read_text("utf-8")) == envelope

@@ -106,7 +106,7 @@ def test_the_page_leads_from_a_blocklist_to_enforcement(tmp_path: Path) -> None:
     shell(tmp_path, strike)
     with serving(tmp_path, second):
         answers = told(tmp_path, ENFORCED, "dispatch", [code for code, _ in ANSWERS])
-    expected = [f"ran {code}" if said == "runs" else said.strip("`") for code, said in ANSWERS]
+    expected = ["ran" if said == "runs" else said.strip("`") for _, said in ANSWERS]
     assert answers == expected
     assert [code for code, _ in ANSWERS] == [code for code, *_ in SEEN]
 

@@ -15,6 +15,7 @@ DRIVERS = ROOT / "tests" / "sinks" / "drivers" / "node_modules"
 CLIENT = ROOT / "clients" / "node"
 CHROMIUM = shutil.which("chromium")
 ESCAPE = "{}/\"/-globalThis['ev'+'al']('document.title=1,7')//\"/1"
+REACHING = "pick()('document.title = 1')"
 # Opens a page, passes texts to the printed function, and prints its results and the page's title afterwards.
 CALLER = """
 import { chromium } from 'playwright-core';
@@ -23,6 +24,8 @@ import { evalTool } from './printed.mjs';
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
 const page = await browser.newPage();
 await page.setContent('<title>Shop</title>');
+// Nothing in a payload says what this function of the page gives.
+await page.evaluate(() => Object.assign(window, { pick: () => eval }));
 const answers = [];
 for (const text of JSON.parse(process.argv[2])) answers.push(await evalTool(page, text));
 console.log(JSON.stringify({ answers, title: await page.title() }));
@@ -62,7 +65,7 @@ def test_the_printed_dispatcher_runs_what_is_allowed_and_nothing_else(page: str,
     }
 
     done = subprocess.run(
-        ["node", "caller.mjs", json.dumps(["document.title", ESCAPE])],
+        ["node", "caller.mjs", json.dumps(["document.title", ESCAPE, REACHING])],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -73,7 +76,10 @@ def test_the_printed_dispatcher_runs_what_is_allowed_and_nothing_else(page: str,
 
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    allowed, denied = told["answers"]
+    allowed, denied, stopped = told["answers"]
     assert allowed["content"][0]["text"] == '"Shop"'
     assert (denied["isError"], denied["structuredContent"]["code"]) == (True, "EVAL_BLOCKED_CONSTRUCT")
+    assert (stopped["isError"], stopped["structuredContent"]["code"]) == (True, "EVAL_DENIED_AT_RUN_TIME")
+    assert stopped["structuredContent"]["details"]["construct"] == "eval()"
+    assert stopped["structuredContent"]["_meta"]["audited"] is True
     assert told["title"] == "Shop"

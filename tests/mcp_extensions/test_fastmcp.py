@@ -35,7 +35,7 @@ class Setup:
         self.manifest = manifest
         self.ran: list[str] = []
         self.filled: list[str] = []
-        self.sink = guarded(self.evaluate, guard, target="renderer", shape="expression")
+        self.sink = guarded(self.evaluate, guard, target="renderer", shape="expression", harden=False)
         self.server = FastMCP("test")
 
     async def evaluate(self, text: str) -> str:

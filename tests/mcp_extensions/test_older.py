@@ -75,7 +75,7 @@ def test_the_server_of_the_page_starts_and_answers_as_printed(
 
     first, second = run("try.py").splitlines()
 
-    assert (first, second.startswith("True EVAL_BLOCKED_CONSTRUCT")) == ("False ran document.title", True)
+    assert (first, second.startswith("True EVAL_BLOCKED_CONSTRUCT")) == ("False ran", True)
     assert f"`{first}`" in PAGE
 
 

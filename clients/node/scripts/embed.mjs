@@ -1,4 +1,5 @@
-// Copies the protocol, the registry of codes and the names of the sinks into the package: `node scripts/embed.mjs`.
+// Copies the protocol, the registry of codes, the names of the sinks and the constructs' next actions into the package:
+// `node scripts/embed.mjs`.
 //
 // They are embedded as modules, so that a bundled server finds them; the .proto itself is shipped too, for
 // callers who generate their own code. `--check` writes nothing and fails unless every copy is current.
@@ -30,10 +31,13 @@ function copies() {
   const rows = Object.fromEntries(codes.map(({ code, ...row }) => [code, row]));
   const { sinks } = JSON.parse(readFileSync(join(here, 'sinks.json'), 'utf8'));
   const ids = sinks.map(({ id }) => id);
+  const { constructs } = JSON.parse(readFileSync(join(here, 'constructs.json'), 'utf8'));
+  const instead = Object.fromEntries(constructs.map(({ label, use_instead }) => [label, use_instead]));
   return {
     'proto/evalward/v1/evalward.proto': text,
     'src/generated/protocol.ts': module('PROTOCOL: object', root.toJSON()),
     'src/generated/codes.ts': module('CODES', rows),
+    'src/generated/constructs.ts': module('CONSTRUCTS: { readonly [label: string]: readonly string[] }', instead),
     'src/generated/sinks.ts': module('SINKS', ids).replace(/;\n$/, ' as const;\n'),
   };
 }

@@ -3,8 +3,16 @@
 import { type AllowedDecision, type Decision, type DeniedDecision, deniedBy } from './decision.js';
 import { type Envelope, readEnvelope, type SuccessEnvelope, Unproven } from './envelope.js';
 import { unproven } from './failure.js';
+import { boundProgram } from './hardened.js';
 import { checkError, checkValidated, isAllow } from './proof.js';
-import type { BatchRequest, BatchResponse, Binding, ItemFailure, ValidateRequest } from './protocol.js';
+import type {
+  BatchRequest,
+  BatchResponse,
+  Binding,
+  HardenedProgram,
+  ItemFailure,
+  ValidateRequest,
+} from './protocol.js';
 
 /** `skipped`: not judged because an earlier one failed. */
 export type ItemStatus = 'allowed' | 'failed' | 'skipped';
@@ -80,17 +88,23 @@ function itemsOf(
   const isSkipped = (place: number) => failures.get(place)?.status === 'ITEM_STATUS_SKIPPED';
   const bindings = [...(reply.bindings ?? [])];
   const judged = count - places.filter(isSkipped).length;
+  const carried = (reply.hardened ?? []).map(({ item_index = 0, hardened }) => [item_index, hardened] as const);
+  const programs = new Map(carried);
+  const isOfAllowed = [...programs.keys()].every((place) => place < count && !failures.has(place));
   if (
     reply.item_count !== count ||
     !isOrdered ||
     bindings.length !== judged ||
-    whole.allowed !== (places.length === 0)
+    whole.allowed !== (places.length === 0) ||
+    programs.size !== carried.length ||
+    !isOfAllowed
   ) {
     throw new Unproven('the verdict is about other items');
   }
   return request.items.map((item, index) => {
     if (isSkipped(index)) return itemOf(whole, index, 'skipped');
-    const decision = decided(item, bindings.shift() as Binding, failures.get(index), whole.envelope, policyDigest);
+    const about = { failure: failures.get(index), hardened: programs.get(index) };
+    const decision = decided(item, bindings.shift() as Binding, about, whole.envelope, policyDigest);
     return itemOf(decision, index, decision.allowed ? 'allowed' : 'failed');
   });
 }
@@ -98,7 +112,7 @@ function itemsOf(
 function decided(
   item: ValidateRequest,
   binding: Binding,
-  failure: ItemFailure | undefined,
+  { failure, hardened }: { failure: ItemFailure | undefined; hardened: HardenedProgram | undefined },
   whole: Envelope,
   policyDigest: string | undefined,
 ): Decision {
@@ -111,7 +125,8 @@ function decided(
     checkValidated(item, binding, envelope, policyDigest);
     const codeHash = binding.code_hash ?? '';
     if (!envelope.ok) return deniedBy(envelope, codeHash);
-    return { allowed: true, code: null, envelope, codeHash, decisionId: binding.decision_id ?? '' };
+    const program = boundProgram(item, binding, hardened, undefined);
+    return { allowed: true, code: null, envelope, codeHash, decisionId: binding.decision_id ?? '', ...program };
   } catch (doubt) {
     if (doubt instanceof Unproven) return unproven(doubt);
     throw doubt;

@@ -3,10 +3,11 @@
 import { createHash } from 'node:crypto';
 import type { AllowedDecision, DeniedDecision } from './decision.js';
 import { deniedBy } from './decision.js';
-import { isRecord, Unproven } from './envelope.js';
+import { type Envelope, isRecord, Unproven } from './envelope.js';
+import { provenProgram, refuseWithout, statedHash } from './hardened.js';
 import { parseOnce } from './json.js';
 import { prove } from './proof.js';
-import type { CallRequest, CallResponse } from './protocol.js';
+import type { CallRequest, CallResponse, WireField } from './protocol.js';
 import type { Insisted } from './question.js';
 
 /** A field that was judged: its RFC 6901 JSON Pointer, and the lower-case hex SHA-256 of its UTF-8 bytes. */
@@ -15,8 +16,12 @@ export interface JudgedField {
   readonly sha256: string;
   /** The kind that the server's manifest declares (`source`, `url`, …); none from a server that judges only source. */
   readonly kind?: string;
+  /** The program (ASCII) to run instead of the field; undefined where there is none. */
+  readonly hardened?: string;
 }
 
+/** The kinds that have a hardened program. */
+const SOURCE_KINDS: readonly (string | undefined)[] = [undefined, 'source'];
 /** The kinds that are judged for a target. */
 const CODE_KINDS: readonly (string | undefined)[] = [undefined, 'source', 'markup'];
 
@@ -43,9 +48,7 @@ export function callDecisionFrom(
   const target = reply.outcome === 'allowed' ? insisted.target : undefined;
   const { envelope, codeHash, decisionId } = prove(request, reply, target, policyDigest);
   if ((reply.tool ?? '') !== request.tool) throw new Unproven('the verdict is about another tool');
-  const judged = (reply.fields ?? []).map(({ path = '', sha256 = '', kind = '' }) =>
-    Object.freeze({ path, sha256, ...(kind !== '' && { kind }) }),
-  );
+  const judged = (reply.fields ?? []).map((field) => judgedField(request, field, envelope));
   if (!envelope.ok) return Object.freeze({ ...deniedBy(envelope, codeHash), judged });
   const { target: judgedTarget, shape } = reply.binding ?? {};
   const hasCode = judged.some(({ kind }) => CODE_KINDS.includes(kind));
@@ -58,7 +61,25 @@ export function callDecisionFrom(
     throw new Unproven('the verdict is about another sink');
   }
   checkFields(request, judged, insisted.runs);
+  if (judged.some(({ kind, hardened }) => hardened === undefined && SOURCE_KINDS.includes(kind))) {
+    refuseWithout(request.harden);
+  }
   return Object.freeze({ allowed: true, code: null, envelope, codeHash, decisionId, judged });
+}
+
+/** Return `field` with its program; throw Unproven when the envelope names another one. */
+function judgedField(request: CallRequest, field: WireField, envelope: Envelope): JudgedField {
+  const { path = '', sha256 = '', kind = '' } = field;
+  const program = provenProgram(field.hardened, request.harden);
+  if (program !== undefined && (field.hardened?.sink ?? '') !== (field.sink ?? '')) {
+    throw new Unproven('the program is for another sink');
+  }
+  const stated: unknown[] = Array.isArray(envelope.fields) ? envelope.fields : [];
+  const about = stated.filter((each) => isRecord(each) && each.path === path);
+  if (about.some((each) => statedHash(each) !== (field.hardened?.sha256 ?? ''))) {
+    throw new Unproven('the envelope contradicts the program');
+  }
+  return Object.freeze({ path, sha256, ...(kind !== '' && { kind }), ...(program && { hardened: program.hardened }) });
 }
 
 function checkFields(request: CallRequest, judged: readonly JudgedField[], runs: readonly string[]): void {

@@ -13,6 +13,13 @@ export interface AllowedDecision extends About {
   readonly allowed: true;
   readonly code: null;
   readonly envelope: SuccessEnvelope;
+  /**
+   * The program to run instead of the payload, in the same sink or shape: it does what the payload does, but cannot get
+   * hold of a denied capability. ASCII; undefined where there is none.
+   */
+  readonly hardened?: string;
+  /** Lower-case hex SHA-256 of `hardened`. */
+  readonly hardenedHash?: string;
 }
 
 export interface DeniedDecision extends About {
@@ -21,7 +28,7 @@ export interface DeniedDecision extends About {
   readonly envelope: ErrorEnvelope;
 }
 
-/** The guard's answer. Run the payload if and only if `allowed` is true. */
+/** The guard's answer. Run the payload if and only if `allowed` is true, and `hardened` instead if there is one. */
 export type Decision = AllowedDecision | DeniedDecision;
 
 /** A denial as an exception, for a sink whose callers expect a value. Its message contains only code and decision id. */

@@ -57,20 +57,26 @@ export type Envelope = SuccessEnvelope | ErrorEnvelope;
 /** The reply is not a proven verdict on the request; the message says why, without payload. */
 export class Unproven extends Error {}
 
-const UNKNOWN: Provenance = {
+export const UNKNOWN: Provenance = {
   service_version: 'unknown',
   policy_digest: 'unknown',
   ruleset_digest: 'unknown',
   grammar_version: 'unknown',
 };
 
-/** Return the envelope of a denial by the client; `hint` defaults to the hint of `code`. */
+/** Return the envelope of a denial by the client; hint and next actions default to those of `code`. */
 export function denialEnvelope(
   code: Code,
   message: string,
-  extra: { hint?: string; details?: Readonly<Record<string, unknown>> } = {},
+  extra: {
+    hint?: string;
+    nextActions?: readonly string[];
+    details?: Readonly<Record<string, unknown>>;
+    meta?: Partial<Meta>;
+  } = {},
 ): ErrorEnvelope {
-  const { number, domain, category, cause, hint, recovery_hints, next_actions, retryable, http } = CODES[code];
+  const { number, domain, category, cause, hint, recovery_hints, retryable, http } = CODES[code];
+  const next_actions = extra.nextActions ?? CODES[code].next_actions;
   const body = {
     ok: false as const,
     error: message,
@@ -94,6 +100,7 @@ export function denialEnvelope(
     audited: false,
     provenance: UNKNOWN,
     would_block: [],
+    ...extra.meta,
   };
   return { ...body, _meta: meta };
 }

@@ -2,6 +2,7 @@
 
 import type { DeniedDecision } from './decision.js';
 import { type ErrorEnvelope, isRecord, type SuccessEnvelope, Unproven } from './envelope.js';
+import { refuseWithout, statedHash } from './hardened.js';
 import { prove } from './proof.js';
 import type { EvaluateRequest, EvaluateResponse, Usage } from './protocol.js';
 
@@ -12,6 +13,8 @@ interface Ran {
   readonly usage?: Usage;
   readonly codeHash: string;
   readonly decisionId: string;
+  /** Lower-case hex SHA-256 of the hardened program that ran; empty when the payload itself ran. */
+  readonly hardenedHash: string;
 }
 
 export interface EvaluatedResult extends Ran {
@@ -40,7 +43,21 @@ export function evaluationFrom(
   policyDigest: string | undefined,
 ): Evaluation {
   const { envelope, codeHash, decisionId } = prove(request, reply, 'TARGET_SANDBOX', policyDigest);
-  const about = { console: consoleOf(envelope), ...(reply.usage && { usage: reply.usage }), codeHash, decisionId };
+  const hardenedHash = reply.binding?.hardened_hash ?? '';
+  if (envelope.ok && hardenedHash === '') refuseWithout(request.harden);
+  if (hardenedHash !== statedHash(envelope.ok ? envelope : envelope.details)) {
+    throw new Unproven('the envelope contradicts the program');
+  }
+  if (hardenedHash !== '' && request.harden === 'HARDEN_OFF') {
+    throw new Unproven('another program ran than was asked for');
+  }
+  const about = {
+    console: consoleOf(envelope),
+    ...(reply.usage && { usage: reply.usage }),
+    codeHash,
+    decisionId,
+    hardenedHash,
+  };
   if (!envelope.ok) return Object.freeze({ ok: false, code: envelope.code, envelope, ...about });
   if (!RUNNABLE.includes(String(reply.binding?.shape))) {
     throw new Unproven('the verdict does not say in which shape the payload ran');
@@ -52,7 +69,7 @@ export function evaluationFrom(
 
 /** Return a denial as an evaluation without a result. */
 export function failedBy({ code, envelope, codeHash, decisionId }: DeniedDecision): FailedEvaluation {
-  return Object.freeze({ ok: false, code, envelope, console: [], codeHash, decisionId });
+  return Object.freeze({ ok: false, code, envelope, console: [], codeHash, decisionId, hardenedHash: '' });
 }
 
 /** Return the lines of the console, which an error envelope has in its details. */

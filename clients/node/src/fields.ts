@@ -2,6 +2,7 @@
 
 import type { Code } from './envelope.js';
 import { isRecord } from './envelope.js';
+import type { Harden } from './protocol.js';
 
 /** A request that cannot be built; the message names the field and never repeats its value. */
 export class Unbuilt extends Error {
@@ -48,6 +49,7 @@ const RENAMED: { readonly [option: string]: string } = {
   guardLimits: 'guard_limits',
   stopOnFirst: 'stop_on_first',
   argument: 'argument_json',
+  decisionId: 'decision_id',
 };
 
 /** Return the RFC 6901 JSON Pointer to what `field` becomes in the request. */
@@ -83,6 +85,11 @@ export function text(field: string, value: unknown): string {
   return value;
 }
 
+export function name(field: string, value: unknown): string {
+  if (text(field, value) === '') throw invalid(field, 'takes a name');
+  return value as string;
+}
+
 export function textMap(field: string, value: unknown = {}): Record<string, string> {
   if (!isRecord(value)) throw invalid(field, 'takes an object of strings');
   return Object.fromEntries(Object.entries(value).map(([name, to]) => [text(field, name), text(field, to)]));
@@ -106,6 +113,12 @@ export function counts(field: string, value: unknown, names: readonly string[]):
 export function flag(field: string, value: unknown): boolean {
   if (value !== undefined && typeof value !== 'boolean') throw invalid(field, 'takes true or false');
   return value ?? false;
+}
+
+/** Return the field of the request: true requires a hardened program, false declines it, undefined leaves it open. */
+export function hardening(value: unknown): { harden?: Harden } {
+  if (value === undefined) return {};
+  return { harden: flag('harden', value) ? 'HARDEN_REQUIRED' : 'HARDEN_OFF' };
 }
 
 export function json(field: string, value: unknown): Buffer {

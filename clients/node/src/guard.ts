@@ -3,11 +3,12 @@
 import { type BatchDecision, batchDeniedBy, batchFrom, type ItemDecision, itemOf } from './batch.js';
 import { type CallDecision, callDecisionFrom, callDeniedBy } from './call.js';
 import type { Decision, DeniedDecision } from './decision.js';
+import { type DenialReport, reportFrom, unreportedBy } from './denied-run.js';
 import { type Evaluation, evaluationFrom, failedBy } from './evaluation.js';
 import { denialOf } from './failure.js';
 import type { MessageStream } from './message-stream.js';
 import { decisionFrom } from './proof.js';
-import type { BatchResponse, CallResponse, EvaluateResponse, ValidateResponse } from './protocol.js';
+import type { BatchResponse, CallResponse, EvaluateResponse, ReportResponse, ValidateResponse } from './protocol.js';
 import {
   batchRequest,
   type CallOptions,
@@ -17,6 +18,7 @@ import {
   evaluateRequest,
   type ManyOptions,
   type Payload,
+  reportRequest,
   validateRequest,
 } from './question.js';
 import { Conversation } from './stream.js';
@@ -37,6 +39,8 @@ export interface GuardOptions extends TransportOptions {
 /** Judges payloads: a Guard, or the guard that `spawn()` supervises. */
 export interface Judge {
   check(code: string, options: CheckOptions): Promise<Decision>;
+  /** Report that the program of an ALLOW was denied `construct` while it ran. */
+  reportDenial?(decisionId: string, construct: string): Promise<DenialReport>;
 }
 
 /** A client of one service. Its calls never reject: every failure is a denial with an envelope. */
@@ -154,6 +158,22 @@ export class Guard implements Judge {
       return evaluationFrom(request, reply, this.#policyDigest);
     } catch (failure) {
       return failedBy(denied(failure));
+    }
+  }
+
+  /**
+   * Report that the program of the ALLOW `decisionId` was denied `construct` while it ran.
+   *
+   * The report goes into the guard's audit log, once for each decision. A failure is a reply that is not recorded, and
+   * changes nothing else. `guarded` reports by itself.
+   */
+  async reportDenial(decisionId: string, construct: string): Promise<DenialReport> {
+    try {
+      const request = reportRequest(decisionId, construct);
+      const reply = await this.#transport.call<ReportResponse>('ReportDenial', request, this.#timeoutMs);
+      return reportFrom(decisionId, reply);
+    } catch (failure) {
+      return unreportedBy(denied(failure));
     }
   }
 

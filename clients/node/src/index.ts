@@ -4,6 +4,7 @@ export type { BatchDecision, ItemDecision, ItemStatus } from './batch.js';
 export type { CallDecision, JudgedField } from './call.js';
 export type { TlsOptions } from './channel.js';
 export { type AllowedDecision, type Decision, type DeniedDecision, DeniedError } from './decision.js';
+export type { DenialReport } from './denied-run.js';
 export type { Code, Envelope, ErrorEnvelope, Meta, Provenance, SuccessEnvelope } from './envelope.js';
 export type { EvaluatedResult, Evaluation, FailedEvaluation } from './evaluation.js';
 export { Guard, type GuardOptions, type Judge } from './guard.js';

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Decision } from './decision.js';
 import { deniedBy } from './decision.js';
 import { type Envelope, isRecord, readEnvelope, Unproven } from './envelope.js';
+import { boundProgram } from './hardened.js';
 import type { Binding, ValidateRequest, ValidateResponse, WireError } from './protocol.js';
 import { NO_TARGET } from './question.js';
 
@@ -40,7 +41,15 @@ export function decisionFrom(
   checkError(reply.error, envelope);
   const codeHash = binding.code_hash ?? '';
   if (!envelope.ok) return deniedBy(envelope, codeHash);
-  return Object.freeze({ allowed: true, code: null, envelope, codeHash, decisionId: binding.decision_id ?? '' });
+  const program = boundProgram(request, binding, reply.allowed?.hardened, envelope);
+  return Object.freeze({
+    allowed: true,
+    code: null,
+    envelope,
+    codeHash,
+    decisionId: binding.decision_id ?? '',
+    ...program,
+  });
 }
 
 /** Throw Unproven when `binding` or `envelope` does not match `request`. */

@@ -5,6 +5,9 @@ import { fromJSON, type MessageTypeDefinition } from '@grpc/proto-loader';
 import { Unproven } from './envelope.js';
 import { PROTOCOL } from './generated/protocol.js';
 
+/** Whether an ALLOW carries a hardened program; unset: the policy decides. */
+export type Harden = 'HARDEN_OFF' | 'HARDEN_REQUIRED';
+
 export interface Binding {
   readonly code_hash?: string;
   /** A name of the enum, or the number of one that this version does not know. */
@@ -15,6 +18,15 @@ export interface Binding {
   readonly profile?: string | number;
   readonly request_id?: string;
   readonly sink?: string;
+  readonly hardened_hash?: string;
+}
+
+export interface HardenedProgram {
+  readonly program?: Buffer;
+  readonly sha256?: string;
+  readonly shape?: string | number;
+  readonly sink?: string;
+  readonly runtime?: string;
 }
 
 export interface WireError {
@@ -38,12 +50,13 @@ export interface ValidateRequest {
   readonly request_id: string;
   readonly include_context: boolean;
   readonly sink: string;
+  readonly harden?: Harden;
 }
 
 export interface ValidateResponse {
   readonly binding?: Binding;
   readonly outcome?: string;
-  readonly allowed?: { readonly would_block?: readonly string[] };
+  readonly allowed?: { readonly would_block?: readonly string[]; readonly hardened?: HardenedProgram };
   readonly error?: WireError;
   readonly envelope?: Buffer;
 }
@@ -57,11 +70,20 @@ export interface CallRequest {
   readonly request_id: string;
   readonly include_context: boolean;
   readonly judged_fields_only: boolean;
+  readonly harden?: Harden;
+}
+
+export interface WireField {
+  readonly path?: string;
+  readonly sha256?: string;
+  readonly kind?: string;
+  readonly sink?: string;
+  readonly hardened?: HardenedProgram;
 }
 
 export interface CallResponse extends ValidateResponse {
   readonly tool?: string;
-  readonly fields?: readonly { readonly path?: string; readonly sha256?: string; readonly kind?: string }[];
+  readonly fields?: readonly WireField[];
 }
 
 export interface BatchRequest {
@@ -75,6 +97,7 @@ export interface BatchResponse extends Omit<ValidateResponse, 'binding'> {
   readonly item_count?: number;
   readonly failures?: readonly ItemFailure[];
   readonly bindings?: readonly Binding[];
+  readonly hardened?: readonly { readonly item_index?: number; readonly hardened?: HardenedProgram }[];
 }
 
 export interface ItemFailure {
@@ -104,6 +127,7 @@ export interface EvaluateRequest {
   readonly seed?: number;
   readonly session_id: string;
   readonly request_id: string;
+  readonly harden?: Harden;
 }
 
 /** 64-bit numbers arrive as decimal strings. */
@@ -120,6 +144,13 @@ export interface EvaluateResponse {
   readonly error?: WireError;
   readonly envelope?: Buffer;
   readonly usage?: Usage;
+}
+
+export interface ReportResponse {
+  readonly outcome?: string;
+  readonly reported?: object;
+  readonly error?: WireError;
+  readonly envelope?: Buffer;
 }
 
 interface Status {
@@ -139,7 +170,7 @@ const service = (loadPackageDefinition(definition) as { evalward: { v1: GrpcObje
 export const GuardService = service as ServiceClientConstructor;
 
 /** The RPCs that this package calls. */
-export type Method = 'Validate' | 'ValidateCall' | 'ValidateBatch' | 'ValidateStream' | 'Evaluate';
+export type Method = 'Validate' | 'ValidateCall' | 'ValidateBatch' | 'ValidateStream' | 'Evaluate' | 'ReportDenial';
 
 export interface Codec {
   readonly path: string;

@@ -2,7 +2,21 @@
 
 import { randomBytes } from 'node:crypto';
 import { isRecord } from './envelope.js';
-import { count, counts, flag, invalid, json, member, only, optional, payload, text, textMap } from './fields.js';
+import {
+  count,
+  counts,
+  flag,
+  hardening,
+  invalid,
+  json,
+  member,
+  name,
+  only,
+  optional,
+  payload,
+  text,
+  textMap,
+} from './fields.js';
 import { SINKS } from './generated/sinks.js';
 import type { BatchRequest, CallRequest, EvaluateRequest, ValidateRequest } from './protocol.js';
 
@@ -38,6 +52,11 @@ export interface CheckDetails {
   readonly sessionId?: string;
   /** Asks for the source lines around each finding. */
   readonly includeContext?: boolean;
+  /**
+   * Whether an ALLOW carries a hardened program: true denies a payload without one, false declines it, which a policy may
+   * refuse; without it the policy decides.
+   */
+  readonly harden?: boolean;
 }
 
 /** A sink, which implies target and shape; or a target, and the shape if it is known. */
@@ -67,6 +86,8 @@ export interface CallOptions {
   readonly includeContext?: boolean;
   /** Declares that the arguments omit the fields that are not judged, which may include required ones. */
   readonly judgedFieldsOnly?: boolean;
+  /** As in `check`; each source field has its own program. */
+  readonly harden?: boolean;
 }
 
 /** One payload of a batch or a stream: its text, and the options of `check` except the session. */
@@ -88,12 +109,14 @@ export interface EvaluateOptions {
   /** Seed of Math.random, a whole number from 0. */
   readonly seed?: number;
   readonly sessionId?: string;
+  /** Whether the hardened program runs instead of the payload, as in `check`. */
+  readonly harden?: boolean;
 }
 
 /** Return the request; throw Unbuilt. */
 export function validateRequest(code: string, options: CheckOptions): ValidateRequest {
-  const known = ['sink', 'target', 'shape', 'profile', 'bindings', 'limits', 'sessionId', 'includeContext'];
-  const { sink, target, shape, profile, bindings, limits, sessionId, includeContext } = only(known, options);
+  const known = ['sink', 'target', 'shape', 'profile', 'bindings', 'limits', 'sessionId', 'includeContext', 'harden'];
+  const { sink, target, shape, profile, bindings, limits, sessionId, includeContext, harden } = only(known, options);
   if (sink !== undefined && (typeof sink !== 'string' || sink === ''))
     throw invalid('sink', 'has no such value', SINKS);
   return {
@@ -107,12 +130,13 @@ export function validateRequest(code: string, options: CheckOptions): ValidateRe
     session_id: text('sessionId', sessionId ?? ''),
     request_id: randomBytes(8).toString('hex'),
     include_context: flag('includeContext', includeContext),
+    ...hardening(harden),
   };
 }
 
 const CALL_OPTIONS = [
   ...['runs', 'target', 'shape', 'sink', 'profile', 'limits', 'sessionId', 'includeContext'],
-  'judgedFieldsOnly',
+  ...['judgedFieldsOnly', 'harden'],
 ];
 
 /** What a tool call's verdict must match, in addition to the request. */
@@ -126,7 +150,7 @@ export interface Insisted {
 /** Return the request and what the caller insists on; throw Unbuilt. */
 export function callRequest(tool: string, argumentsJson: string, options: CallOptions): [CallRequest, Insisted] {
   const { runs = [], target, shape, sink, ...rest } = only(CALL_OPTIONS, options);
-  const { profile, limits, sessionId, includeContext, judgedFieldsOnly } = rest;
+  const { profile, limits, sessionId, includeContext, judgedFieldsOnly, harden } = rest;
   if (!Array.isArray(runs)) throw invalid('runs', 'takes a list of JSON Pointers');
   const request = {
     tool: text('tool', tool),
@@ -137,6 +161,7 @@ export function callRequest(tool: string, argumentsJson: string, options: CallOp
     request_id: randomBytes(8).toString('hex'),
     include_context: flag('includeContext', includeContext),
     judged_fields_only: flag('judgedFieldsOnly', judgedFieldsOnly),
+    ...hardening(harden),
   };
   const pointers = runs.map((pointer) => text('runs', pointer));
   if (sink !== undefined && (typeof sink !== 'string' || sink === ''))
@@ -173,8 +198,8 @@ export function batchRequest(items: readonly Payload[], options: ManyOptions): B
 
 /** Return the request; throw Unbuilt. */
 export function evaluateRequest(code: string, options: EvaluateOptions): EvaluateRequest {
-  const known = ['argument', 'shape', 'profile', 'limits', 'guardLimits', 'seed', 'sessionId'];
-  const { argument, shape, profile, limits, guardLimits, seed, sessionId } = only(known, options);
+  const known = ['argument', 'shape', 'profile', 'limits', 'guardLimits', 'seed', 'sessionId', 'harden'];
+  const { argument, shape, profile, limits, guardLimits, seed, sessionId, harden } = only(known, options);
   return {
     code: payload('code', code),
     ...optional('shape', shape, SHAPES),
@@ -185,5 +210,11 @@ export function evaluateRequest(code: string, options: EvaluateOptions): Evaluat
     ...(seed !== undefined && { seed: count('seed', seed) }),
     session_id: text('sessionId', sessionId ?? ''),
     request_id: randomBytes(8).toString('hex'),
+    ...hardening(harden),
   };
+}
+
+/** Return the request; throw Unbuilt. */
+export function reportRequest(decisionId: string, construct: string): { decision_id: string; construct: string } {
+  return { decision_id: name('decisionId', decisionId), construct: name('construct', construct) };
 }

@@ -10,6 +10,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type BatchDecision, batchDeniedBy, type ItemDecision, itemOf } from './batch.js';
 import { type CallDecision, callDeniedBy } from './call.js';
 import type { Decision, DeniedDecision } from './decision.js';
+import { type DenialReport, unreportedBy } from './denied-run.js';
 import { isRecord } from './envelope.js';
 import { type Evaluation, failedBy } from './evaluation.js';
 import { absent } from './failure.js';
@@ -117,6 +118,11 @@ export class SpawnedGuard implements Judge {
   async evaluate(code: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const guard = await this.#serving();
     return guard === undefined ? failedBy(this.#away()) : guard.evaluate(code, options);
+  }
+
+  async reportDenial(decisionId: string, construct: string): Promise<DenialReport> {
+    const guard = await this.#serving();
+    return guard === undefined ? unreportedBy(this.#away()) : guard.reportDenial(decisionId, construct);
   }
 
   /** End the server: it drains when its standard input closes, and is killed if it does not end in time. */

@@ -4,6 +4,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { runInNewContext } from 'node:vm';
 import { createServer, fnv1a32 } from '@electron-stagewright/core';
 import { directory, missing } from './harness.mjs';
 
@@ -18,7 +19,7 @@ function session(ran) {
     ran.push(body);
     const script = `"use strict"; return (async () => { ${body} })()`;
     if (target === 'main') return Function('electronApp', 'arg', script)(electronApp, arg);
-    return Function('arg', script)(arg);
+    return runInNewContext(`(function (arg) { ${script} })`)(arg); // a page is no Node
   };
   return { id: 'one', evaluate };
 }
@@ -43,7 +44,8 @@ test('what the page puts around the eval tools lets pass what the guard allows',
 
   assert.equal((await call('renderer', 'return arg.prices.length', { prices: [1, 2] })).result, 2);
   assert.equal((await call('main', 'return electronApp.app.getName()')).result, 'shop');
-  assert.equal((await call('main', 'return arguments[0].app.getName()')).result, 'shop');
+  const { code, details } = await call('main', 'return arguments[0].app.getName()');
+  assert.deepEqual([code, details.construct], ['EVAL_DENIED_AT_RUN_TIME', 'module-loading']);
 
   const escapes = [
     ['renderer', "return window['ev' + 'al'](arg)"],

@@ -81,6 +81,8 @@ class AllowForm:
         if fnv1a32 is not None:
             parts.append(_member("fnv1a32", fnv1a32))
         parts.append(_count("code_length", verdict.code_length))
+        if verdict.hardened is not None:
+            parts.append(_member("hardened_hash", verdict.hardened.sha256))
         parts.append(self._end)
         parts.append(_count("elapsed_us", elapsed_us))
         return AllowRecord("".join(parts))

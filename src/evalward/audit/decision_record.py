@@ -58,6 +58,7 @@ def decision_record(  # noqa: PLR0913 - the verdict, and what the transport know
         code_hash=verdict.code_hash if fingerprint is None else fingerprint.code_hash,
         fnv1a32=None if fingerprint is None else fingerprint.fnv1a32,
         code_length=verdict.code_length,
+        hardened_hash=None if verdict.hardened is None else verdict.hardened.sha256,
         policy_digest=provenance.policy_digest,
         manifest_digest=manifest_digest,
         ruleset=provenance.ruleset_digest,

@@ -17,6 +17,7 @@ _ALWAYS: Final = ("v", "seq", "ts", "chain", "boot_id", "kind", "prev", "mac")
 _REQUIRED: Final = {
     Kind.DECISION: ("decision_id", "outcome", "hash_alg", "code_hash", "code_length"),
     Kind.EVALUATION: ("decision_id", "outcome", "hash_alg", "code_hash", "code_length"),
+    Kind.RUN_TIME_DENIAL: ("decision_id", "outcome", "code", "construct", "code_hash", "hardened_hash"),
     Kind.REFUSED: ("code", "count"),
     Kind.START: ("integrity", "durability", "version"),
     Kind.STOP: ("head", "version"),
@@ -33,6 +34,7 @@ _REQUIRED: Final = {
 _OUTCOMES: Final = {
     Kind.DECISION: [Outcome.ALLOW, Outcome.DENY, Outcome.ERROR],
     Kind.EVALUATION: [Outcome.COMPLETED, Outcome.FAILED, Outcome.ERROR],
+    Kind.RUN_TIME_DENIAL: [Outcome.DENY],
 }
 
 

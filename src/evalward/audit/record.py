@@ -40,6 +40,7 @@ PATTERNS = {
             "manifest_digest",
             "certificate",
             "torn_hash",
+            "hardened_hash",
         ),
         r"sha256|hmac-sha256:[0-9a-f]{16}": ("hash_alg",),
         r"[0-9a-f]{8}": ("fnv1a32",),
@@ -51,7 +52,7 @@ PATTERNS = {
     for name in names
 }
 _KEYWORD = re.compile(KEYWORD_ID)
-WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._-]{1,128})?")
+WEAKENED = re.compile(r"[a-z][a-z0-9-]{0,63}(=[A-Za-z0-9._() -]{1,128})?")
 COUNTS = (
     "code_length",
     "elapsed_us",
@@ -71,6 +72,7 @@ COUNTS = (
 _OUTCOMES = {
     Kind.DECISION: frozenset({Outcome.ALLOW, Outcome.DENY, Outcome.ERROR}),
     Kind.EVALUATION: frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.ERROR}),
+    Kind.RUN_TIME_DENIAL: frozenset({Outcome.DENY}),
 }
 
 
@@ -99,18 +101,19 @@ _FITS = tuple(pattern.fullmatch for pattern in PATTERNS.values())
 class AuditRecord:
     """The content of one line; None means that the field does not apply and is left out.
 
-    ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the
-    payload stood, with ``*`` for every name that the manifest does not know. ``findings`` names every construct and
-    ``keyword:<id>`` of a denial that has more than one, at most ``MAX_FINDINGS``. ``argument_bytes`` to
-    ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened`` names the weakened
-    controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished line that a TORN
-    record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged`` those that are in
-    the log although their caller got an error, ``gap_us`` is the duration. A POLICY_LOAD names the new policy, the
-    one before it, and the weakened controls; a POLICY_REJECT the policy that stays in force, and the first invalid
-    field. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into force. ``count`` is of the
-    requests of a REFUSED record, the tokens of a TOKEN_LOAD, the faults of a POLICY_REJECT, the items of a batch that
-    was refused as a whole. Any value outside of its field's pattern or catalogue raises ValueError, and the message
-    names the field, never the value.
+    ``code_hash`` is the payload's digest under ``hash_alg``; ``field_path`` is where in a call's arguments the payload
+    stood, with ``*`` for every name that the manifest does not know. ``findings`` names every construct and
+    ``keyword:<id>`` of a denial that has more than one, at most ``MAX_FINDINGS``. ``hardened_hash`` is the SHA-256 of
+    the program that runs instead of the payload; its random prefix keeps it from confirming a guess at the payload.
+    ``argument_bytes`` to ``memory_bytes`` are the sizes of an evaluation, ``fuel`` its instructions. ``weakened``
+    names the weakened controls of a START record. ``torn_bytes`` and ``torn_hash`` (SHA-256) are of the unfinished
+    line that a TORN record closes. Of a GAP, ``unrecorded`` counts the records that were lost, ``unacknowledged``
+    those that are in the log although their caller got an error, ``gap_us`` is the duration. A POLICY_LOAD names the
+    new policy, the one before it, and the weakened controls; a POLICY_REJECT the policy that stays in force, and the
+    first invalid field. ``certificate`` is the SHA-256 of the server's own that a TLS_LOAD brings into force.
+    ``count`` is of the requests of a REFUSED record, the tokens of a TOKEN_LOAD, the faults of a POLICY_REJECT, the
+    items of a batch that was refused as a whole. Any value outside of its field's pattern or catalogue raises
+    ValueError, and the message names the field, never the value.
     """
 
     kind: Kind
@@ -137,6 +140,7 @@ class AuditRecord:
     code_hash: str | None = None
     fnv1a32: str | None = None
     code_length: int | None = None
+    hardened_hash: str | None = None
     policy_digest: str | None = None
     previous_policy_digest: str | None = None
     manifest_digest: str | None = None

@@ -10,6 +10,7 @@ class Kind(StrEnum):
 
     DECISION = "decision"
     EVALUATION = "evaluation"  # the result of running a payload that the decision with the same id allowed
+    RUN_TIME_DENIAL = "run_time_denial"  # a caller reports that the program of its allow was denied something
     REFUSED = (
         "refused"  # how many requests without a record each were rejected with a code, within one second
     )

@@ -24,6 +24,7 @@ class _Commands(LazyGroup):
         "tools": "evalward.cli.tools:app",
         "policy": "evalward.cli.policy:app",
         "corpus": "evalward.cli.corpus:app",
+        "harden": "evalward.cli.harden:harden",
         "eval": "evalward.cli.eval:eval_command",
         "audit": "evalward.cli.audit:app",
         "oracle": "evalward.cli.oracle:oracle",

@@ -26,6 +26,7 @@ from evalward.cli.serverless import (
 )
 from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.target import Profile, Shape, Target
+from evalward.judging.hardening import judge_hardened
 from evalward.policy import judge_under
 from evalward.policy.fields import MAX_PAYLOAD_BYTES
 
@@ -120,6 +121,7 @@ def check(  # noqa: PLR0913 - one parameter per option
             shape=shape,
             bindings=bindings,
             sink=named.id if named else None,
+            judge_hardened=judge_hardened,
         )
     except CodedError as error:
         raise _refused(error, output) from None

@@ -26,7 +26,9 @@ from evalward.errors import (
     row_of,
     verdict_envelope,
 )
+from evalward.guard.rules import Hardening
 from evalward.guard.target import Profile, Shape, Target
+from evalward.judging.hardening import judge_hardened
 from evalward.policy import judge_under
 from evalward.sandbox import (
     RANGES,
@@ -34,6 +36,7 @@ from evalward.sandbox import (
     Evaluation,
     EvaluationLimits,
     choose_shape,
+    denial_of,
     evaluate,
     evaluation_envelope,
 )
@@ -90,7 +93,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
     ] = _DEFAULTS.console_bytes,
     as_json: Annotated[bool, typer.Option("--json", help="Print the envelope.")] = False,
 ) -> None:
-    """Judge one payload for the sandbox and, if it is allowed, run it there.
+    """Judge one payload for the sandbox and, if it is allowed, run it there, hardened where the policy offers it.
 
     Without --json, the result's JSON goes to standard output, console lines and errors to standard error.
     Exit code: 0 it ran, 1 blocked or failed, 2 usage, 3 infrastructure.
@@ -113,7 +116,14 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
     begin = time.perf_counter()
     judged_shape = shape or choose_shape(payload)
-    verdict = judge_under(effective, payload, target=Target.SANDBOX, shape=judged_shape)
+    verdict = judge_under(
+        effective,
+        payload,
+        target=Target.SANDBOX,
+        shape=judged_shape,
+        judge_hardened=judge_hardened,
+        harden=Hardening.OFFERED,
+    )
     decision_id = uuid.uuid4().hex
     if not verdict.allowed:
         envelope = verdict_envelope(
@@ -136,9 +146,12 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
     )
     argument = None if arg is None else os.fsencode(arg)
     try:
-        evaluation = evaluate(payload, arg=argument, shape=judged_shape, limits=limits, seed=seed)
+        program = payload if verdict.hardened is None else verdict.hardened.text
+        evaluation = evaluate(program, arg=argument, shape=judged_shape, limits=limits, seed=seed)
     except ArgumentError as error:
         raise typer.BadParameter(str(error), param_hint="--arg") from None
+    if verdict.hardened is not None:
+        evaluation = denial_of(evaluation)
     elapsed = (time.perf_counter() - begin) * 1000
     meta = Meta(elapsed, decision_id, provenance(effective), audited=False)
     _print(evaluation_envelope(evaluation, verdict, meta=meta), as_json=as_json, evaluation=evaluation)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,6 +38,12 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
         Path | None,
         typer.Option(help="Append the shrunk misses to this corpus file (.yaml).", dir_okay=False),
     ] = None,
+    hardened: Annotated[
+        bool,
+        typer.Option(
+            "--hardened", help="Ignore the verdict: run each program hardened, which must reach nothing."
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object, reach per axis value included.")
     ] = False,
@@ -46,8 +52,9 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
 
     The first programs cover every pair of axis values, then they are random. The oracle runs the programs that the
     guard allows: one that reaches its capability is a miss, and is shrunk. A long run can go into the background:
-    memory does not grow with the count, and standard error gets a line a minute. Exit code: 0 no miss, 1 a miss or an
-    exception of the guard, 2 usage, 3 infrastructure.
+    memory does not grow with the count, and standard error gets a line a minute. With --hardened every program runs
+    hardened in the oracle instead, whatever the guard says of it. Exit code: 0 no miss, 1 a miss, an exception of the
+    guard, or a hardened program that reached something, 2 usage, 3 infrastructure.
 
     \b
     Examples:
@@ -59,6 +66,9 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
     begin = time.perf_counter()
     cores = workers or os.cpu_count() or 1
     job = Job(count, seed, profile, count // 5 if benign is None else benign, sample, cores)
+    if hardened:
+        _run_hardened(job, begin, as_json=as_json)
+        return
     with Prover(workers=cores) as prover:
         report = run_fuzz(job, Guard(profile), prover, _watch())
     elapsed = time.perf_counter() - begin
@@ -71,6 +81,31 @@ def fuzz(  # noqa: PLR0913 - one parameter an option
     typer.echo(json.dumps(report.as_object(elapsed)) if as_json else "\n".join(summary(report, elapsed)))
     if not report.ok:
         raise typer.Exit(MISSED)
+
+
+def _run_hardened(job: Job, begin: float, *, as_json: bool) -> None:
+    from evalward.fuzz.hardened import run_hardened  # noqa: PLC0415 - only this option loads the emitter
+    from evalward.oracle.emission import emit  # noqa: PLC0415 - the same
+
+    with Prover(workers=job.workers) as prover:
+        report = run_hardened(job, emit, prover, _watch())
+    found = report.as_object(time.perf_counter() - begin)
+    typer.echo(json.dumps(found) if as_json else "\n".join(_hardened_summary(found)))
+    if report.reached:
+        raise typer.Exit(MISSED)
+
+
+def _hardened_summary(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['total']:,} programs run hardened, seed {found['seed']}, in {found['elapsed_s']:.1f} s"
+    yield (
+        f"  {found['denied']:,} denied, {found['ended']:,} ended without a denial, {found['refused']:,} refused, "
+        f"{len(found['reached']):,} reached something"
+    )
+    yield f"  sample: {found['sample']['live']:,} of {found['sample']['size']:,} reach their capability as they are"
+    for reason, count in found["refused_for"].items():
+        yield f"refused: {count:,} x {reason}"
+    for each in found["reached"]:
+        yield f"reached: {each['reached']}: {each['code']}"
 
 
 def summary(report: FuzzReport, elapsed_s: float) -> Iterator[str]:

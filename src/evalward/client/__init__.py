@@ -4,6 +4,7 @@ from evalward.client.address import Tls
 from evalward.client.aio import AsyncGuardClient
 from evalward.client.batch_decision import BatchDecision, ItemDecision, Payload
 from evalward.client.call_decision import CallDecision, JudgedField
+from evalward.client.denied_run import DenialReport
 from evalward.client.evaluation_reply import EvaluationReply
 from evalward.client.guard_reply import Decision
 from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
@@ -16,6 +17,7 @@ __all__ = [
     "BatchDecision",
     "CallDecision",
     "Decision",
+    "DenialReport",
     "EvalDenied",
     "EvaluationReply",
     "GuardClient",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalward.client import request_fields
 from evalward.client.failure import failed
 from evalward.client.guard_reply import Decision, Unproven, read_envelope
+from evalward.client.hardened import bound_program
 from evalward.client.proof import check_error, check_validated
 from evalward.client.question import Question
 from evalward.client.request_fields import Unsendable
@@ -40,6 +41,7 @@ class Payload:
     profile: str | None = None
     limits: Mapping[str, int] | None = None
     include_context: bool = False
+    harden: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class ItemDecision(Decision):
             envelope=decision.envelope,
             code_hash=decision.code_hash,
             decision_id=decision.decision_id,
+            hardened=decision.hardened,
             item_index=item_index,
             status=status,
         )
@@ -159,22 +162,28 @@ def _items(
     if len(response.bindings) != count - len(skipped) or (not places) is not whole.allowed:
         raise Unproven("the verdict is about other items")
     failures = dict(zip(places, response.failures, strict=True))
+    programs = {each.item_index: each.hardened for each in response.hardened}
+    if len(programs) != len(response.hardened) or not {*range(count)}.difference(places).issuperset(programs):
+        raise Unproven("the verdict is about other items")
     bindings = iter(response.bindings)
     for index, item in enumerate(request.items):
         if index in skipped:
             yield ItemDecision.of(whole, index, "skipped")
             continue
         try:
-            decision = _item(item, next(bindings), failures.get(index), whole, policy_digest)
+            decision = _item(
+                item, next(bindings), failures.get(index), programs.get(index), whole, policy_digest
+            )
         except Unproven as doubt:
             decision = failed(doubt)
         yield ItemDecision.of(decision, index, "allowed" if decision.allowed else "failed")
 
 
-def _item(
+def _item(  # noqa: PLR0913, PLR0917 - the parts of a reply that are about one item
     item: pb.ValidateRequest,
     binding: pb.VerdictBinding,
     failure: pb.BatchItemFailure | None,
+    hardened: pb.Hardened | None,
     whole: Decision,
     policy_digest: str | None,
 ) -> Decision:
@@ -192,4 +201,5 @@ def _item(
         envelope=envelope,
         code_hash=binding.code_hash,
         decision_id=binding.decision_id,
+        hardened=None if failure is not None else bound_program(item, binding, hardened, None),
     )

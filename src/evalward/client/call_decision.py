@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from evalward.client.guard_reply import Decision, Unproven, read_envelope
+from evalward.client.hardened import proven_program, refuse_without, stated_hash
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+_SOURCE = frozenset({"", "source"})
 _CODE = frozenset({"", "source", "markup"})
 """The kinds that are judged for a target."""
 
@@ -23,11 +25,13 @@ class JudgedField(NamedTuple):
     """A field that was judged: its RFC 6901 JSON Pointer, the SHA-256 of its UTF-8 bytes, and its kind.
 
     The kind is that of the server's manifest (``source``, ``url``, …), empty from a server that judges only source.
+    ``hardened`` is the program (ASCII) to run instead of the field.
     """
 
     path: str
     sha256: str
     kind: str = ""
+    hardened: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
     if not allowed:
         check_error(response.error, envelope)
     binding = response.binding
-    judged = tuple(JudgedField(field.path, field.sha256, field.kind) for field in response.fields)
+    judged = tuple(_judged(request, field, envelope) for field in response.fields)
     asked = target if target is not None and allowed else binding.target
     check_binding(request, binding, envelope, target=asked, policy_digest=policy_digest)
     if response.tool != request.tool:
@@ -88,6 +92,9 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
         if sink is not None and binding.sink != sink:
             raise Unproven("the verdict is about another sink")
         _check_fields(request.arguments_json, judged, runs)
+        for field in judged:
+            if field.hardened is None and field.kind in _SOURCE:
+                refuse_without(request.harden)
     return CallDecision(
         allowed=allowed,
         code=code,
@@ -96,6 +103,19 @@ def call_decision_from(  # noqa: PLR0913 - the question, the reply, and what the
         decision_id=binding.decision_id,
         judged=judged,
     )
+
+
+def _judged(request: pb.ValidateCallRequest, field: pb.JudgedField, envelope: dict[str, Any]) -> JudgedField:
+    """Return ``field`` with its program; raise Unproven when the envelope names another one."""
+    program = proven_program(field.hardened, required=request.harden)
+    if program is not None and field.hardened.sink != field.sink:
+        raise Unproven("the program is for another sink")
+    stated = envelope.get("fields")
+    if isinstance(stated, list):
+        about = [each for each in stated if isinstance(each, dict) and each.get("path") == field.path]
+        if any(stated_hash(each) != field.hardened.sha256 for each in about):
+            raise Unproven("the envelope contradicts the program")
+    return JudgedField(field.path, field.sha256, field.kind, program)
 
 
 def _check_fields(arguments_json: bytes, judged: tuple[JudgedField, ...], runs: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, Generic, ParamSpec, T
 from evalward.client.address import digest_or_none, seconds_of
 from evalward.client.batch_decision import batch_question, refused
 from evalward.client.call_decision import CallDecision
+from evalward.client.denied_run import DenialReport
 from evalward.client.diagnosis import Reason
 from evalward.client.evaluation_reply import EvaluationReply
 from evalward.client.failure import (
@@ -68,6 +69,7 @@ class Operation(Generic[P, T]):
 
 VALIDATE: Final = Operation(Questions.validate, lambda denial: denial)
 VALIDATE_CALL: Final = Operation(Questions.validate_call, CallDecision.denied)
+REPORT_DENIAL: Final = Operation(Questions.report_denial, DenialReport.denied)
 EVALUATE: Final = Operation(Questions.evaluate, EvaluationReply.denied)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evalward.client.guard_reply import Decision, Unproven, read_envelope
+from evalward.client.hardened import refuse_without, stated_hash
 from evalward.client.proof import check_binding, check_error
 from evalward.v1 import evalward_pb2 as pb
 
@@ -20,7 +21,8 @@ class EvaluationReply:
 
     ``result_json`` is the completion value as JSON text, None for ``undefined``; ``console`` are the
     lines of the console, also when the run failed. ``code`` is None exactly when ``ok`` is true; ``envelope`` is
-    the answer as JSON data (contract.md §2). ``code_hash`` and ``decision_id`` are those of ``Decision``.
+    the answer as JSON data (contract.md §2). ``code_hash`` and ``decision_id`` are those of ``Decision``;
+    ``hardened_hash`` is that of the program that ran, empty when the payload itself ran.
     """
 
     ok: bool
@@ -30,6 +32,7 @@ class EvaluationReply:
     console: tuple[str, ...] = ()
     code_hash: str = ""
     decision_id: str = ""
+    hardened_hash: str = ""
 
     @classmethod
     def denied(cls, denial: Decision) -> EvaluationReply:
@@ -62,6 +65,12 @@ def reply_from(
     check_binding(request, binding, envelope, target=pb.TARGET_SANDBOX, policy_digest=policy_digest)
     code = None if ok else str(envelope["code"])
     result = response.allowed.result_json or None
+    if ok and not binding.hardened_hash:
+        refuse_without(request.harden)
+    if binding.hardened_hash != stated_hash(envelope if ok else envelope.get("details") or {}):
+        raise Unproven("the envelope contradicts the program")
+    if binding.hardened_hash and request.harden == pb.HARDEN_OFF:
+        raise Unproven("another program ran than was asked for")
     if ok:
         if binding.shape not in RUNNABLE:
             raise Unproven("the verdict does not say in which shape the payload ran")
@@ -78,6 +87,7 @@ def reply_from(
         console=_console(envelope),
         code_hash=binding.code_hash,
         decision_id=binding.decision_id,
+        hardened_hash=binding.hardened_hash,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from evalward.errors import Code, Meta, Provenance, Repair, error_envelope
@@ -17,11 +18,12 @@ class Unproven(Exception):  # noqa: N818 - becomes a denial, never raised to the
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The guard's answer. Run the payload if and only if ``allowed`` is true.
+    """The guard's answer. Run the payload if and only if ``allowed`` is true, and ``hardened`` instead if there is one.
 
     ``envelope`` is the answer as JSON data (contract.md §2). ``code`` is None exactly when ``allowed`` is
     true. ``code_hash`` is the lower-case hex SHA-256 of the judged bytes; ``decision_id`` identifies the
-    decision in the audit log and is empty without a verdict.
+    decision in the audit log and is empty without a verdict. ``hardened`` is the program (ASCII) that does what the
+    payload does, but cannot get hold of a denied capability; it is for the same sink or shape.
     """
 
     allowed: bool
@@ -29,6 +31,12 @@ class Decision:
     envelope: dict[str, Any]
     code_hash: str = ""
     decision_id: str = ""
+    hardened: bytes | None = None
+
+    @property
+    def hardened_hash(self) -> str:
+        """The lower-case hex SHA-256 of the hardened program, empty for none."""
+        return "" if self.hardened is None else sha256(self.hardened).hexdigest()
 
 
 def denial(

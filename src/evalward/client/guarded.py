@@ -7,12 +7,14 @@ import inspect
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, overload
 
 from evalward.client.aio import AsyncGuardClient
+from evalward.client.denied_run import construct_in_error, construct_in_result, denied_run
 from evalward.client.guard_reply import Decision, denial
 from evalward.errors import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
+    from evalward.client.denied_run import DenialReport
     from evalward.client.sync import GuardClient
     from evalward.client.triage import Triage
 
@@ -52,6 +54,7 @@ def guarded(
     bindings: Mapping[str, str] | None = None,
     profile: str | None = None,
     wrap: bool = False,
+    harden: bool | None = None,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], Coroutine[Any, Any, R]]: ...
 
@@ -67,6 +70,7 @@ def guarded(
     bindings: Mapping[str, str] | None = None,
     profile: str | None = None,
     wrap: bool = False,
+    harden: bool | None = None,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], R]: ...
 
@@ -81,9 +85,10 @@ def guarded(  # noqa: PLR0913 - what a sink is
     bindings: Mapping[str, str] | None = None,
     profile: str | None = None,
     wrap: bool = False,
+    harden: bool | None = None,
     triage: Triage | None = None,
 ) -> Callable[..., Any]:
-    """Return ``eval_fn`` guarded: it is called only with the exact text of an allowed payload.
+    """Return ``eval_fn`` guarded: it is called only with the text of an allowed payload, or with its hardened program.
 
     ``sink`` names what ``eval_fn(text, …)`` does with the text, such as ``playwright.evaluate`` (``evalward sinks``
     lists them); ``bindings`` are additional names that it binds. For a sink that is not in that list, ``target`` says
@@ -91,9 +96,12 @@ def guarded(  # noqa: PLR0913 - what a sink is
     no wrapper and gets the payload inside the wrapper of ``shape``. Without a sink, a missing target or shape raises
     TypeError. ``profile`` must be at least as strict as the policy's; an ALLOW under the profile ``seed`` counts only
     if ``profile`` is ``seed``. A coroutine function needs an AsyncGuardClient, any other function a GuardClient;
-    another combination raises TypeError. ``triage`` stores denied payloads.
+    another combination raises TypeError. ``harden``: the hardened program runs where the policy offers one (None),
+    always (True: a payload without one is denied), or never (False, which a policy may refuse). ``triage`` stores
+    denied payloads.
 
-    The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for a denied payload and SinkFailed for an
+    The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for a denied payload, also for a program that is
+    denied something while it runs (EVAL_DENIED_AT_RUN_TIME, which is reported to the guard), and SinkFailed for another
     exception of ``eval_fn``; their texts contain no payload. A sink that reports the payload's own error returns it as
     data.
     """
@@ -101,39 +109,45 @@ def guarded(  # noqa: PLR0913 - what a sink is
     if is_async is not isinstance(guard, AsyncGuardClient):
         raise TypeError("a coroutine function needs an AsyncGuardClient, any other sink a GuardClient")
     before, behind = _pasted(sink, target, shape, wrap=wrap)
+    entry = _Entry(before, behind, triage)
     ask = functools.partial(
-        guard.validate, target=target, shape=shape, sink=sink, bindings=bindings, profile=profile
+        guard.validate,
+        target=target,
+        shape=shape,
+        sink=sink,
+        bindings=bindings,
+        profile=profile,
+        harden=harden,
     )
-
-    def passed(payload: bytes, decision: Decision) -> str:
-        if decision.allowed is not True:
-            if triage is not None:
-                triage.keep(payload, decision)
-            raise EvalDenied(decision)
-        try:
-            return f"{before}{payload.decode()}{behind}"
-        except UnicodeDecodeError:
-            refusal = denial(Code.EVAL_BAD_ENCODING, "The payload is not UTF-8.")
-        raise EvalDenied(refusal)
 
     def sync_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
         payload = _payload(code)
-        text = passed(payload, ask(payload))  # type: ignore[arg-type]  # a GuardClient returns no coroutine
+        decision: Decision = ask(payload)  # type: ignore[assignment]  # a GuardClient returns no coroutine
+        text = entry.text(payload, decision)
+        run = _Run(decision)
         try:
-            return eval_fn(text, *args, **rest)
+            run.returned(eval_fn(text, *args, **rest))
         except Exception as error:  # noqa: BLE001 - its text may quote the payload
-            failure = error
+            run.raised(error)
         # Outside the handler: an exception raised inside it would have the first one as its context.
-        raise SinkFailed(failure)
+        if run.construct is not None:
+            report: DenialReport = guard.report_denial(decision.decision_id, run.construct)  # type: ignore[assignment]  # as above
+            raise entry.denied(payload, denied_run(decision, run.construct, is_reported=report.recorded))
+        return run.result()
 
     async def async_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:
         payload = _payload(code)
-        text = passed(payload, await _awaited(ask(payload)))
+        decision: Decision = await _awaited(ask(payload))
+        text = entry.text(payload, decision)
+        run = _Run(decision)
         try:
-            return await eval_fn(text, *args, **rest)
+            run.returned(await eval_fn(text, *args, **rest))
         except Exception as error:  # noqa: BLE001 - its text may quote the payload
-            failure = error
-        raise SinkFailed(failure)
+            run.raised(error)
+        if run.construct is not None:
+            report = await _awaited(guard.report_denial(decision.decision_id, run.construct))
+            raise entry.denied(payload, denied_run(decision, run.construct, is_reported=report.recorded))
+        return run.result()
 
     made = async_sink if is_async else sync_sink
     setattr(made, MARK, True)
@@ -145,9 +159,61 @@ def is_guarded(function: object) -> bool:
     return getattr(function, MARK, False) is True
 
 
-async def _awaited(answer: Any) -> Decision:
-    decision: Awaitable[Decision] = answer
-    return await decision
+class _Entry:
+    """What a payload has to pass: it becomes the text for the sink, or is denied and stored for triage."""
+
+    def __init__(self, before: str, behind: str, triage: Triage | None) -> None:
+        self._before = before
+        self._behind = behind
+        self._triage = triage
+
+    def text(self, payload: bytes, decision: Decision) -> str:
+        """Return the text to evaluate; raise EvalDenied."""
+        if decision.allowed is not True:
+            raise self.denied(payload, decision)
+        try:
+            text = payload.decode() if decision.hardened is None else decision.hardened.decode("ascii")
+        except UnicodeDecodeError:
+            refusal = denial(Code.EVAL_BAD_ENCODING, "The payload is not UTF-8.")
+        else:
+            return f"{self._before}{text}{self._behind}"
+        raise EvalDenied(refusal)
+
+    def denied(self, payload: bytes, decision: Decision) -> EvalDenied:
+        """Return the exception for a denied payload."""
+        if self._triage is not None:
+            self._triage.keep(payload, decision)
+        return EvalDenied(decision)
+
+
+class _Run:
+    """How a sink ended: its result or exception, and the ``construct`` that its program was denied, if it was."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._is_hardened = decision.hardened is not None
+        self._value: Any = None
+        self._failure: Exception | None = None
+        self.construct: str | None = None
+
+    def returned(self, value: Any) -> None:
+        self._value = value
+        if self._is_hardened:
+            self.construct = construct_in_result(value)
+
+    def raised(self, error: Exception) -> None:
+        self._failure = error
+        if self._is_hardened:
+            self.construct = construct_in_error(error)
+
+    def result(self) -> Any:
+        """Return the sink's result; raise SinkFailed for its exception."""
+        if self._failure is not None:
+            raise SinkFailed(self._failure)
+        return self._value
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
 
 
 def _payload(code: str | bytes) -> bytes:

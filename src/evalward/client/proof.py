@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evalward.client.guard_reply import Decision, Unproven, read_envelope
+from evalward.client.hardened import bound_program
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def decision_from(
     allowed = outcome == "allowed"
     envelope = read_envelope(response.envelope, ok=allowed)
     check_validated(request, response.binding, envelope, policy_digest=policy_digest)
-    if not allowed:
+    program = None
+    if allowed:
+        hardened = response.allowed.hardened if response.allowed.HasField("hardened") else None
+        program = bound_program(request, response.binding, hardened, envelope)
+    else:
         check_error(response.error, envelope)
     return Decision(
         allowed=allowed,
@@ -43,6 +48,7 @@ def decision_from(
         envelope=envelope,
         code_hash=response.binding.code_hash,
         decision_id=response.binding.decision_id,
+        hardened=program,
     )
 
 

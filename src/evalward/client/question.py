@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from evalward.client import request_fields
 from evalward.client.call_decision import CallDecision, call_decision_from
+from evalward.client.denied_run import DenialReport, report_from
 from evalward.client.evaluation_reply import EvaluationReply, reply_from, seconds_for
 from evalward.client.proof import decision_from
 from evalward.client.request_fields import Unsendable
@@ -64,11 +65,13 @@ class Questions:
         limits: Mapping[str, int] | None = None,
         session_id: str = "",
         include_context: bool = False,
+        harden: bool | None = None,
     ) -> Question[Decision]:
         """Ask whether ``sink``, or ``target`` in ``shape``, may run ``code``; every failure is a denial.
 
         ``limits`` are those of Limits, and may only be smaller than the policy's. With ``include_context`` a denial
-        contains the source lines around each finding.
+        contains the source lines around each finding. ``harden``: True requires a hardened program, False declines
+        it, and None takes what the policy offers; run ``Decision.hardened`` instead of ``code`` if it is there.
         """
         if sink is None and target is None:
             raise Unsendable("target", "or a sink is needed")
@@ -78,6 +81,7 @@ class Questions:
             sink="" if sink is None else request_fields.name("sink", sink),
             bindings=request_fields.bindings("bindings", bindings),
             include_context=request_fields.flag("include_context", include_context),
+            harden=request_fields.harden(harden),
         )
         if shape is not None:
             request.shape = request_fields.shape(shape)
@@ -99,19 +103,22 @@ class Questions:
         session_id: str = "",
         include_context: bool = False,
         judged_fields_only: bool = False,
+        harden: bool | None = None,
     ) -> Question[CallDecision]:
         """Ask whether ``tool`` may be called with ``arguments_json``; every failure is a denial.
 
         ``runs`` are the JSON Pointers of the fields that the caller will evaluate; ``target``, ``shape`` and ``sink``
         say where and how. A verdict that does not cover one of these fields, or is about another target, shape or
         sink, is a denial. ``judged_fields_only`` declares that ``arguments_json`` omits the fields that are not
-        judged, which may include required ones.
+        judged, which may include required ones. ``harden`` is as in ``validate``; each judged field has its own
+        program.
         """
         request = pb.ValidateCallRequest(
             tool=request_fields.text("tool", tool),
             arguments_json=sendable_arguments("arguments_json", arguments_json),
             include_context=request_fields.flag("include_context", include_context),
             judged_fields_only=request_fields.flag("judged_fields_only", judged_fields_only),
+            harden=request_fields.harden(harden),
         )
         _add_common(request, profile, limits, session_id)
         read = partial(
@@ -136,16 +143,19 @@ class Questions:
         guard_limits: Mapping[str, int] | None = None,
         seed: int | None = None,
         session_id: str = "",
+        harden: bool | None = None,
     ) -> Question[EvaluationReply]:
         """Judge ``code`` for the sandbox and run it there; every failure is a reply without a result.
 
         ``arg_json`` is the argument as JSON text; ``limits`` are those of EvaluateLimits, and may only be
-        smaller than the server's; ``guard_limits`` are those of Limits.
+        smaller than the server's; ``guard_limits`` are those of Limits. ``harden`` is as in ``validate``: whether the
+        hardened program runs instead of ``code``.
         """
         request = pb.EvaluateRequest(
             code=sendable_payload("code", code),
             argument_json=b"" if arg_json is None else request_fields.payload("arg_json", arg_json),
             seed=None if seed is None else request_fields.number("seed", seed),
+            harden=request_fields.harden(harden),
         )
         if shape is not None:
             request.shape = request_fields.shape(shape)
@@ -158,6 +168,18 @@ class Questions:
         _add_common(request, profile, None, session_id)
         read = partial(reply_from, request, policy_digest=self.policy_digest)
         return Question("Evaluate", request, self.budget(len(code)) + seconds_for(request), read)
+
+    def report_denial(self, decision_id: str, construct: str) -> Question[DenialReport]:
+        """Report that the program of the ALLOW ``decision_id`` was denied ``construct`` while it ran.
+
+        The report goes into the guard's audit log, once for each decision. A failure is a reply that is not recorded,
+        and changes nothing else.
+        """
+        request = pb.ReportDenialRequest(
+            decision_id=request_fields.name("decision_id", decision_id),
+            construct=request_fields.name("construct", construct),
+        )
+        return Question("ReportDenial", request, self.seconds, partial(report_from, decision_id))
 
     def budget(self, size: int) -> float:
         """Return the timeout in seconds of a verdict on ``size`` bytes."""

@@ -61,6 +61,13 @@ def flag(field: str, value: Any) -> bool:
     return value
 
 
+def harden(value: Any) -> pb.Harden.ValueType:
+    """Return the number of ``value``: True requires a hardened program, False declines it, None leaves it open."""
+    if value is None:
+        return pb.HARDEN_UNSPECIFIED
+    return pb.HARDEN_REQUIRED if flag("harden", value) else pb.HARDEN_OFF
+
+
 def number(field: str, value: Any) -> int:
     """Return ``value`` if it is a whole number from 0 to 2**64 - 1."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_NUMBER:

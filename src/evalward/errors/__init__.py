@@ -20,8 +20,15 @@ from evalward.errors.plugins import (
     unregister_error_codes,
 )
 from evalward.errors.registry import REGISTRY, Category, Cause, ErrorRow, row_of
+from evalward.errors.run_time_denial import denied_construct, run_time_denial
 from evalward.errors.self_repair import Range, Repair, pointer
-from evalward.errors.verdict_envelope import verdict_envelope, would_block, would_block_names
+from evalward.errors.verdict_envelope import (
+    hardened_fields,
+    program_json,
+    verdict_envelope,
+    would_block,
+    would_block_names,
+)
 
 __all__ = [
     "REGISTRY",
@@ -42,11 +49,15 @@ __all__ = [
     "UnknownSymbolError",
     "canonical_json",
     "define_domain",
+    "denied_construct",
     "error_envelope",
     "estimate_tokens",
+    "hardened_fields",
     "pointer",
+    "program_json",
     "register_error_codes",
     "row_of",
+    "run_time_denial",
     "success_envelope",
     "unregister_error_codes",
     "verdict_envelope",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalward.errors.canonical import canonical_text, to_json
 from evalward.errors.envelope import tokens_of
+from evalward.errors.verdict_envelope import hardened_fields
 
 if TYPE_CHECKING:
     from evalward.errors.envelope import Provenance
@@ -39,12 +40,17 @@ class AllowEnvelope:
         """
         if verdict.code is not None or verdict.shadow or verdict.withheld is not None:
             return None
+        hardened = "".join(
+            f'"{key}":{canonical_text(to_json(value))},' for key, value in hardened_fields(verdict).items()
+        )
+        before, behind = (hardened, "") if verdict.hardened is not None else ("", hardened)
         code_hash = verdict.code_hash
         # Other characters than letters and digits may need an escape.
         if not ((decision_id + code_hash).isalnum() and isfinite(elapsed_ms)):
             return None
         item = "" if item_index is None else f'"item_index":{item_index:d},'
-        body = f'"code_hash":"{code_hash}","code_length":{verdict.code_length:d},{item}{self._frame(verdict)}'
+        body = f'"code_hash":"{code_hash}","code_length":{verdict.code_length:d},{before}{item}{behind}'
+        body += self._frame(verdict)
         session = "" if session_id is None else f',"session_id":{canonical_text(to_json(session_id))}'
         return (
             f'{{"_meta":{{"audited":{"true" if audited else "false"},"decision_id":"{decision_id}",'

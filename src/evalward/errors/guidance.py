@@ -72,6 +72,24 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
             ),
             ("Simplify the payload.", _SMALLER),
         ),
+        "EVAL_NOT_HARDENABLE": Guidance(
+            "The payload may run only as a hardened program, and none can be made of it; details.reason says why.",
+            (
+                "details.location is the first place that cannot be printed again.",
+                "Direct eval, import(), import.meta, with and debugger are never hardened.",
+                "A hardened program needs a declared shape or the name of a sink.",
+            ),
+            ("Rewrite the place that details.location names.", _GRANULAR),
+        ),
+        "EVAL_DENIED_AT_RUN_TIME": Guidance(
+            "The payload was allowed, and the hardened program stopped when it reached the denied construct"
+            " (details.construct names it).",
+            (
+                "What ran before the denial has happened: look at the state before you try again.",
+                "Another spelling of the same construct is denied, too.",
+            ),
+            ("Remove the construct and send the payload again.", _GRANULAR),
+        ),
         "EVAL_PAYLOAD_TOO_LARGE": Guidance(
             "The payload is larger than the size limit that details names.",
             ("Pass data as an argument; inline libraries are the usual cause.",),

@@ -137,6 +137,8 @@ _ROWS = (
     _caller(Code.EVAL_BAD_ENCODING, 3003, "eval", 400),
     _caller(Code.EVAL_TARGET_DENIED, 3004, "eval", 403),
     _caller(Code.EVAL_ANALYSIS_LIMIT, 3005, "eval", 422),
+    _caller(Code.EVAL_NOT_HARDENABLE, 3006, "eval", 400),
+    _caller(Code.EVAL_DENIED_AT_RUN_TIME, 3007, "eval", 400),
     _caller(Code.EVAL_PAYLOAD_TOO_LARGE, 1005, "common", 413),
     _caller(Code.EVAL_RUNTIME_ERROR, 3100, "sandbox", 422),
     _caller(Code.EVAL_FUEL_EXHAUSTED, 3101, "sandbox", 422),

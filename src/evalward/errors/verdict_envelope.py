@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from evalward.errors.canonical import JsonValue
-    from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
+    from evalward.guard.verdict import Finding, HardenedProgram, Location, TraceStep, Verdict
 
 
 def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key of _meta
@@ -56,6 +56,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
             "profile": verdict.profile,
             "code_hash": verdict.code_hash,
             "code_length": verdict.code_length,
+            **hardened_fields(verdict),
             **item,
         }
         return success_envelope(fields, meta=meta)
@@ -67,6 +68,25 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
         details={**_details(verdict, verdict.code), **_quoted(verdict, context), **item},
         repair=_repair(verdict, allowed_targets, target_field=target_field, payload_field=payload_field),
     )
+
+
+def hardened_fields(verdict: Verdict) -> dict[str, object]:
+    """Return ``hardened`` for an allow with a program, ``not_hardened`` for one whose program could not be made.
+
+    The program itself is not in the envelope: a caller gets it next to the envelope, and compares its hash.
+    """
+    program, why = verdict.hardened, verdict.unhardened
+    if program is not None:
+        return {"hardened": program_json(program)}
+    if why is not None:
+        place = {} if why.location is None else {"location": _where(why.location)}
+        return {"not_hardened": {"reason": why.reason, **place}}
+    return {}
+
+
+def program_json(program: HardenedProgram) -> dict[str, JsonValue]:
+    """Return what an envelope says about ``program``."""
+    return {"sha256": program.sha256, "length": len(program.text), "runtime": program.runtime}
 
 
 def would_block(verdict: Verdict) -> tuple[dict[str, JsonValue], ...]:

@@ -224,15 +224,19 @@ def _seed(case: _Case) -> Verdict:
 
 
 def _findings(case: _Case, found: Sequence[Finding], untold: Mapping[str, int] = _NOTHING) -> Verdict:
-    blocking, shadow = [], []
+    blocking, shadow, permits = [], [], False
     for finding in found:
         action = _action(case.rules, finding.construct)
         if action is Action.BLOCK:
             blocking.append(finding)
         elif action is Action.AUDIT:
             shadow.append(finding)
+        else:
+            permits = permits or finding.construct not in OFF_BY_DEFAULT_LABELS
     if not blocking:
-        return replace(case.base, shadow=listed(shadow)) if shadow else case.base
+        if not shadow and not permits:
+            return case.base
+        return replace(case.base, shadow=listed(shadow), permits=permits)
     more = sum(count for label, count in untold.items() if _action(case.rules, label) is Action.BLOCK)
     return _blocked(case, blocking, listed(shadow), more)
 

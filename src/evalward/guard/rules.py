@@ -31,6 +31,14 @@ class Enforcement(StrEnum):
     AUDIT = "audit"
 
 
+class Hardening(StrEnum):
+    """Whether an ALLOW carries a hardened program: never, where one can be made, or always, else it is a denial."""
+
+    OFF = "off"
+    OFFERED = "offered"
+    REQUIRED = "required"
+
+
 class BlocklistMode(StrEnum):
     """``substring``: any occurrence counts; ``confirmed``: unless the tree shows that it is harmless."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from evalward.guard.rules import Enforcement
@@ -71,6 +72,36 @@ def listed(found: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class HardenedProgram:
+    """A program to run instead of the payload (harden.md): ``text`` is ASCII, for the verdict's sink or shape.
+
+    ``runtime`` is the version of the run-time inside it. ``prefix`` begins every name that the program binds, and is
+    nowhere else in it.
+    """
+
+    text: bytes
+    runtime: str
+    prefix: str
+
+    @property
+    def sha256(self) -> str:
+        """Lower-case hex SHA-256 of ``text``."""
+        return sha256(self.text).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Unhardened:
+    """Why there is no program for a payload; ``reason`` never repeats payload text.
+
+    ``failed``: the emitter failed, so that another attempt may succeed.
+    """
+
+    reason: str
+    location: Location | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Allow, or deny with a registered code.
 
@@ -82,7 +113,9 @@ class Verdict:
     enforced, and ``exception_id`` names the exception that allowed the payload. ``details`` are further details of the
     envelope, by name. ``sink`` is the id of the sink whose readings were judged, None if the request named none. A
     verdict is immutable, because the cache shares it.
-    ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number.
+    ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number. ``permits`` says
+    that policy allows a construct that was found and that is blocked by default. ``hardened`` is the program of an
+    allow, if one was asked for; ``unhardened`` says why there is none.
     """
 
     code: Code | None
@@ -104,6 +137,9 @@ class Verdict:
     exception_id: str | None = None
     sink: str | None = None
     findings_total: int = 0
+    permits: bool = False
+    hardened: HardenedProgram | None = None
+    unhardened: Unhardened | None = None
 
     @property
     def allowed(self) -> bool:

@@ -53,6 +53,7 @@ class CachingExecutor:
             rules=job.rules,
             shape_from_text=job.shape_from_text,
             sink=job.sink,
+            harden=job.harden,
         )
 
     def load(self) -> Load:

@@ -26,8 +26,8 @@ class Job(NamedTuple):
     """One payload to judge, with everything that determines the verdict.
 
     Without a shape it is judged in every possible shape or, with ``shape_from_text``, in the shape in which the sandbox
-    would run it. With a ``sink`` (an id) it is judged in every way in which that sink reads it. ``requester`` affects
-    only the order of service.
+    would run it. With a ``sink`` (an id) it is judged in every way in which that sink reads it. With ``harden``
+    an allow carries a program, or the reason why there is none. ``requester`` affects only the order of service.
     """
 
     payload: bytes
@@ -37,6 +37,7 @@ class Job(NamedTuple):
     shape_from_text: bool = False
     sink: str | None = None
     requester: Requester = ANONYMOUS
+    harden: bool = False
 
 
 class Load(NamedTuple):

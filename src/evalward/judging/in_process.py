@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from evalward.judging.executor import Load, Overloaded, not_started, shape_of
+from evalward.judging.hardening import with_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,9 +38,10 @@ class InProcessExecutor:
             else:
                 self._wait(patience)
         try:
-            return self._judge(
+            verdict = self._judge(
                 job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink
             )
+            return with_program(verdict, job.payload, job.rules) if job.harden else verdict
         finally:
             with self._lock:
                 self._running -= 1

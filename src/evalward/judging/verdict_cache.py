@@ -6,8 +6,9 @@ policy therefore never gets a verdict of the previous one. Only deterministic ou
 clock, a worker's death or an exception is judged again.
 
 The cache is bounded by entries and by bytes, with least-recently-used eviction, so that a flood of distinct payloads
-costs a fixed amount of memory. It contains no payload text and nothing of a request besides its verdict: decision ids,
-audit records and times are new for each request. Response times disclose whether a payload was judged before; where
+costs a fixed amount of memory. It contains nothing of a request besides its verdict: decision ids, audit records and
+times are new for each request. A verdict has no payload text, except in the program of a hardened allow, which does
+not outlive it. Response times disclose whether a payload was judged before; where
 callers must not learn that about each other, a size of 0 disables the cache.
 """
 
@@ -26,13 +27,14 @@ from cachetools import LRUCache
 from evalward.codes import Code
 from evalward.guard import judge
 from evalward.guard.syntax.grammar import GRAMMAR
+from evalward.judging.hardening import with_program
 
 if TYPE_CHECKING:
     from evalward.guard.rules import Rules
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
 
-Key: TypeAlias = tuple[bytes, int, "Target", "Shape | None", bool, "str | None", bytes]
+Key: TypeAlias = tuple[bytes, int, "Target", "Shape | None", bool, "str | None", bool, bytes]
 
 DEFAULT_ENTRIES: Final = 4_096
 DEFAULT_MAX_BYTES: Final = 16 * 1024 * 1024
@@ -95,8 +97,9 @@ class VerdictCache:
         rules: Rules,
         shape_from_text: bool = False,
         sink: str | None = None,
+        harden: bool = False,
     ) -> Key:
-        """Return the key of a verdict on ``payload``; ``shape_from_text`` as in ``executor.Job``."""
+        """Return the key of a verdict on ``payload``; ``shape_from_text`` and ``harden`` as in ``executor.Job``."""
         return (
             sha256(payload).digest(),
             len(payload),
@@ -104,10 +107,11 @@ class VerdictCache:
             shape,
             shape_from_text,
             sink,
+            harden,
             self._digest_of(rules),
         )
 
-    def judge(
+    def judge(  # noqa: PLR0913 - what a verdict follows from
         self,
         payload: bytes,
         *,
@@ -115,12 +119,18 @@ class VerdictCache:
         shape: Shape | None,
         rules: Rules,
         sink: str | None = None,
+        harden: bool = False,
     ) -> Verdict:
-        """Return the guard's verdict, from the cache if possible; parameters as in ``evalward.guard.judge``."""
-        key = self.key(payload, target=target, shape=shape, rules=rules, sink=sink)
+        """Return the guard's verdict, from the cache if possible; parameters as in ``evalward.guard.judge``.
+
+        With ``harden`` an allow has a program, or the reason why there is none.
+        """
+        key = self.key(payload, target=target, shape=shape, rules=rules, sink=sink, harden=harden)
         verdict = self.get(key)
         if verdict is None:
             verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink)
+            if harden:
+                verdict = with_program(verdict, payload, rules)
             self.put(key, verdict)
         return verdict
 
@@ -167,6 +177,8 @@ class VerdictCache:
 
 def is_lasting(verdict: Verdict) -> bool:
     """Whether judging again gives the same verdict: its code, and its limit if any, are deterministic."""
+    if verdict.unhardened is not None and verdict.unhardened.failed:
+        return False
     if verdict.code is Code.EVAL_ANALYSIS_LIMIT:
         return verdict.limit is not None and verdict.limit[0] in _COUNTED_LIMITS
     return verdict.code in _LASTING
@@ -176,7 +188,8 @@ def weight(verdict: Verdict) -> int:
     """Return an upper estimate of the bytes that a cached ``verdict`` takes."""
     found = (*verdict.findings, *verdict.shadow)
     steps = sum(len(each.trace) for each in found)
-    return _ENTRY_BYTES + _FINDING_BYTES * len(found) + _STEP_BYTES * steps
+    program = 0 if verdict.hardened is None else len(verdict.hardened.text)
+    return _ENTRY_BYTES + _FINDING_BYTES * len(found) + _STEP_BYTES * steps + program
 
 
 def rules_digest(rules: Rules) -> bytes:

@@ -10,7 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from evalward.oracle.cdp import BrowserGoneError, CommandError, Connection, Message
-from evalward.oracle.hits import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit, read_ending
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
@@ -78,12 +78,14 @@ class ChromiumOracle:
         config = trap_config(target, bindings=bindings, data=data)
         config |= {
             "platform": False,
+            "page": True,
             "stubs": [],
             "globalNames": [],
             "recorders": [pair for pair in config["recorders"] if pair[0] not in _REAL_IN_A_PAGE],
         }
+        record = ""
         try:
-            ending, note = self._run(program(code, shape), shape, config)
+            ending, note, record = self._run(program(code, shape), shape, config)
         except TimeoutError:
             ending, note = "deadline", "the page was closed"
             self._close_page()
@@ -94,7 +96,7 @@ class ChromiumOracle:
         except BrowserGoneError:
             ending, note = "crashed", "the browser died"
             self.close()
-        return EngineRun(self.engine, shape, ending, tuple(self._hits), note)
+        return EngineRun(self.engine, shape, ending, tuple(self._hits), note, record)
 
     def close(self) -> None:
         """End the browser and remove its profile."""
@@ -106,7 +108,7 @@ class ChromiumOracle:
             self._profile.cleanup()
             self._profile = None
 
-    def _run(self, text: str, shape: Shape, config: dict[str, Any]) -> tuple[str, str]:
+    def _run(self, text: str, shape: Shape, config: dict[str, Any]) -> tuple[str, str, str]:
         page = self._page()
         page("Page.navigate", {"url": _PAGE})
         self._wait_for_load()
@@ -124,21 +126,20 @@ class ChromiumOracle:
         self._on_harness(harness, settle, arguments)
         return self._finish(harness)
 
-    def _thrown(self, harness: str, failure: Message) -> tuple[str, str]:
+    def _thrown(self, harness: str, failure: Message) -> tuple[str, str, str]:
         thrown = failure.get("exception", {})
         if failure.get("text") == "Uncaught" and thrown.get("className") == "SyntaxError" and not self._hits:
-            return "syntax-error", str(thrown.get("description", "")).splitlines()[0][:100]
+            return "syntax-error", str(thrown.get("description", "")).splitlines()[0][:100], ""
         if thrown:
             self._on_harness(harness, "function (error) { this.fail(error); }", [_argument(thrown)])
         ending = self._finish(harness)
-        return ending if thrown else ("deadline", "")
+        return ending if thrown else ("deadline", "", "")
 
-    def _finish(self, harness: str) -> tuple[str, str]:
+    def _finish(self, harness: str) -> tuple[str, str, str]:
         wait = f"function () {{ return this.quiet({_QUIET_MS}); }}"
         self._on_harness(harness, wait, [], promise=True)
         result = self._on_harness(harness, "function () { return this.finish(); }", [])
-        ending, _, note = str(result["result"].get("value", "")).partition("\t")
-        return ending, note
+        return read_ending(str(result["result"].get("value", "")))
 
     def _on_harness(
         self, harness: str, function: str, arguments: list[Message], *, promise: bool = False
@@ -164,14 +165,8 @@ class ChromiumOracle:
         return _Page(browser, self._session, self._deadline + _GRACE_SECONDS)
 
     def _start(self) -> Connection:
-        executable = _executable()
-        if executable is None:
-            raise FileNotFoundError("chromium is not installed")
         self._profile = tempfile.TemporaryDirectory(prefix="evalward-oracle-", ignore_cleanup_errors=True)
-        command = [executable, *_FLAGS, f"--user-data-dir={self._profile.name}"]
-        if os.geteuid() == 0:
-            command.append("--no-sandbox")  # Chromium's own sandbox does not start as root
-        self._browser = Connection(command, self._on_event)
+        self._browser = Connection(chromium_command(self._profile.name), self._on_event)
         return self._browser
 
     def _close_page(self) -> None:
@@ -212,6 +207,20 @@ class _Page:
 
     def __call__(self, method: str, params: Message | None = None) -> Message:
         return self._browser.call(method, params, self._session, timeout=self._timeout)
+
+
+def chromium_command(profile: str) -> list[str]:
+    """Return the command that starts a browser with its data in ``profile`` and DevTools on descriptors 3 and 4.
+
+    Raises FileNotFoundError when Chromium is not installed.
+    """
+    executable = _executable()
+    if executable is None:
+        raise FileNotFoundError("chromium is not installed")
+    command = [executable, *_FLAGS, f"--user-data-dir={profile}"]
+    if os.geteuid() == 0:
+        command.append("--no-sandbox")  # Chromium's own sandbox does not start as root
+    return command
 
 
 def _executable() -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalward.corpus.corpus_case import Expectation
 from evalward.guard.target import Profile, Target
+from evalward.oracle.engines_per_thread import EnginesPerThread
 from evalward.oracle.hits import WEAK_OP
-from evalward.oracle.reach import Oracles
 from evalward.oracle.traps import ORDINARY, Data, attacker_data
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from evalward.corpus.corpus_case import Case
     from evalward.oracle.hits import Engine, EngineRun
+    from evalward.oracle.reach import Oracles
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def verify_cases(
 
     ``verified`` is called once per case, on the thread that ran it.
     """
-    benches = _Benches(deadline)
+    benches = EnginesPerThread(deadline)
 
     def verify(case: Case) -> Proof:
         proof = _verify(case, benches.mine())
@@ -113,29 +113,6 @@ def verify_cases(
         benches.close()
     by_target = ((target, tuple(p for p in proofs if p.case.target is target)) for target in Target)
     return VerifyReport(tuple(TargetProofs(target, found) for target, found in by_target if found))
-
-
-class _Benches:
-    """One set of engines per thread: neither a Node child nor a page may be shared."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
-        self._local = threading.local()
-        self._all: list[Oracles] = []
-        self._lock = threading.Lock()
-
-    def mine(self) -> Oracles:
-        if not hasattr(self._local, "oracles"):
-            oracles = Oracles(deadline=self._deadline)
-            with self._lock:
-                self._all.append(oracles)
-            self._local.oracles = oracles
-        found: Oracles = self._local.oracles
-        return found
-
-    def close(self) -> None:
-        for oracles in self._all:
-            oracles.close()
 
 
 def _verify(case: Case, oracles: Oracles) -> Proof:
@@ -167,7 +144,7 @@ def _verify_escape(case: Case, oracles: Oracles) -> Proof:
     seen: set[str] = set()
     endings: dict[str, None] = {}
     for data in (ORDINARY, *attacker_data()):
-        if data.word and not _depends_on_data(case):
+        if data.word and not depends_on_data(case):
             break
         for run in _runs(case, oracles, data):
             touched = {hit.capability for hit in run.hits}
@@ -192,7 +169,7 @@ def _runs(case: Case, oracles: Oracles, data: Data) -> Iterator[EngineRun]:
     return oracles.runs(case.run_text, case.target, case.run_shape, bindings=case.bindings, data=data)
 
 
-def _depends_on_data(case: Case) -> bool:
+def depends_on_data(case: Case) -> bool:
     """Return whether runs with an attacker's data, of which there are dozens, can prove more."""
     return "dynamic-key" in case.constructs or "arg" in case.code
 

@@ -43,6 +43,7 @@ class EngineRun:
     """One run of the payload in one engine and shape.
 
     ``ending`` is completed, threw, unsettled, syntax-error, deadline, limit or crashed; ``note`` says more.
+    ``record`` is JSON with the completion value and the side effects of an observed run, else empty.
     """
 
     engine: Engine
@@ -50,6 +51,14 @@ class EngineRun:
     ending: str
     hits: tuple[Hit, ...] = ()
     note: str = ""
+    record: str = ""
+
+
+def read_ending(text: str) -> tuple[str, str, str]:
+    """Return ending, note and record of what the traps' ``finish`` returns: ``ending TAB note [LF record]``."""
+    ending, _, rest = text.partition("\t")
+    note, _, record = rest.partition("\n")
+    return ending, note, record
 
 
 @dataclass(frozen=True, slots=True)

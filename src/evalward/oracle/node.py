@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evalward.guard.target import Shape
-from evalward.oracle.hits import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit, read_ending
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.shape import CALLED_SHAPES, program
 
@@ -89,8 +89,8 @@ class NodeOracle:
                 if "hit" in message:
                     hits.append(Hit.from_line(message["hit"]))
                 elif "end" in message:
-                    ending, _, note = message["end"].partition("\t")
-                    return EngineRun(self.engine, shape, ending, tuple(hits), note)
+                    ending, note, record = read_ending(message["end"])
+                    return EngineRun(self.engine, shape, ending, tuple(hits), note, record)
         except TimeoutError:
             self._stop()
             return EngineRun(self.engine, shape, "deadline", tuple(hits), "killed")

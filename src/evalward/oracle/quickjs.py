@@ -7,7 +7,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 
-from evalward.oracle.hits import Engine, EngineRun, Hit
+from evalward.oracle.hits import Engine, EngineRun, Hit, read_ending
 from evalward.oracle.traps import ORDINARY, Data, source, trap_config, traps_script
 from evalward.sandbox.engine import Engine as WasmEngine
 from evalward.sandbox.shape import CALLED_SHAPES, program
@@ -23,6 +23,7 @@ _WINDOW: Final = 16 << 10
 _FUEL: Final = 2_000_000_000
 _MEMORY: Final = 64 << 20
 _OUTPUT: Final = 4096
+_OBSERVED: Final = 1 << 20
 
 
 class QuickJSOracle:
@@ -60,10 +61,14 @@ class QuickJSOracle:
             "config": trap_config(target, bindings=bindings, data=data),
         }
         run = _engine().run(
-            json.dumps(request).encode(), fuel=_FUEL, deadline=self._deadline, memory=_MEMORY, output=_OUTPUT
+            json.dumps(request).encode(),
+            fuel=_FUEL,
+            deadline=self._deadline,
+            memory=_MEMORY,
+            output=_OBSERVED if data.observe else _OUTPUT,
         )
-        ending, note = _ending(run)
-        return EngineRun(self.engine, shape, ending, _hits(run), note)
+        ending, note, record = _ending(run)
+        return EngineRun(self.engine, shape, ending, _hits(run), note, record)
 
     def close(self) -> None:
         """Do nothing: no resource is open."""
@@ -80,14 +85,13 @@ def _hits(run: Run) -> tuple[Hit, ...]:
     return tuple(hits)
 
 
-def _ending(run: Run) -> tuple[str, str]:
+def _ending(run: Run) -> tuple[str, str, str]:
     if run.trap is not None:
         name = run.trap.name.lower()
-        return ("deadline" if name in {"interrupt", "out_of_fuel"} else "limit"), name
+        return ("deadline" if name in {"interrupt", "out_of_fuel"} else "limit"), name, ""
     if run.status <= 0:
-        return "limit", "the guest ran out of memory"
-    ending, _, note = run.output.decode(errors="replace").partition("\t")
-    return ending, note
+        return "limit", "the guest ran out of memory", ""
+    return read_ending(run.output.decode(errors="replace"))
 
 
 _lock = threading.Lock()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalward.guard.target import Target
 
 # The order matters: each part uses definitions of those before it.
-_PARTS = ("log.js", "intrinsics.js", "hosts.js", "platform.js", "run.js")
+_PARTS = ("log.js", "observe.js", "intrinsics.js", "hosts.js", "platform.js", "run.js")
 
 SAMPLE_ARGUMENT = json.dumps(
     {
@@ -67,14 +67,17 @@ def _denied_modules() -> list[tuple[str, str]]:
 class Data:
     """The data for a payload: ordinary JSON, or an attacker's with ``word`` as every value.
 
-    With ``as_list`` the attacker's JSON holds lists of the word instead.
+    With ``as_list`` the attacker's JSON holds lists of the word instead. With ``observe`` the run ends with a record
+    that another run of the program can be compared with; its clock and its random numbers are counted.
     """
 
     word: str | None = None
     as_list: bool = False
+    observe: bool = False
 
 
 ORDINARY = Data()
+OBSERVED = Data(observe=True)
 
 
 def attacker_data() -> tuple[Data, ...]:
@@ -94,6 +97,7 @@ def trap_config(
         "first": None,
         **hosts["targets"][target.value],
         "platform": True,
+        "observe": data.observe,
         "bindings": sorted(bound.items()),
         "arg": SAMPLE_ARGUMENT,
         "word": data.word,

@@ -2,6 +2,7 @@
 
 from evalward.policy.allow_eval import parse_allow_eval
 from evalward.policy.enforcement import EnforcementPolicy, PolicyException, ToolPolicy, settled
+from evalward.policy.hardening import hardened_under, without_program
 from evalward.policy.issues import Issue
 from evalward.policy.model import Policy
 from evalward.policy.override import BindingInvalidError, OverrideRefusedError
@@ -23,10 +24,12 @@ __all__ = [
     "TargetPolicy",
     "ToolPolicy",
     "exception_of",
+    "hardened_under",
     "judge_under",
     "load_policy",
     "parse_allow_eval",
     "parse_policy",
     "settled",
     "utc_day",
+    "without_program",
 ]

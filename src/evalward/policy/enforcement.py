@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, m
 
 from evalward.errors import Code, canonical_json
 from evalward.guard.constructs.labels import UNSWITCHABLE_LABELS, is_known_label
-from evalward.guard.rules import Enforcement
+from evalward.guard.rules import Enforcement, Hardening
 from evalward.guard.verdict import KEYWORD_PREFIX
 from evalward.policy.fields import PlainText, Sha256, TargetName, ToolName, problem
 
@@ -58,12 +58,27 @@ EnforcementField = Annotated[
 ]
 
 
+def _hardening(value: Any) -> Any:
+    # YAML 1.1 reads a bare `off` as false.
+    return Hardening.OFF if value is False else value
+
+
+HardeningField = Annotated[Hardening, BeforeValidator(_hardening, json_schema_input_type=Hardening)]
+
+
 class ToolPolicy(BaseModel):
-    """The settings of one tool of the manifest, which refine those of its target."""
+    """The settings of one tool of the manifest, which refine those of its target: at least one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    enforcement: EnforcementField
+    enforcement: EnforcementField | None = None
+    hardening: HardeningField | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> ToolPolicy:
+        if self.enforcement is None and self.hardening is None:
+            raise problem("empty", "sets nothing", "enforcement, hardening")
+        return self
 
 
 def _exempted(name: Any) -> Any:

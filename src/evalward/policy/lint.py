@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.guard.rules import Action, BlocklistMode, Enforcement
+from evalward.guard.rules import Action, BlocklistMode, Enforcement, Hardening
 from evalward.guard.target import Profile, Target
 from evalward.policy.issues import Issue
 from evalward.policy.suggest import TO_FILL_IN
@@ -28,6 +28,7 @@ def warnings_of(policy: Policy, *, today: date) -> list[Issue]:
         *_actions(policy),
         *_blocklist(policy),
         *_shadow(policy, today),
+        *_hardening(policy, today),
         *_exceptions(policy, today),
     ]
 
@@ -74,6 +75,18 @@ def _shadow(policy: Policy, today: date) -> Iterator[Issue]:
             )
         elif section.until < today:
             yield Issue(field, f"audit ended on {section.until}; enforce holds")
+
+
+def _hardening(policy: Policy, today: date) -> Iterator[Issue]:
+    for target in policy.allowed_targets:
+        mode = policy.for_target(target).hardening or policy.hardening
+        is_audit = policy.enforcement_for(target, tool=None, today=today) is Enforcement.AUDIT
+        field = "hardening" if policy.for_target(target).hardening is None else f"targets.{target}.hardening"
+        if mode is Hardening.REQUIRED and is_audit:
+            yield Issue(field, f"required denies payloads that audit mode allows in {target}", "offered")
+    for name, tool in policy.tools.items():
+        if tool.hardening is Hardening.OFF and policy.hardening is Hardening.REQUIRED:
+            yield Issue(f"tools.{name}.hardening", "off runs payloads as they are, which the policy forbids")
 
 
 def _exceptions(policy: Policy, today: date) -> Iterator[Issue]:

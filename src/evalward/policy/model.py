@@ -13,10 +13,16 @@ from pydantic import Field, PrivateAttr, StrictBool, StrictInt, model_validator
 from evalward.errors import canonical_json
 from evalward.guard.admission.blocklist import TEXT_OF
 from evalward.guard.constructs.labels import RULESET_NUMBER, audited_under
-from evalward.guard.rules import Action, BlocklistMode, Enforcement, Limits, Rules
+from evalward.guard.rules import Action, BlocklistMode, Enforcement, Hardening, Limits, Rules
 from evalward.guard.target import Profile, Target
 from evalward.guard.verdict import KEYWORD_PREFIX
-from evalward.policy.enforcement import EnforcementField, EnforcementPolicy, PolicyException, ToolPolicy
+from evalward.policy.enforcement import (
+    EnforcementField,
+    EnforcementPolicy,
+    HardeningField,
+    PolicyException,
+    ToolPolicy,
+)
 from evalward.policy.field_values import FieldsPolicy
 from evalward.policy.fields import (
     AS_DICT,
@@ -28,7 +34,14 @@ from evalward.policy.fields import (
     ToolName,
     problem,
 )
-from evalward.policy.override import Request, overridden_bindings, overridden_limits, overridden_profile
+from evalward.policy.override import (
+    Request,
+    overridden_bindings,
+    overridden_hardening,
+    overridden_limits,
+    overridden_profile,
+    stricter_hardening,
+)
 from evalward.policy.sections import (
     Blocklist,
     Constructs,
@@ -67,6 +80,7 @@ class Policy(Section):
     process_reads: ProcessReads = frozenset()
     env_names: EnvNames = frozenset()
     enforcement: EnforcementField = Field(default_factory=EnforcementPolicy)
+    hardening: HardeningField = Hardening.OFFERED
     tools: Tools = Field(default_factory=dict)
     fields: FieldsPolicy = Field(default_factory=FieldsPolicy)
     exceptions: tuple[PolicyException, ...] = ()
@@ -113,8 +127,31 @@ class Policy(Section):
     def enforcement_for(self, target: Target, *, tool: str | None, today: date) -> Enforcement:
         """Return the enforcement on ``today`` (UTC): the tool's setting, else the target's, else the policy's."""
         named = self.tools.get(tool) if tool is not None else None
-        section = named.enforcement if named else self.for_target(target).enforcement
+        section = (named.enforcement if named else None) or self.for_target(target).enforcement
         return (section or self.enforcement).on(today)
+
+    def hardening_for(
+        self,
+        target: Target,
+        *,
+        tool: str | None,
+        least: Hardening | None = None,
+        wish: Hardening | None = None,
+        today: date,
+    ) -> Hardening:
+        """Return whether an ALLOW carries a hardened program: the tool's setting, else the target's, else the policy's.
+
+        ``least`` is what a manifest declares, which holds where it is stricter. A request's ``wish`` may tighten it;
+        raise OverrideRefusedError for ``off`` where it is ``required``. Under ``audit`` nothing that policy blocks is
+        denied, so that nothing is ``offered`` there: the program would deny it.
+        """
+        named = self.tools.get(tool) if tool is not None else None
+        section = (named.hardening if named else None) or self.for_target(target).hardening
+        mode = overridden_hardening(stricter_hardening(section or self.hardening, least), wish)
+        if mode is Hardening.OFFERED:
+            is_shadowed = self.enforcement_for(target, tool=tool, today=today) is Enforcement.AUDIT
+            return Hardening.OFF if is_shadowed else mode
+        return mode
 
     def exception_for(
         self, code_hash: str, target: Target, *, tool: str | None, today: date
@@ -218,6 +255,7 @@ class Policy(Section):
                     "enforcement": (self.for_target(target).enforcement or self.enforcement).model_dump(
                         mode="json"
                     ),
+                    "hardening": (self.for_target(target).hardening or self.hardening).value,
                 }
                 for target, rules in own.items()
             },
@@ -226,6 +264,7 @@ class Policy(Section):
             "process_reads": sorted(self.process_reads),
             "env_names": sorted(self.env_names),
             "enforcement": self.enforcement.model_dump(mode="json"),
+            "hardening": self.hardening.value,
             "tools": {name: tool.model_dump(mode="json") for name, tool in sorted(self.tools.items())},
             "fields": self.fields.effective(),
             "exceptions": [each.model_dump(mode="json") for each in self.exceptions],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Range, Repair, pointer
 from evalward.guard.binding import BINDING_KINDS, BindingKind, similar_kinds
-from evalward.guard.rules import Limits
+from evalward.guard.rules import Hardening, Limits
 from evalward.guard.target import Profile, Target
 from evalward.policy.fields import BINDING_NAME, RESERVED_BINDINGS
 
@@ -81,6 +81,27 @@ def overridden_limits(own: Limits, wish: Limits | None) -> Limits:
                     actual=asked,
                 ),
             )
+    return wish
+
+
+def stricter_hardening(own: Hardening, least: Hardening | None) -> Hardening:
+    """Return the stricter of the policy's setting and a manifest's."""
+    order = [*Hardening]
+    return own if least is None else max(own, least, key=order.index)
+
+
+def overridden_hardening(own: Hardening, wish: Hardening | None) -> Hardening:
+    """Return what holds; raise OverrideRefusedError if ``wish`` declines what ``own`` requires.
+
+    A request may decline what is only offered, since that changes nothing about the verdict.
+    """
+    if wish is None:
+        return own
+    if own is Hardening.REQUIRED and wish is not own:
+        raise OverrideRefusedError(
+            "The policy or the manifest requires a hardened program; a request may not decline it.",
+            Repair(field="/harden", allowed=[Hardening.REQUIRED]),
+        )
     return wish
 
 

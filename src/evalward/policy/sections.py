@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, model_
 from evalward.guard.constructs.labels import UNSWITCHABLE_LABELS
 from evalward.guard.rules import SEED_KEYWORDS, Action, BlocklistMode, Keyword, Limits
 from evalward.guard.target import Profile  # noqa: TC001 - Pydantic reads the annotations
-from evalward.policy.enforcement import EnforcementField  # noqa: TC001 - the same
+from evalward.policy.enforcement import EnforcementField, HardeningField  # noqa: TC001 - the same
 from evalward.policy.fields import (
     AS_DICT,
     FROZEN,
@@ -47,6 +47,7 @@ class TargetPolicy(Section):
     constructs: Constructs = Field(default_factory=dict)
     bindings: Bindings = Field(default_factory=dict)
     enforcement: EnforcementField | None = None
+    hardening: HardeningField | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

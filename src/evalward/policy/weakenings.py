@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.constructs.labels import RULESET_NUMBER, catalogue_label
-from evalward.guard.rules import Action, Enforcement
+from evalward.guard.rules import Action, Enforcement, Hardening
 from evalward.guard.target import Profile
 from evalward.policy.model import Policy
 from evalward.policy.sections import LimitsPolicy
@@ -26,7 +26,13 @@ def weakened_by(policy: Policy, *, today: date) -> tuple[str, ...]:
     """Return the name of every control that ``policy`` weakens on ``today`` (UTC), each once."""
     return tuple(
         dict.fromkeys(
-            (*_targets(policy, today), *_constructs(policy), *_everywhere(policy, today), *_fields(policy))
+            (
+                *_targets(policy, today),
+                *_constructs(policy),
+                *_tools(policy, today),
+                *_everywhere(policy),
+                *_fields(policy),
+            )
         )
     )
 
@@ -38,6 +44,9 @@ def _targets(policy: Policy, today: date) -> Iterator[str]:
     for target in policy.allowed_targets:
         if policy.enforcement_for(target, tool=None, today=today) is Enforcement.AUDIT:
             yield f"enforcement-audit={target}"
+    for target in policy.allowed_targets:
+        if (policy.for_target(target).hardening or policy.hardening) is Hardening.OFF:
+            yield f"hardening-off={target}"
 
 
 def _constructs(policy: Policy) -> Iterator[str]:
@@ -50,9 +59,15 @@ def _constructs(policy: Policy) -> Iterator[str]:
                 yield f"construct-{action}={catalogue_label(label)}"
 
 
-def _everywhere(policy: Policy, today: date) -> Iterator[str]:
-    if any(tool.enforcement.on(today) is Enforcement.AUDIT for tool in policy.tools.values()):
+def _tools(policy: Policy, today: date) -> Iterator[str]:
+    tools = policy.tools.values()
+    if any(each.enforcement and each.enforcement.on(today) is Enforcement.AUDIT for each in tools):
         yield "enforcement-audit=tools"
+    if any(each.hardening is Hardening.OFF for each in tools):
+        yield "hardening-off=tools"
+
+
+def _everywhere(policy: Policy) -> Iterator[str]:
     if policy.exceptions:
         yield "exceptions"
     if policy.allow_weak:

@@ -16,6 +16,7 @@ from evalward.sandbox.outcome import (
     ConsoleLine,
     Evaluation,
     EvaluationLimits,
+    denial_of,
 )
 from evalward.sandbox.pool import SandboxBusyError, SandboxPool
 
@@ -32,6 +33,7 @@ __all__ = [
     "SandboxBusyError",
     "SandboxPool",
     "choose_shape",
+    "denial_of",
     "evaluate",
     "evaluation_envelope",
 ]

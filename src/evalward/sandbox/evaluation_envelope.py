@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalward.errors import Meta, Repair, error_envelope, success_envelope
+from evalward.errors import Meta, Repair, error_envelope, hardened_fields, run_time_denial, success_envelope
 
 if TYPE_CHECKING:
     from evalward.errors import JsonValue
@@ -22,6 +22,7 @@ def evaluation_envelope(evaluation: Evaluation, verdict: Verdict, *, meta: Meta)
         "shape": evaluation.shape,
         "code_hash": verdict.code_hash,
         "code_length": verdict.code_length,
+        **hardened_fields(verdict),
         "usage": {"fuel": evaluation.fuel, "memory_bytes": evaluation.memory},
         "console": [{"level": line.level, "text": line.text} for line in evaluation.console],
         "console_dropped": evaluation.console_dropped,
@@ -29,6 +30,8 @@ def evaluation_envelope(evaluation: Evaluation, verdict: Verdict, *, meta: Meta)
     if evaluation.code is None:
         result = None if evaluation.result is None else evaluation.result.decode()
         return success_envelope({**about, "result_json": result}, meta=meta)
+    if evaluation.construct is not None:
+        return run_time_denial(evaluation.construct, meta=meta, details=about)
     if evaluation.error_name is not None:
         about["thrown"] = {"name": evaluation.error_name, "message": evaluation.message}
     repair = None

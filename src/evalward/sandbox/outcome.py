@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
+from evalward.codes import Code
+from evalward.errors import denied_construct
 from evalward.sandbox.engine import MAX_MEMORY, MIN_MEMORY, MIN_STACK, STACK_BYTES
 
 if TYPE_CHECKING:
-    from evalward.codes import Code
     from evalward.guard.target import Shape
 
 MAX_ARGUMENT: Final = 1 << 20
@@ -70,8 +71,8 @@ class Evaluation:
     ``code`` is None when it succeeded; then ``result`` is the result's JSON, or None when the result is ``undefined``
     or a function. Otherwise ``message`` describes the failure (for EVAL_RUNTIME_ERROR, with ``error_name``, the
     payload's exception, on one line and without control characters: never log it), and ``limit`` is the (name, value)
-    of the exceeded limit. ``fuel`` is the amount used, ``memory`` the final size in bytes, ``console_dropped`` the
-    lines past the console's limit.
+    of the exceeded limit. ``construct`` is what EVAL_DENIED_AT_RUN_TIME denies. ``fuel`` is the amount used, ``memory``
+    the final size in bytes, ``console_dropped`` the lines past the console's limit.
     """
 
     code: Code | None
@@ -84,8 +85,19 @@ class Evaluation:
     error_name: str | None = None
     message: str = ""
     limit: tuple[str, int] | None = None
+    construct: str | None = None
 
     @property
     def ok(self) -> bool:
         """Whether the payload ran to its end and returned a result."""
         return self.code is None
+
+
+def denial_of(evaluation: Evaluation) -> Evaluation:
+    """Return the ``evaluation`` of a hardened program; an error that is a denial has the code of one."""
+    if evaluation.code is not Code.EVAL_RUNTIME_ERROR:
+        return evaluation
+    construct = denied_construct(evaluation.message, name=evaluation.error_name)
+    if construct is None:
+        return evaluation
+    return replace(evaluation, code=Code.EVAL_DENIED_AT_RUN_TIME, construct=construct)

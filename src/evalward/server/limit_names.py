@@ -26,6 +26,8 @@ LIMITS: Final = (
     UNREAD,
     "batch_items",
     "batch_bytes",
+    "program_bytes",
+    "denial_reports",
     # tool calls
     "arguments_bytes",
     "argument_values",

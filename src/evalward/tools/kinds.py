@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
 
+from evalward.guard.rules import Hardening
 from evalward.guard.target import Shape, Target  # noqa: TC001 - Pydantic reads the annotations
 from evalward.policy.fields import Bindings, TargetName, problem
 from evalward.policy.named_sink import UnknownSink, asked_sink
@@ -39,12 +40,16 @@ class FieldKind(StrEnum):
 KINDS = ", ".join(FieldKind)
 
 
+LeastHardening = Literal[Hardening.OFFERED, Hardening.REQUIRED]
+"""What a manifest can declare: `off` would loosen a policy."""
+
+
 class FieldRule(BaseModel):
     """The kind of one field. Only ``source`` has the rest, in an eval tool the tool's own where it is left out.
 
     ``sink`` implies target, readings and bindings (``guard.sinks``). ``within_quotes``: the server puts this data
     between quotes in a program, so no character in it may end or escape a literal; ``escaped``: the server escapes
-    quotes first, unless each has a backslash before it.
+    quotes first, unless each has a backslash before it. ``hardening`` may make the policy's stricter.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,6 +59,7 @@ class FieldRule(BaseModel):
     shape: Shape | None = None
     sink: StrictStr | None = None
     bindings: Bindings | None = None
+    hardening: LeastHardening | None = None
     within_quotes: StrictBool | Literal["escaped"] = False
 
     @model_validator(mode="after")
@@ -68,7 +74,9 @@ class FieldRule(BaseModel):
         if self.within_quotes and self.kind is not FieldKind.DATA:
             raise problem("kind", "only data can be within quotes", "kind: data")
         if self.kind is not FieldKind.SOURCE and self.model_fields_set - {"kind", "within_quotes"}:
-            raise problem("kind", "only a source field has sink, target, shape and bindings", "kind: source")
+            raise problem(
+                "kind", "only a source field has sink, target, shape, bindings and hardening", "kind: source"
+            )
         return self
 
     @property

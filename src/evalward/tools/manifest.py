@@ -100,8 +100,7 @@ class Manifest(Declaration):
         """Lower-case hex SHA-256 of the canonical JSON of the tools with every default filled in."""
         declared = [
             {
-                # Left out if empty, so that the digest of an older manifest without kinds stays the same.
-                **tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"}),
+                **_dumped(tool),
                 "source_fields": tool.sources,
                 "forbidden_fields": tool.forbidden,
             }
@@ -111,3 +110,12 @@ class Manifest(Declaration):
         if self.page_tools is not None:
             whole["page_tools"] = self.page_tools.model_dump(mode="json")
         return hashlib.sha256(canonical_json(whole)).hexdigest()
+
+
+def _dumped(tool: Tool) -> dict[str, Any]:
+    """Return the declarations of ``tool``; newer ones that are not used are left out, so that old digests stay."""
+    dumped = tool.model_dump(mode="json", exclude=None if tool.fields else {"fields"})
+    for part in (dumped, *dumped.get("fields", {}).values()):
+        if part["hardening"] is None:
+            del part["hardening"]
+    return dumped

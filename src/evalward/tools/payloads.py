@@ -15,12 +15,16 @@ from evalward.tools.url_schemes import scripts_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from evalward.guard.rules import Hardening
     from evalward.tools.route import CallField
     from evalward.tools.tool import Tool
 
 
 class Payload(NamedTuple):
-    """A program to judge. ``is_made``: it is derived from the field's text, not the text itself."""
+    """A program to judge. ``is_made``: it is derived from the field's text, not the text itself.
+
+    ``hardening`` is what the manifest declares for it.
+    """
 
     payload: bytes
     target: Target
@@ -28,6 +32,7 @@ class Payload(NamedTuple):
     bindings: Mapping[str, str] = MappingProxyType({})
     sink: str | None = None
     is_made: bool = True
+    hardening: Hardening | None = None
 
 
 def payloads_of(tool: Tool, field: CallField) -> Iterator[Payload]:
@@ -55,7 +60,13 @@ def _source(tool: Tool, field: CallField) -> Payload:
     bindings = rule.bindings if rule.bindings is not None else {} if own else tool.bindings
     shape = rule.shape or (None if own else tool.shape)
     return Payload(
-        field.code, target, shape, bindings, sink=rule.sink or (None if own else tool.sink), is_made=False
+        field.code,
+        target,
+        shape,
+        bindings,
+        sink=rule.sink or (None if own else tool.sink),
+        is_made=False,
+        hardening=rule.hardening or (None if own else tool.hardening),
     )
 
 

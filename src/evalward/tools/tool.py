@@ -19,7 +19,7 @@ from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
 from evalward.policy.named_sink import UnknownSink, asked_sink
 from evalward.tools.field_names import folded
-from evalward.tools.kinds import MAX_RULES, FieldKind, Rule
+from evalward.tools.kinds import MAX_RULES, FieldKind, LeastHardening, Rule
 from evalward.tools.pointer import last_step, steps_of
 from evalward.tools.schema_check import check_input_schema
 from evalward.tools.schema_places import Place, at, root_place, walk
@@ -28,7 +28,7 @@ SOURCE_FIELDS = ("body", "code", "script", "source", "expression", "javascript",
 """Names under which tools are known to take source text: the default of ``source_fields``."""
 FORBIDDEN_FIELDS = ("filename", "sourcePath")
 """The default of ``forbidden_fields`` of an eval tool: code that arrives by path cannot be judged."""
-_EVAL_ONLY = ("target", "shape", "sink", "bindings", "source_fields", "when")
+_EVAL_ONLY = ("target", "shape", "sink", "bindings", "hardening", "source_fields", "when")
 _TEXTS = frozenset({FieldKind.SOURCE})
 _FIELD = re.compile(r"(/([^~/\x00-\x1f]|~[01])+)+|[^~/\x00-\x1f*]{1,128}")
 _FIELDS_MEAN = "a field's name (at any depth), or a JSON Pointer such as /steps/*/code (one place)"
@@ -84,7 +84,7 @@ class Tool(Declaration):
     hold. ``fields`` gives the kind of a field, in every tool type; a pointer takes precedence over a name. In a tool
     that is not an eval tool, a source field needs its own ``target``. ``sink`` names what the tool does with the text
     (``guard.sinks``), and with it target, readings and bindings. Without one ``target`` says where it runs; ``shape``
-    left out means that a payload must be safe in each that it could have.
+    left out means that a payload must be safe in each that it could have. ``hardening`` may make the policy's stricter.
     """
 
     name: ToolName
@@ -94,6 +94,7 @@ class Tool(Declaration):
     shape: Shape | None = None
     sink: Annotated[StrictStr, AfterValidator(_sink)] | None = None
     bindings: Bindings = Field(default_factory=dict)
+    hardening: LeastHardening | None = None
     source_fields: Annotated[tuple[FieldPath, ...], Field(min_length=1, max_length=64)] | None = None
     forbidden_fields: Annotated[tuple[FieldPath, ...], Field(max_length=64)] | None = None
     fields: Annotated[Mapping[FieldPath, Rule], Field(max_length=MAX_RULES), FROZEN, AS_DICT] = Field(

@@ -125,6 +125,32 @@ PROFILE_SEED: Profile.ValueType  # 3
 """Replays the seed guard; weaker than the others, and off unless the policy allows it."""
 Global___Profile: _TypeAlias = Profile  # noqa: Y015
 
+class _Harden:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _HardenEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Harden.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    HARDEN_UNSPECIFIED: _Harden.ValueType  # 0
+    """The policy decides: `offered` and `required` give a program, `off` gives none."""
+    HARDEN_OFF: _Harden.ValueType  # 1
+    """No program. Rejected where the policy requires one."""
+    HARDEN_REQUIRED: _Harden.ValueType  # 2
+    """A program, or a denial for a payload that cannot be hardened."""
+
+class Harden(_Harden, metaclass=_HardenEnumTypeWrapper):
+    """Harden is whether an ALLOW carries a hardened program to run instead of the payload. It does what the payload does,
+    but it cannot get hold of a denied capability.
+    """
+
+HARDEN_UNSPECIFIED: Harden.ValueType  # 0
+"""The policy decides: `offered` and `required` give a program, `off` gives none."""
+HARDEN_OFF: Harden.ValueType  # 1
+"""No program. Rejected where the policy requires one."""
+HARDEN_REQUIRED: Harden.ValueType  # 2
+"""A program, or a denial for a payload that cannot be hardened."""
+Global___Harden: _TypeAlias = Harden  # noqa: Y015
+
 class _ItemStatus:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -238,6 +264,7 @@ class ValidateRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
     SINK_FIELD_NUMBER: _builtins.int
+    HARDEN_FIELD_NUMBER: _builtins.int
     code: _builtins.bytes
     """The text that would reach the sink, as UTF-8. Invalid UTF-8 is answered with a denial."""
     target: Global___Target.ValueType
@@ -255,6 +282,10 @@ class ValidateRequest(_message.Message):
     sink: _builtins.str
     """The name of the function that evaluates the text, such as `playwright.evaluate` (docs/reference/sinks.md). A sink
     defines its target, shapes and bindings: `target` may stay unset, `shape` must. Empty: `target` and `shape` apply.
+    """
+    harden: Global___Harden.ValueType
+    """Whether an ALLOW carries a hardened program. It is made for the sink, or for the declared shape. In a batch,
+    HARDEN_UNSPECIFIED gives one only where the policy requires it.
     """
     @_builtins.property
     def bindings(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -277,10 +308,11 @@ class ValidateRequest(_message.Message):
         request_id: _builtins.str = ...,
         include_context: _builtins.bool = ...,
         sink: _builtins.str = ...,
+        harden: Global___Harden.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "limits", b"limits", "profile", b"profile", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "harden", b"harden", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -307,6 +339,7 @@ class VerdictBinding(_message.Message):
     PROFILE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     SINK_FIELD_NUMBER: _builtins.int
+    HARDENED_HASH_FIELD_NUMBER: _builtins.int
     code_hash: _builtins.str
     """Lower-case hex SHA-256 of the payload bytes."""
     target: Global___Target.ValueType
@@ -323,6 +356,8 @@ class VerdictBinding(_message.Message):
     """The request_id of the request."""
     sink: _builtins.str
     """The sink whose readings were judged; empty when the request named none."""
+    hardened_hash: _builtins.str
+    """Lower-case hex SHA-256 of the hardened program that the ALLOW carries or that Evaluate ran; empty for none."""
     def __init__(
         self,
         *,
@@ -334,10 +369,11 @@ class VerdictBinding(_message.Message):
         profile: Global___Profile.ValueType = ...,
         request_id: _builtins.str = ...,
         sink: _builtins.str = ...,
+        hardened_hash: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "code_hash", b"code_hash", "decision_id", b"decision_id", "policy_digest", b"policy_digest", "profile", b"profile", "request_id", b"request_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "code_hash", b"code_hash", "decision_id", b"decision_id", "hardened_hash", b"hardened_hash", "policy_digest", b"policy_digest", "profile", b"profile", "request_id", b"request_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__shape: _TypeAlias = _typing.Literal["shape"]  # noqa: Y015
     _WhichOneofArgType__shape: _TypeAlias = _typing.Literal["_shape", b"_shape"]  # noqa: Y015
@@ -346,24 +382,70 @@ class VerdictBinding(_message.Message):
 Global___VerdictBinding: _TypeAlias = VerdictBinding  # noqa: Y015
 
 @_typing.final
+class Hardened(_message.Message):
+    """Hardened is a program to run instead of the payload, in the same sink or shape."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROGRAM_FIELD_NUMBER: _builtins.int
+    SHA256_FIELD_NUMBER: _builtins.int
+    SHAPE_FIELD_NUMBER: _builtins.int
+    SINK_FIELD_NUMBER: _builtins.int
+    RUNTIME_FIELD_NUMBER: _builtins.int
+    program: _builtins.bytes
+    """The text for the sink, ASCII. No two decisions have the same."""
+    sha256: _builtins.str
+    """Lower-case hex SHA-256 of program; the binding has it, too."""
+    shape: Global___Shape.ValueType
+    """The shape that the program is for; unset when it is for a sink."""
+    sink: _builtins.str
+    """The sink that the program is for; empty when it is for a shape."""
+    runtime: _builtins.str
+    """Version of the run-time inside the program."""
+    def __init__(
+        self,
+        *,
+        program: _builtins.bytes = ...,
+        sha256: _builtins.str = ...,
+        shape: Global___Shape.ValueType | None = ...,
+        sink: _builtins.str = ...,
+        runtime: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "shape", b"shape"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_shape", b"_shape", "program", b"program", "runtime", b"runtime", "sha256", b"sha256", "shape", b"shape", "sink", b"sink"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__shape: _TypeAlias = _typing.Literal["shape"]  # noqa: Y015
+    _WhichOneofArgType__shape: _TypeAlias = _typing.Literal["_shape", b"_shape"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__shape) -> _WhichOneofReturnType__shape | None: ...
+
+Global___Hardened: _TypeAlias = Hardened  # noqa: Y015
+
+@_typing.final
 class Allowed(_message.Message):
     """Allowed is the outcome of a payload that may run."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     WOULD_BLOCK_FIELD_NUMBER: _builtins.int
+    HARDENED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def would_block(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Labels of constructs that the policy only audits; each would have been a block."""
+
+    @_builtins.property
+    def hardened(self) -> Global___Hardened:
+        """The program to run instead of the payload; unset when there is none."""
 
     def __init__(
         self,
         *,
         would_block: _abc.Iterable[_builtins.str] | None = ...,
+        hardened: Global___Hardened | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["would_block", b"would_block"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened", "would_block", b"would_block"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -696,6 +778,7 @@ class ValidateCallRequest(_message.Message):
     SESSION_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
+    HARDEN_FIELD_NUMBER: _builtins.int
     JUDGED_FIELDS_ONLY_FIELD_NUMBER: _builtins.int
     tool: _builtins.str
     """The tool's name in the manifest."""
@@ -709,6 +792,8 @@ class ValidateCallRequest(_message.Message):
     """The caller's id for this request."""
     include_context: _builtins.bool
     """Asks for the source lines around each finding in the reply."""
+    harden: Global___Harden.ValueType
+    """Whether each source field of an ALLOW carries a hardened program."""
     judged_fields_only: _builtins.bool
     """The arguments hold only the fields that must be judged: other fields that the schema requires may be absent."""
     @_builtins.property
@@ -725,11 +810,12 @@ class ValidateCallRequest(_message.Message):
         session_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
         include_context: _builtins.bool = ...,
+        harden: Global___Harden.ValueType = ...,
         judged_fields_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "limits", b"limits", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "include_context", b"include_context", "judged_fields_only", b"judged_fields_only", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "harden", b"harden", "include_context", b"include_context", "judged_fields_only", b"judged_fields_only", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -747,6 +833,7 @@ class JudgedField(_message.Message):
     SHA256_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     SINK_FIELD_NUMBER: _builtins.int
+    HARDENED_FIELD_NUMBER: _builtins.int
     path: _builtins.str
     """RFC 6901 JSON Pointer into the arguments."""
     sha256: _builtins.str
@@ -755,6 +842,10 @@ class JudgedField(_message.Message):
     """The kind of the field: source, url, markup, launch or path. Empty from a server that judges only source."""
     sink: _builtins.str
     """The sink whose readings were judged; empty when the manifest names none."""
+    @_builtins.property
+    def hardened(self) -> Global___Hardened:
+        """The program to run instead of a source field; unset when there is none."""
+
     def __init__(
         self,
         *,
@@ -762,10 +853,11 @@ class JudgedField(_message.Message):
         sha256: _builtins.str = ...,
         kind: _builtins.str = ...,
         sink: _builtins.str = ...,
+        hardened: Global___Hardened | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "path", b"path", "sha256", b"sha256", "sink", b"sink"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened", "kind", b"kind", "path", b"path", "sha256", b"sha256", "sink", b"sink"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -900,6 +992,34 @@ class BatchItemFailure(_message.Message):
 Global___BatchItemFailure: _TypeAlias = BatchItemFailure  # noqa: Y015
 
 @_typing.final
+class BatchItemHardened(_message.Message):
+    """BatchItemHardened is the hardened program of an allowed item."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEM_INDEX_FIELD_NUMBER: _builtins.int
+    HARDENED_FIELD_NUMBER: _builtins.int
+    item_index: _builtins.int
+    """The item's index in the request, from 0."""
+    @_builtins.property
+    def hardened(self) -> Global___Hardened:
+        """The program; the item's binding has its hash."""
+
+    def __init__(
+        self,
+        *,
+        item_index: _builtins.int = ...,
+        hardened: Global___Hardened | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hardened", b"hardened", "item_index", b"item_index"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchItemHardened: _TypeAlias = BatchItemHardened  # noqa: Y015
+
+@_typing.final
 class ValidateBatchResponse(_message.Message):
     """ValidateBatchResponse lists the failed and skipped items; every other item is allowed, if its binding is present and
     matches the request.
@@ -913,6 +1033,7 @@ class ValidateBatchResponse(_message.Message):
     ALLOWED_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     ENVELOPE_FIELD_NUMBER: _builtins.int
+    HARDENED_FIELD_NUMBER: _builtins.int
     item_count: _builtins.int
     """The number of items in the request."""
     envelope: _builtins.bytes
@@ -933,6 +1054,10 @@ class ValidateBatchResponse(_message.Message):
     def error(self) -> Global___Error:
         """At least one item may not run, or the whole batch was rejected."""
 
+    @_builtins.property
+    def hardened(self) -> _containers.RepeatedCompositeFieldContainer[Global___BatchItemHardened]:
+        """The programs of the allowed items that have one, by item_index."""
+
     def __init__(
         self,
         *,
@@ -942,10 +1067,11 @@ class ValidateBatchResponse(_message.Message):
         allowed: Global___Allowed | None = ...,
         error: Global___Error | None = ...,
         envelope: _builtins.bytes = ...,
+        hardened: _abc.Iterable[Global___BatchItemHardened] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "error", b"error", "outcome", b"outcome"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "bindings", b"bindings", "envelope", b"envelope", "error", b"error", "failures", b"failures", "item_count", b"item_count", "outcome", b"outcome"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["allowed", b"allowed", "bindings", b"bindings", "envelope", b"envelope", "error", b"error", "failures", b"failures", "hardened", b"hardened", "item_count", b"item_count", "outcome", b"outcome"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["allowed", "error"]  # noqa: Y015
     _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
@@ -1115,6 +1241,7 @@ class EvaluateRequest(_message.Message):
     SEED_FIELD_NUMBER: _builtins.int
     SESSION_ID_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    HARDEN_FIELD_NUMBER: _builtins.int
     code: _builtins.bytes
     """The payload as UTF-8."""
     shape: Global___Shape.ValueType
@@ -1129,6 +1256,8 @@ class EvaluateRequest(_message.Message):
     """The caller's session, as in ValidateRequest."""
     request_id: _builtins.str
     """The caller's id for this request."""
+    harden: Global___Harden.ValueType
+    """Whether the hardened program runs instead of the payload."""
     @_builtins.property
     def limits(self) -> Global___EvaluateLimits:
         """Limits of the run."""
@@ -1149,10 +1278,11 @@ class EvaluateRequest(_message.Message):
         seed: _builtins.int | None = ...,
         session_id: _builtins.str = ...,
         request_id: _builtins.str = ...,
+        harden: Global___Harden.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_seed", b"_seed", "_shape", b"_shape", "guard_limits", b"guard_limits", "limits", b"limits", "profile", b"profile", "seed", b"seed", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_seed", b"_seed", "_shape", b"_shape", "argument_json", b"argument_json", "code", b"code", "guard_limits", b"guard_limits", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "seed", b"seed", "session_id", b"session_id", "shape", b"shape"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_seed", b"_seed", "_shape", b"_shape", "argument_json", b"argument_json", "code", b"code", "guard_limits", b"guard_limits", "harden", b"harden", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "seed", b"seed", "session_id", b"session_id", "shape", b"shape"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -1278,6 +1408,85 @@ class EvaluateResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___EvaluateResponse: _TypeAlias = EvaluateResponse  # noqa: Y015
+
+@_typing.final
+class ReportDenialRequest(_message.Message):
+    """ReportDenialRequest reports that a hardened program was denied something while it ran."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DECISION_ID_FIELD_NUMBER: _builtins.int
+    CONSTRUCT_FIELD_NUMBER: _builtins.int
+    decision_id: _builtins.str
+    """The decision whose ALLOW carried the program."""
+    construct: _builtins.str
+    """The denied construct, a label of the catalogue."""
+    def __init__(
+        self,
+        *,
+        decision_id: _builtins.str = ...,
+        construct: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["construct", b"construct", "decision_id", b"decision_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReportDenialRequest: _TypeAlias = ReportDenialRequest  # noqa: Y015
+
+@_typing.final
+class DenialReported(_message.Message):
+    """DenialReported is the outcome of a report that is in the audit log."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DenialReported: _TypeAlias = DenialReported  # noqa: Y015
+
+@_typing.final
+class ReportDenialResponse(_message.Message):
+    """ReportDenialResponse says whether a report was recorded."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPORTED_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    ENVELOPE_FIELD_NUMBER: _builtins.int
+    envelope: _builtins.bytes
+    """The canonical JSON envelope."""
+    @_builtins.property
+    def reported(self) -> Global___DenialReported:
+        """The report is in the audit log."""
+
+    @_builtins.property
+    def error(self) -> Global___Error:
+        """The report is invalid: the decision is unknown or another caller's, or the label is."""
+
+    def __init__(
+        self,
+        *,
+        reported: Global___DenialReported | None = ...,
+        error: Global___Error | None = ...,
+        envelope: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "outcome", b"outcome", "reported", b"reported"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["envelope", b"envelope", "error", b"error", "outcome", b"outcome", "reported", b"reported"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["reported", "error"]  # noqa: Y015
+    _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
+
+Global___ReportDenialResponse: _TypeAlias = ReportDenialResponse  # noqa: Y015
 
 @_typing.final
 class ListErrorCodesRequest(_message.Message):

@@ -60,6 +60,11 @@ class GuardServiceStub(object):
                 request_serializer=evalward_dot_v1_dot_evalward__pb2.EvaluateRequest.SerializeToString,
                 response_deserializer=evalward_dot_v1_dot_evalward__pb2.EvaluateResponse.FromString,
                 _registered_method=True)
+        self.ReportDenial = channel.unary_unary(
+                '/evalward.v1.GuardService/ReportDenial',
+                request_serializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.SerializeToString,
+                response_deserializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.FromString,
+                _registered_method=True)
         self.ListErrorCodes = channel.unary_unary(
                 '/evalward.v1.GuardService/ListErrorCodes',
                 request_serializer=evalward_dot_v1_dot_evalward__pb2.ListErrorCodesRequest.SerializeToString,
@@ -119,6 +124,15 @@ class GuardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportDenial(self, request, context):
+        """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
+        decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
+        like the first and recorded once.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListErrorCodes(self, request, context):
         """ListErrorCodes returns the registry of codes. Idempotent, without side effects.
         """
@@ -168,6 +182,11 @@ def add_GuardServiceServicer_to_server(servicer, server):
                     servicer.Evaluate,
                     request_deserializer=evalward_dot_v1_dot_evalward__pb2.EvaluateRequest.FromString,
                     response_serializer=evalward_dot_v1_dot_evalward__pb2.EvaluateResponse.SerializeToString,
+            ),
+            'ReportDenial': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportDenial,
+                    request_deserializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.FromString,
+                    response_serializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.SerializeToString,
             ),
             'ListErrorCodes': grpc.unary_unary_rpc_method_handler(
                     servicer.ListErrorCodes,
@@ -321,6 +340,33 @@ class GuardService(object):
             '/evalward.v1.GuardService/Evaluate',
             evalward_dot_v1_dot_evalward__pb2.EvaluateRequest.SerializeToString,
             evalward_dot_v1_dot_evalward__pb2.EvaluateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportDenial(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/evalward.v1.GuardService/ReportDenial',
+            evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.SerializeToString,
+            evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -59,6 +59,11 @@ class GuardServiceStub:
     """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
     randomness are fixed.
     """
+    ReportDenial: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ReportDenialRequest, _evalward_pb2.ReportDenialResponse]
+    """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
+    decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
+    like the first and recorded once.
+    """
     ListErrorCodes: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
     GetPolicy: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.GetPolicyRequest, _evalward_pb2.GetPolicyResponse]
@@ -88,6 +93,11 @@ class GuardServiceAsyncStub(GuardServiceStub):
     Evaluate: _aio.UnaryUnaryMultiCallable[_evalward_pb2.EvaluateRequest, _evalward_pb2.EvaluateResponse]  # type: ignore[assignment]
     """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
     randomness are fixed.
+    """
+    ReportDenial: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ReportDenialRequest, _evalward_pb2.ReportDenialResponse]  # type: ignore[assignment]
+    """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
+    decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
+    like the first and recorded once.
     """
     ListErrorCodes: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]  # type: ignore[assignment]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
@@ -145,6 +155,17 @@ class GuardServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_evalward_pb2.EvaluateResponse, _abc.Awaitable[_evalward_pb2.EvaluateResponse]]:
         """Evaluate judges a payload for the sandbox and runs it there. Idempotent: evaluations share no state, and clock and
         randomness are fixed.
+        """
+
+    @_abc_1.abstractmethod
+    def ReportDenial(
+        self,
+        request: _evalward_pb2.ReportDenialRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_evalward_pb2.ReportDenialResponse, _abc.Awaitable[_evalward_pb2.ReportDenialResponse]]:
+        """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
+        decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
+        like the first and recorded once.
         """
 
     @_abc_1.abstractmethod

@@ -6,10 +6,12 @@ from hashlib import sha256
 
 import pytest
 
+from evalward.codes import Code
 from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Target
-from evalward.guard.verdict import Verdict
+from evalward.guard.verdict import HardenedProgram, Location, Unhardened, Verdict
 from evalward.judging.executor import Job
+from evalward.judging.hardening import MAX_PROGRAM_BYTES
 from evalward.judging.workers.verdict_json import NotAVerdictError, from_json, to_json
 
 PAYLOAD = b"document.title"
@@ -34,6 +36,9 @@ ALLOW = json.loads(to_json(replace(BARE, message="with something to tell")))
     DETAILS,
     SINK,
     FINDINGS_TOTAL,
+    PERMITS,
+    HARDENED,
+    UNHARDENED,
 ) = range(len(ALLOW))
 
 
@@ -99,6 +104,10 @@ def test_the_untouched_one_passes() -> None:
         (DETAILS, {}),
         (DETAILS, [["name"]]),
         (DETAILS, [["name", 1]]),
+        (PERMITS, None),
+        (PERMITS, 0),
+        (HARDENED, ["Prefix000000", "1.0.0", "Prefix000000"]),
+        (UNHARDENED, ["why", None, False]),
     ],
 )
 def test_a_changed_field_is_refused(place: int, value: object) -> None:
@@ -127,3 +136,50 @@ def test_a_changed_field_is_refused(place: int, value: object) -> None:
 def test_what_is_no_verdict_is_refused(text: bytes) -> None:
     with pytest.raises(NotAVerdictError):
         from_json(text, JOB, HASH)
+
+
+HARDENED_JOB = JOB._replace(harden=True)
+PROGRAM = HardenedProgram(b"(() => {let Prefix000000a=1;})()", "1.0.0", "Prefix000000")
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        replace(BARE, hardened=PROGRAM),
+        replace(BARE, unhardened=Unhardened("import() is never hardened", Location(1, 1, 0, 6))),
+        replace(BARE, unhardened=Unhardened("the emitter failed", failed=True)),
+        replace(BARE, permits=True),
+    ],
+)
+def test_a_program_or_its_absence_comes_back_whole(verdict: Verdict) -> None:
+    assert from_json(to_json(verdict), HARDENED_JOB, HASH) == verdict
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["Prefix000000", "1.0.0", "let other=1;"],
+        ["Prefix000000", "1.0.0", "let Prefix000000a='\u00e9';"],
+        ["Prefix000000", "", "let Prefix000000a=1;"],
+        ["Prefix000000", "1.0.0 now", "let Prefix000000a=1;"],
+        ["short", "1.0.0", "let shorta=1;"],
+        ["0Prefix00000", "1.0.0", "let x0Prefix00000a=1;"],
+        ["Prefix000000", "1.0.0", None],
+        ["Prefix000000", "1.0.0"],
+        ["Prefix000000", "1.0.0", "Prefix000000" + "a" * MAX_PROGRAM_BYTES],
+        "Prefix000000",
+    ],
+)
+def test_what_is_no_program_is_refused(program: object) -> None:
+    changed = [*ALLOW]
+    changed[HARDENED] = program
+
+    with pytest.raises(NotAVerdictError):
+        from_json(json.dumps(changed).encode(), HARDENED_JOB, HASH)
+
+
+def test_a_denial_has_no_program() -> None:
+    denied = replace(BARE, code=Code.EVAL_SYNTAX_ERROR, hardened=PROGRAM)
+
+    with pytest.raises(NotAVerdictError):
+        from_json(to_json(denied), HARDENED_JOB, HASH)

@@ -54,7 +54,7 @@ def test_each_transport_gives_the_envelope_of_check_and_one_record(
     stub = stub_at(process.listen[transport])
 
     for code, outcome in ((ALLOWED, "allowed"), (BLOCKED, "error")):
-        response = stub.Validate(ask(code))
+        response = stub.Validate(ask(code, harden=pb.HARDEN_OFF))
 
         envelope = json.loads(response.envelope)
         expected = check(code, "renderer")

@@ -73,6 +73,9 @@ def admin(serve: Callable[..., Any], tmp_path: Path) -> str:
         stub = GuardServiceStub(channel)
         for target in (pb.TARGET_RENDERER, pb.TARGET_MAIN):
             stub.Validate(pb.ValidateRequest(code=b"process['exit'](0)", target=target), timeout=30)
+        ordinary = pb.ValidateRequest(code=b"1 + 1", target=pb.TARGET_MAIN, shape=pb.SHAPE_EXPRESSION)
+        decision = stub.Validate(ordinary, timeout=30).binding.decision_id
+        stub.ReportDenial(pb.ReportDenialRequest(decision_id=decision, construct="eval()"), timeout=30)
     address: str = process.ready["admin"]
     return address
 

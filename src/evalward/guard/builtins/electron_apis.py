@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Machine, Transfer
 
 # What a setting must be for the page to stay a page; any other setting of these gives it Node or another origin.
-_SAFE_SETTINGS = {
+SAFE_SETTINGS = {
     "nodeIntegration": FALSE,
     "nodeIntegrationInWorker": FALSE,
     "nodeIntegrationInSubFrames": FALSE,
@@ -27,7 +27,7 @@ _SAFE_SETTINGS = {
     "sandbox": TRUE,
     "webSecurity": TRUE,
 }
-_HARMLESS_SETTINGS = frozenset(
+HARMLESS_SETTINGS = frozenset(
     {
         "devTools",
         "zoomFactor",
@@ -97,8 +97,8 @@ def _settled(machine: Machine, atom: object) -> dict[str, Value] | None:
 
 
 def _is_safe(name: str, value: Value) -> bool:
-    safe = _SAFE_SETTINGS.get(name)
-    return name in _HARMLESS_SETTINGS if safe is None else value == frozenset({safe})
+    safe = SAFE_SETTINGS.get(name)
+    return name in HARMLESS_SETTINGS if safe is None else value == frozenset({safe})
 
 
 def _unlisten(machine: Machine, call: Call) -> Value:

@@ -56,6 +56,10 @@ class DeniedData:
         identity = self._owners.get(owner)
         return identity is not None and name not in identity
 
+    def identity(self, owner: str) -> frozenset[str]:
+        """Return the members of ``owner`` that are not data, where all others are."""
+        return self._owners.get(owner, frozenset())
+
     def holds_data(self, path: str) -> bool:
         """Whether a key may read denied data from the object at ``path``."""
         return path in self._owners or path in self._secret_names

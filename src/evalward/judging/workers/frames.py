@@ -29,14 +29,14 @@ SENT_BACK: Final = 4
 SLOTS: Final = 64
 """The number of rules that a worker keeps."""
 
-# job, slot, edition, target, shape and sink (0: none), shape_from_text, is_last, bytes of the rules and of the payload
-_REQUEST_HEAD: Final = Struct("!QHQBBB??II")
+# job, slot, edition, target, shape and sink (0: none), shape_from_text, harden, is_last, bytes of rules and of payload
+_REQUEST_HEAD: Final = Struct("!QHQBBB???II")
 # job, SHA-256 of the payload, kind, bytes of the body
 RESPONSE_HEAD: Final = Struct("!Q32sBI")
 SUBJECT: Final = Struct("!Q32s")
 """The first fields of a response: number and payload digest."""
 MAX_BODY: Final = 16 * 1024 * 1024
-"""The maximum bytes of a response body: a verdict with thousands of findings is smaller."""
+"""The maximum bytes of a response body: a verdict with thousands of findings, or the largest program, is smaller."""
 
 _TARGETS: Final = tuple(Target)
 _SHAPES: Final = (None, *Shape)
@@ -81,6 +81,7 @@ def request_frame(number: int, job: Job, known: SlottedRules, *, with_rules: boo
         _SHAPES.index(job.shape),
         _SINKS.index(job.sink),
         job.shape_from_text,
+        job.harden,
         is_last,
         len(rules),
         len(job.payload),
@@ -103,7 +104,7 @@ class JudgeRequestReader:
         head = self._stream.read(_REQUEST_HEAD.size)
         if len(head) < _REQUEST_HEAD.size:
             return None
-        number, slot, edition, target, shape, sink, from_text, is_last, rules_bytes, payload_bytes = (
+        number, slot, edition, target, shape, sink, from_text, harden, is_last, rules_bytes, payload_bytes = (
             _REQUEST_HEAD.unpack(head)
         )
         if rules_bytes:
@@ -114,7 +115,7 @@ class JudgeRequestReader:
         payload = self._stream.read(payload_bytes)
         if len(payload) < payload_bytes:
             return None
-        job = Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text, _SINKS[sink])
+        job = Job(payload, _TARGETS[target], _SHAPES[shape], rules, from_text, _SINKS[sink], harden=harden)
         return JudgeRequest(number, job, is_last)
 
 

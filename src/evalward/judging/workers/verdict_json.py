@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from evalward.codes import Code
 from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Profile, Shape, Target
-from evalward.guard.verdict import Finding, Location, TraceStep, Verdict
+from evalward.guard.verdict import Finding, HardenedProgram, Location, TraceStep, Unhardened, Verdict
+from evalward.judging.hardening import checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,14 +21,25 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
-_FIELDS: Final = 16
+_FIELDS: Final = 19
 # Everything longer than a short allow contains the payload's SHA-256.
 _HASH_LETTERS: Final = 64
 # In a short allow a sink is a number.
 _SINKS: Final = (None, *sink_ids())
 # What a verdict contains besides its subject.
 _told: Final = attrgetter(
-    "code", "construct", "keyword", "location", "findings", "shadow", "limit", "message", "details"
+    "code",
+    "construct",
+    "keyword",
+    "location",
+    "findings",
+    "shadow",
+    "limit",
+    "message",
+    "details",
+    "permits",
+    "hardened",
+    "unhardened",
 )
 
 
@@ -59,6 +71,9 @@ def to_json(verdict: Verdict) -> bytes:
         verdict.details,
         verdict.sink,
         verdict.findings_total,
+        verdict.permits,
+        _program(verdict.hardened),
+        _reason(verdict.unhardened),
     ]
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -80,11 +95,21 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
     about = (verdict.target, verdict.sink, verdict.profile, verdict.code_hash, verdict.code_length)
     if not is_shape or about != (job.target, job.sink, job.rules.profile, code_hash, len(job.payload)):
         raise NotAVerdictError("the verdict is about another payload")
+    if (verdict.hardened or verdict.unhardened) and not (job.harden and verdict.allowed):
+        raise NotAVerdictError("the job asked for no program")
     return verdict
 
 
 def _place(location: Location | None) -> list[int] | None:
     return None if location is None else [location.line, location.column, location.start, location.end]
+
+
+def _program(program: HardenedProgram | None) -> list[str] | None:
+    return None if program is None else [program.prefix, program.runtime, program.text.decode("ascii")]
+
+
+def _reason(why: Unhardened | None) -> list[Any] | None:
+    return None if why is None else [why.reason, _place(why.location), why.failed]
 
 
 def _finding(finding: Finding) -> list[Any]:
@@ -108,7 +133,8 @@ def _read(fields: Any) -> Verdict:
     if type(fields) is not list or len(fields) != _FIELDS:
         raise TypeError
     code, target, shape, profile, code_hash, length, construct, keyword = fields[:8]
-    location, findings, shadow, limit, message, details, sink, total = fields[8:]
+    location, findings, shadow, limit, message, details, sink, total = fields[8:16]
+    permits, hardened, unhardened = fields[16:]
     return Verdict(
         code=_optional(_code, code),
         target=Target(target),
@@ -126,6 +152,9 @@ def _read(fields: Any) -> Verdict:
         details=tuple(map(_read_detail, _list(details))),
         sink=_optional(_text, sink),
         findings_total=_number(total),
+        permits=_flag(permits),
+        hardened=_optional(_read_program, hardened),
+        unhardened=_optional(_read_reason, unhardened),
     )
 
 
@@ -152,6 +181,12 @@ def _number(value: Any) -> int:
     return value
 
 
+def _flag(value: Any) -> bool:
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
 def _list(value: Any) -> list[Any]:
     if type(value) is not list:
         raise TypeError
@@ -171,6 +206,16 @@ def _read_finding(value: Any) -> Finding:
         tuple(map(_read_step, _list(steps))),
         _optional(_text, keyword),
     )
+
+
+def _read_program(value: Any) -> HardenedProgram:
+    prefix, runtime, text = map(_text, _list(value))
+    return checked(HardenedProgram(text.encode("ascii"), runtime, prefix))
+
+
+def _read_reason(value: Any) -> Unhardened:
+    reason, location, failed = _list(value)
+    return Unhardened(_text(reason), _optional(_read_place, location), _flag(failed))
 
 
 def _read_step(value: Any) -> TraceStep:

@@ -24,6 +24,7 @@ from evalward.guard.rules import Rules
 from evalward.guard.target import Target
 from evalward.judging.core_dumps import disable_core_dumps
 from evalward.judging.executor import Job, shape_of
+from evalward.judging.hardening import with_program
 from evalward.judging.workers.frames import (
     FAILED,
     READY,
@@ -34,7 +35,7 @@ from evalward.judging.workers.frames import (
 )
 from evalward.judging.workers.parent_death import end_with
 from evalward.judging.workers.verdict_json import to_json
-from evalward.judging.workers.wall_clock import wall_clock_limit
+from evalward.judging.workers.wall_clock import effort_of, wall_clock_limit
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -96,10 +97,12 @@ def sent_back(request: JudgeRequest) -> bytes:
 def answered(request: JudgeRequest) -> bytes:
     """Return the response to ``request``: a verdict, or where the guard failed."""
     job = request.job
-    signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * wall_clock_limit(job.rules.limits))
+    signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * effort_of(job) * wall_clock_limit(job.rules.limits))
     digest = sha256(job.payload).digest()
     try:
         verdict = judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink)
+        if job.harden:
+            verdict = with_program(verdict, job.payload, job.rules)
         kind, body = VERDICT, to_json(verdict)
     except Exception as failure:  # noqa: BLE001 - every failure denies
         # Type and location, but not the text, which may contain payload.

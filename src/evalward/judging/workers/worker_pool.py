@@ -21,7 +21,7 @@ from evalward.judging.workers.admission_queue import AdmissionQueue
 from evalward.judging.workers.channel import WorkerDied, WorkerFault
 from evalward.judging.workers.dispatch import Dispatch
 from evalward.judging.workers.rule_slots import RuleSlots
-from evalward.judging.workers.wall_clock import wall_clock_limit
+from evalward.judging.workers.wall_clock import effort_of, wall_clock_limit
 from evalward.judging.workers.worker_process import COMMAND, Worker
 from evalward.thread_pool import PrestartedPool, start
 
@@ -150,7 +150,7 @@ class WorkerPool:
     def _handed_over(
         self, taken: tuple[Ticket, Worker], jobs: Sequence[tuple[Job, SlottedRules]], until: float | None
     ) -> Dispatch:
-        most = [wall_clock_limit(job.rules.limits) for job, _ in jobs]
+        most = [effort_of(job) * wall_clock_limit(job.rules.limits) for job, _ in jobs]
         return Dispatch(_Lease(self, *taken), taken[1], jobs, most=most, until=until)
 
     def load(self) -> Load:

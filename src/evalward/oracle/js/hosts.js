@@ -69,7 +69,9 @@ function environment() {
 
 function processTrap() {
   const harmless = create(objectPrototype);
-  for (const key of ownKeys(config.processData)) harmless[key] = config.processData[key];
+  // A copy of this realm: Node's configuration was made in another, and so were its arrays.
+  const data = JSON.parse(JSON.stringify(config.processData));
+  for (const key of ownKeys(data)) harmless[key] = data[key];
   for (const key of config.processCalls) harmless[key] = () => 1;
   harmless.hrtime = () => [1, 0];
   harmless.hrtime.bigint = () => 1n;
@@ -124,7 +126,11 @@ function stub(path, depth = 0, awaitable = false) {
       if (depth > 12) return undefined;
       return stub(path + '.' + key, depth + 1);
     },
-    set(_, key, assigned) { leak(assigned, path + '.' + printable(key), 1); return true; },
+    set(_, key, assigned) {
+      leak(assigned, path + '.' + printable(key), 1);
+      notice(path + '.' + printable(key) + ' =', [assigned]);
+      return true;
+    },
     has: () => true,
     apply(_, self, args) { return stubCall(path, depth, args); },
     construct(_, args) { return stubCall(path, depth, args); },
@@ -135,6 +141,7 @@ function stub(path, depth = 0, awaitable = false) {
 
 function stubCall(path, depth, args) {
   const name = path.slice(path.lastIndexOf('.') + 1);
+  notice(path, args);
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }

@@ -90,7 +90,10 @@ function platform() {
   expose('structuredClone', (value) => (value === undefined ? value : JSON.parse(JSON.stringify(value))));
   const output = {};
   for (const level of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir', 'group', 'groupEnd', 'time', 'timeEnd', 'count']) {
-    output[level] = (...args) => { for (let i = 0; i < args.length; i++) leak(args[i], 'console.' + level, 1); };
+    output[level] = (...args) => {
+      notice('console.' + level, args);
+      for (let i = 0; i < args.length; i++) leak(args[i], 'console.' + level, 1);
+    };
   }
   expose('console', output);
 }

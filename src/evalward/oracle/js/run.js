@@ -13,6 +13,7 @@ function install() {
   for (const [name, capability] of config.recorders) expose(name, recorder(capability, name));
   for (const name of config.stubs) expose(name, stub(name));
   for (const [name, path] of config.bindings) expose(name, path === 'json' ? jsonArgument() : stub(path));
+  if (config.observe) countTime();
 }
 
 const known = create(null);
@@ -20,6 +21,7 @@ const known = create(null);
 /** Note how the world stands once every trap is in place, so that `finish` sees what the payload changed. */
 function remember() {
   tamperedRoots.push(...photographPrototypes());
+  if (config.observe) namePrototypes();
   for (const name of ownKeys(G)) known[name] = describe(G, name);
 }
 
@@ -51,6 +53,7 @@ function fail(error) {
 }
 
 let note = '';
+let completion = '';
 
 function describeError(error) {
   quiet = true; // Reading a name off a trap is the harness's doing, not the payload's.
@@ -66,6 +69,7 @@ function describeError(error) {
 function done(value) {
   state = 'completed';
   leak(value, 'completion value');
+  if (config.observe) completion = show(value);
 }
 
 /** Take the value that the wrapped payload evaluated to; `calls` says that its shape makes it a function to call. */
@@ -83,9 +87,11 @@ function settle(value, calls) {
   }
 }
 
-/** Look for what the payload left behind, then freeze the log. Returns how the run ended. */
+/** Look for what the payload left behind, then freeze the log. Returns how the run ended, and its record if asked. */
 function finish() {
+  let observed = '';
   try {
+    if (config.observe) observed = '\n' + record();
     const names = ownKeys(G);
     for (let i = 0; i < names.length; i++) {
       const now = describe(G, names[i]);
@@ -100,5 +106,5 @@ function finish() {
   } finally {
     frozen = true;
   }
-  return state + '\t' + note;
+  return state + '\t' + note + observed;
 }

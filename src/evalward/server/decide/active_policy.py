@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evalward.errors import canonical_json
@@ -10,7 +10,9 @@ from evalward.server.decide.audit_trail import AuditTrail
 from evalward.server.decide.batch_decider import BatchDecider, BatchLimits
 from evalward.server.decide.call_decider import CallDecider
 from evalward.server.decide.decider import Decider
+from evalward.server.decide.denial_reporter import DenialReporter
 from evalward.server.decide.lazy_sandbox import LazyEvaluator
+from evalward.server.decide.reportable import ReportableDecisions
 from evalward.server.requests.proto_enums import TARGET_NUMBERS
 from evalward.v1 import evalward_pb2 as pb
 
@@ -33,6 +35,7 @@ class ActivePolicy:
     evaluator: LazyEvaluator
     calls: CallDecider
     batches: BatchDecider
+    reports: DenialReporter
     reply: pb.GetPolicyResponse
 
 
@@ -47,11 +50,12 @@ class DeciderParts:
     batch_items: int
     batch_bytes: int
     verbose: int
+    decisions: ReportableDecisions = field(default_factory=ReportableDecisions)
 
     def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
         """Return the deciders for ``policy``; raise ManifestError when the manifest does not fit it."""
         digest = self.manifest.digest if self.manifest else None
-        audit_trail = AuditTrail(self.audit_log, provenance, manifest_digest=digest)
+        audit_trail = AuditTrail(self.audit_log, provenance, decisions=self.decisions, manifest_digest=digest)
         decider = Decider(
             policy=policy,
             audit_trail=audit_trail,
@@ -68,6 +72,7 @@ class DeciderParts:
                 decider, audit_trail, policy=policy, provenance=provenance, manifest=self.manifest
             ),
             batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
+            reports=DenialReporter(decider, audit_trail, provenance, self.decisions),
             reply=_reply(policy, provenance),
         )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evalward.audit import AllowForm, AuditRecord, AuditUnavailable, Kind, Outcome, decision_record
 from evalward.errors import REGISTRY, Code, CodedError
+from evalward.guard.constructs.labels import catalogue_label
 from evalward.server.decide.load_shedding import PATIENCE_SHARE
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from evalward.errors import Provenance
     from evalward.guard.verdict import Verdict
     from evalward.sandbox import Evaluation
+    from evalward.server.decide.reportable import ReportableDecisions
     from evalward.server.decide.request_context import RequestContext
 
 
@@ -24,12 +26,18 @@ class AuditTrail:
     """Writes the records of one service to one audit log; each method returns whether the record was written."""
 
     def __init__(
-        self, audit_log: AuditSink, provenance: Provenance, *, manifest_digest: str | None = None
+        self,
+        audit_log: AuditSink,
+        provenance: Provenance,
+        *,
+        decisions: ReportableDecisions | None = None,
+        manifest_digest: str | None = None,
     ) -> None:
         self._audit_log = audit_log
         self._provenance = provenance
         self._manifest_digest = manifest_digest
         self._allows = AllowForm(provenance)
+        self._reportable = decisions
 
     def verdict(self, request: RequestContext, verdict: Verdict) -> bool:
         """Record ``verdict``; raise CodedError (AUDIT_UNAVAILABLE) when it allows and cannot be recorded."""
@@ -114,6 +122,8 @@ class AuditTrail:
                 code_hash=fingerprint.code_hash,
                 fnv1a32=fingerprint.fnv1a32,
                 code_length=verdict.code_length,
+                construct=None if evaluation.construct is None else catalogue_label(evaluation.construct),
+                hardened_hash=None if verdict.hardened is None else verdict.hardened.sha256,
                 policy_digest=self._provenance.policy_digest,
                 ruleset=self._provenance.ruleset_digest,
                 grammar=self._provenance.grammar_version,
@@ -132,6 +142,50 @@ class AuditTrail:
                 "The result is withheld, since the evaluation's audit record could not be written.",
             )
         return audited
+
+    def remember(self, request: RequestContext, verdict: Verdict) -> None:
+        """Let the caller of an allow with a program report what the program is denied."""
+        if self._reportable is None or verdict.hardened is None:
+            return
+        received, caller = request.reader.received, request.caller
+        fingerprint = self._audit_log.fingerprint(verdict.code_hash, received.code)
+        self._reportable.add(
+            caller.requester.caller,
+            AuditRecord(
+                kind=Kind.RUN_TIME_DENIAL,
+                decision_id=request.decision_id,
+                principal=caller.principal,
+                session=received.session_id or None,
+                request_id=received.request_id or None,
+                tool=request.tool,
+                target=verdict.target,
+                shape=verdict.shape,
+                sink=verdict.sink,
+                profile=verdict.profile,
+                enforcement=verdict.enforcement,
+                outcome=Outcome.DENY,
+                code=Code.EVAL_DENIED_AT_RUN_TIME,
+                hash_alg=fingerprint.hash_alg,
+                code_hash=fingerprint.code_hash,
+                fnv1a32=None if received.arguments is not None else fingerprint.fnv1a32,
+                code_length=verdict.code_length,
+                hardened_hash=verdict.hardened.sha256,
+                policy_digest=self._provenance.policy_digest,
+                manifest_digest=self._manifest_digest if request.tool else None,
+                ruleset=self._provenance.ruleset_digest,
+                grammar=self._provenance.grammar_version,
+                version=self._provenance.service_version,
+            ),
+        )
+
+    def report(self, request: RequestContext, record: AuditRecord) -> None:
+        """Write the ``record`` of a report; raise CodedError (AUDIT_UNAVAILABLE) when it cannot be written."""
+        if not self.keep(request, record):
+            raise CodedError(Code.AUDIT_UNAVAILABLE, "The report could not be written to the audit log.")
+
+    def tally(self, code: Code) -> None:
+        """Count a refusal that gets no record of its own."""
+        self._audit_log.tally(code)
 
     def command(self, request: RequestContext) -> bool:
         """Record an allowed call that evaluates nothing; raise CodedError when it cannot be recorded.

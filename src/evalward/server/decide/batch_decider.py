@@ -27,6 +27,8 @@ CHUNK: Final = 256
 # The size of one dispatch to a worker, which is then woken once; one long payload has as many bytes.
 TOGETHER_ITEMS: Final = 128
 TOGETHER_BYTES: Final = 128 * 1024
+PROGRAM_BYTES: Final = 8 * 1024 * 1024
+"""The bytes of all hardened programs in one response: a client takes 16 MiB."""
 _LAST: Final = frozenset({Code.BATCH_TOO_LARGE, Code.SHUTTING_DOWN})
 
 
@@ -160,10 +162,12 @@ class BatchDecider:
         more than everything else.
         """
         items: list[Item] = []
+        room = PROGRAM_BYTES
         stopped = False
         while len(items) < len(batch.items) and not stopped:
             chunk = batch.items[len(items) : len(items) + CHUNK]
-            for decision in self._decisions(request, chunk, len(items), batch, remaining):
+            for decision in self._decisions(request, chunk, len(items), batch, remaining, room):
+                room -= 0 if decision.program is None else len(decision.program.text)
                 items.append(_item(len(items), decision))
                 if batch.stop_on_first and decision.code is not None:
                     stopped = True
@@ -171,15 +175,19 @@ class BatchDecider:
         items.extend(Item(index, Status.SKIPPED, None) for index in range(len(items), len(batch.items)))
         return items
 
-    def _decisions(
+    def _decisions(  # noqa: PLR0913, PLR0917 - a part of a batch
         self,
         request: RequestContext,
         wires: Sequence[bytes],
         first: int,
         batch: Batch,
         remaining: float | None,
+        room: int,
     ) -> Iterator[Decision]:
-        """Yield the answers to ``wires``, the items from place ``first`` on, and none behind a denial that ends it."""
+        """Yield the answers to ``wires``, the items from place ``first`` on, and none behind a denial that ends it.
+
+        An item whose program does not fit into ``room`` bytes is denied.
+        """
         unrecorded: list[PendingDecision] = []
         readers = [ItemReader(wire, first + place, batch.session_id) for place, wire in enumerate(wires)]
         if batch.stop_on_first:
@@ -187,17 +195,34 @@ class BatchDecider:
                 pending = self._decider.decide_unrecorded(
                     reader, remaining=request.left_of(remaining), caller=request.caller
                 )
+                pending, room = self._within_room(pending, room)
                 unrecorded.append(pending)
                 if not pending.allows:
                     break
         else:
             for some in _together(readers):
-                unrecorded += self._decider.decide_together(
+                for judged in self._decider.decide_together(
                     some, remaining=request.left_of(remaining), caller=request.caller
-                )
+                ):
+                    pending, room = self._within_room(judged, room)
+                    unrecorded.append(pending)
         audited = self._decider.keep(unrecorded)
         for pending in unrecorded:
             yield self._decider.finish(pending, audited=audited, brief=True)
+
+    def _within_room(self, pending: PendingDecision, room: int) -> tuple[PendingDecision, int]:
+        """Return ``pending`` and the room that it leaves; a denial when its program does not fit."""
+        program = None if pending.verdict is None else pending.verdict.hardened
+        if program is None:
+            return pending, room
+        if len(program.text) <= room:
+            return pending, room - len(program.text)
+        refusal = CodedError(
+            Code.BATCH_TOO_LARGE,
+            f"The hardened programs of a batch have at most {PROGRAM_BYTES} bytes.",
+            repair=Repair.passed("program_bytes", PROGRAM_BYTES),
+        )
+        return self._decider.withdrawn(pending, refusal), room
 
     def _whole(self, request: RequestContext, items: Sequence[Item]) -> Decision:
         """Answer for the batch: the first failure gives its code, every failed and skipped item is listed."""

@@ -6,8 +6,17 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from evalward.errors import Code, CodedError, Meta, Repair, success_envelope, would_block, would_block_names
+from evalward.errors import (
+    Code,
+    CodedError,
+    Meta,
+    Repair,
+    success_envelope,
+    would_block,
+    would_block_names,
+)
 from evalward.server.decide.decisions import Decision
+from evalward.server.decide.judged_field import JudgedField, judged_field, replaceable
 from evalward.server.decide.load_shedding import check_open
 from evalward.server.decide.manifest_bindings import check_bindings
 from evalward.server.decide.request_context import RequestContext
@@ -17,6 +26,7 @@ from evalward.server.requests.caller import UNKNOWN_CALLER
 from evalward.server.requests.validate_request import ValidationRequest
 from evalward.similar import similar_names
 from evalward.tools import read_arguments, route
+from evalward.tools.kinds import FieldKind
 from evalward.tools.payloads import payloads_of
 from evalward.tools.permitted import check_permitted
 
@@ -41,21 +51,12 @@ ARGUMENTS_FACTOR: Final = 4
 _SIMILAR_FROM = 0.4
 
 
-class Judged(NamedTuple):
-    """A judged field: its JSON Pointer, the SHA-256 of its UTF-8 bytes, its kind, and the sink."""
-
-    path: str
-    sha256: str
-    kind: str
-    sink: str = ""
-
-
 class CallDecision(NamedTuple):
     """The decision on a call; ``failed_path`` is the field that caused a denial."""
 
     decision: Decision
     tool: str
-    fields: tuple[Judged, ...]
+    fields: tuple[JudgedField, ...]
     failed_path: str
 
 
@@ -63,8 +64,13 @@ class CallDecision(NamedTuple):
 class _Progress:
     """The progress of a call, stored outside of it, since a refusal reports it too."""
 
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedField] = field(default_factory=list)
     failed_path: str = ""
+
+    def note(self, found: CallField, verdict: Verdict | None) -> None:
+        judged = judged_field(found, verdict)
+        if judged is not None:
+            self.judged.append(judged)
 
 
 class CallDecider:
@@ -156,17 +162,21 @@ class CallDecider:
             progress.failed_path = found.path
             reader.payload_field = found.path
             check_permitted(way.tool, found, self._fields)
-            sink: str | None = None
+            last: Verdict | None = None
             for code in payloads_of(way.tool, found):
-                sink = code.sink
                 part = request.part(code, found.logged)
-                verdict = self._decider.judge(part, _request_for(code, asked), remaining)
+                part.takes_offers = found.kind is FieldKind.SOURCE
+                part.is_inert = found.kind is FieldKind.MARKUP
+                part.least_hardening = code.hardening
+                last = verdict = replaceable(
+                    found, self._decider.judge(part, _request_for(code, asked, found), remaining)
+                )
                 audited = self._audit_trail.verdict(part, verdict) and audited
                 if not verdict.allowed:
-                    _note(progress, found, code.sink)
+                    progress.note(found, verdict)
                     return self._denied(request, asked, way, found, code, verdict, audited=audited)
                 verdicts.append(verdict)
-            _note(progress, found, sink)
+            progress.note(found, last)
         progress.failed_path = ""
         if not way.is_eval:
             audited = self._audit_trail.command(request) and audited
@@ -208,11 +218,12 @@ class CallDecider:
         if last is not None and way.is_eval:
             body |= {"target": last.target, "shape": last.shape, "profile": last.profile}
             body |= {"sink": last.sink} if last.sink else {}
-        body["fields"] = [
-            {"path": each.path, "sha256": each.sha256, "kind": each.kind} for each in progress.judged
-        ]
+        body["fields"] = [each.as_json() for each in progress.judged]
         names = tuple(dict.fromkeys(name for one in verdicts for name in would_block_names(one)))
         found = [each for one in verdicts for each in would_block(one)]
+        hardened = next((one for one in verdicts if one.hardened is not None), None)
+        if hardened is not None:
+            self._audit_trail.remember(request, hardened)
         binding = self._binding(
             request,
             way.tool.target if way.is_eval else last.target if last else None,
@@ -253,13 +264,6 @@ class CallDecider:
         )
 
 
-def _note(progress: _Progress, found: CallField, sink: str | None) -> None:
-    # Only the hash of a text is comparable: a number has several spellings.
-    if found.is_text:
-        digest = hashlib.sha256(found.code).hexdigest()
-        progress.judged.append(Judged(found.path, digest, found.kind.value, sink or ""))
-
-
 def _without_location(finding: Finding) -> Finding:
     return replace(finding, location=None, trace=())
 
@@ -272,7 +276,7 @@ def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
     return {name: CommandValidator(tool) for name, tool in tools.items()}
 
 
-def _request_for(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
+def _request_for(code: Payload, asked: ToolCallRequest, found: CallField) -> ValidationRequest:
     return ValidationRequest(
         code=code.payload,
         target=code.target,
@@ -283,4 +287,5 @@ def _request_for(code: Payload, asked: ToolCallRequest) -> ValidationRequest:
         sink=code.sink,
         session_id=asked.session_id,
         request_id=asked.request_id,
+        harden=asked.harden if found.kind is FieldKind.SOURCE else None,
     )

@@ -132,19 +132,20 @@ class Decider:
             validation_request, verdict = judged()
             record = self._audit_trail.verdict_record(request, verdict)
         except Exception as failure:  # noqa: BLE001 - every failure denies
-            refusal = self._refusal_of(request, failure)
-            digest = self.request_binding(request).code_hash
-            return PendingDecision(
-                request,
-                self._audit_trail.refusal_record(request, Code(refusal.code), digest),
-                refusal=refusal,
-            )
+            return self.withdrawn(PendingDecision(request, None), self._refusal_of(request, failure))
         return PendingDecision(
             request,
             record,
             verdict,
             context=validation_request.code if validation_request.include_context else None,
         )
+
+    def withdrawn(self, pending: PendingDecision, refusal: CodedError) -> PendingDecision:
+        """Return ``pending`` with ``refusal`` instead of its verdict."""
+        request = pending.request
+        digest = self.request_binding(request).code_hash
+        record = self._audit_trail.refusal_record(request, Code(refusal.code), digest)
+        return PendingDecision(request, record, refusal=refusal)
 
     def keep(self, unrecorded: Sequence[PendingDecision]) -> bool:
         """Write the records of ``unrecorded`` in one append; return whether all are written. Never raises."""
@@ -167,18 +168,29 @@ class Decider:
 
         def settled() -> Decision:
             self._audit_trail.check(verdict, audited=audited)
+            if verdict.hardened is not None:
+                self._audit_trail.remember(request, verdict)
             if brief and verdict.allowed:
                 return self._decisions.brief(request, verdict)
             return self._decisions.of_verdict(request, verdict, audited=audited, context=pending.context)
 
         return self.guarded(request, settled)
 
-    def guarded(self, request: RequestContext, step: Callable[[], Decision]) -> Decision:
-        """Return the result of ``step``, or the denial for its failure; never raises."""
+    def guarded(
+        self, request: RequestContext, step: Callable[[], Decision], *, is_recorded: bool = True
+    ) -> Decision:
+        """Return the result of ``step``, or the denial for its failure; never raises.
+
+        A refusal that is not ``is_recorded`` is only counted in the audit log.
+        """
         try:
             return step()
         except Exception as failure:  # noqa: BLE001 - every failure denies
-            return self.refused(request, self._refusal_of(request, failure))
+            refusal = self._refusal_of(request, failure)
+            if is_recorded:
+                return self.refused(request, refusal)
+            self._audit_trail.tally(Code(refusal.code))
+            return self._decisions.of_refusal(request, refusal, audited=False)
 
     def _refusal_of(self, request: RequestContext, failure: Exception) -> CodedError:
         """Return ``failure`` as the error that the caller gets; log its type and location.

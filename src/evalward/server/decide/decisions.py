@@ -12,7 +12,7 @@ from evalward.server.decide.verdict_binding import binding_message
 
 if TYPE_CHECKING:
     from evalward.errors import CodedError, Provenance
-    from evalward.guard.verdict import Verdict
+    from evalward.guard.verdict import HardenedProgram, Verdict
     from evalward.policy import Policy
     from evalward.sandbox import Evaluation
     from evalward.server.decide.request_context import RequestContext
@@ -23,7 +23,8 @@ class Decision(NamedTuple):
     """A decision: ``code`` is None if and only if the payload may run, or ran to completion.
 
     ``body`` is the envelope, as JSON data or as canonical text. ``evaluation`` is the outcome of a run and ``run_us``
-    its wall time in microseconds, if there was a run.
+    its wall time in microseconds, if there was a run. ``program`` is the hardened program of an allow, ``denied``
+    the construct of a report that is in the audit log.
     """
 
     code: Code | None
@@ -32,6 +33,8 @@ class Decision(NamedTuple):
     would_block: tuple[str, ...] = ()
     evaluation: Evaluation | None = None
     run_us: int = 0
+    program: HardenedProgram | None = None
+    denied: str | None = None
 
     @property
     def envelope(self) -> dict[str, Any]:
@@ -74,7 +77,7 @@ class DecisionBuilder:
             item_index=request.reader.item_index,
         )
         if plain is not None:
-            return Decision(None, plain, self.binding(request, verdict))
+            return Decision(None, plain, self.binding(request, verdict), program=verdict.hardened)
         envelope = verdict_envelope(
             verdict,
             elapsed_ms=request.elapsed_ms,
@@ -88,11 +91,15 @@ class DecisionBuilder:
             payload_field=request.reader.payload_field,
             item_index=request.reader.item_index,
         )
-        return Decision(verdict.code, envelope, self.binding(request, verdict), would_block_names(verdict))
+        names = would_block_names(verdict)
+        return Decision(
+            verdict.code, envelope, self.binding(request, verdict), names, program=verdict.hardened
+        )
 
     def brief(self, request: RequestContext, verdict: Verdict) -> Decision:
         """Return an allow without an envelope."""
-        return Decision(None, {}, self.binding(request, verdict), would_block_names(verdict))
+        names = would_block_names(verdict)
+        return Decision(None, {}, self.binding(request, verdict), names, program=verdict.hardened)
 
     def of_refusal(
         self,
@@ -127,6 +134,7 @@ class DecisionBuilder:
             decision_id=request.decision_id,
             request_id=request.reader.received.request_id,
             sink=verdict.sink,
+            hardened_hash=None if verdict.hardened is None else verdict.hardened.sha256,
         )
 
     def request_binding(self, request: RequestContext) -> pb.VerdictBinding:

@@ -16,6 +16,7 @@ from evalward.sandbox import (
     ArgumentError,
     EvaluationLimits,
     SandboxBusyError,
+    denial_of,
     evaluation_envelope,
 )
 from evalward.server.decide.decisions import Decision
@@ -106,7 +107,7 @@ class Evaluator:
         begin = time.perf_counter()
         try:
             evaluation = self._runner.evaluate(
-                asked.validation_request.code,
+                verdict.hardened.text if verdict.hardened else asked.validation_request.code,
                 arg=asked.argument or None,
                 shape=verdict.shape,
                 limits=_within(asked.limits, left),
@@ -122,6 +123,8 @@ class Evaluator:
                 f"The request cannot run: {refusal}.",
                 repair=Repair(field="/argument_json"),
             ) from None
+        if verdict.hardened is not None:
+            evaluation = denial_of(evaluation)
         elapsed_us = int((time.perf_counter() - begin) * 1e6)
         audited = self._audit_trail.evaluation(
             request, verdict, evaluation, argument=asked.argument, elapsed_us=elapsed_us
@@ -140,6 +143,7 @@ class Evaluator:
             self._decider.binding(request, verdict),
             evaluation=evaluation,
             run_us=elapsed_us,
+            program=verdict.hardened,
         )
 
 

@@ -8,8 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.guard.rules import Hardening
 from evalward.judging.executor import Job, Lost, Overloaded, TooLong, not_started
-from evalward.policy import exception_of, settled, utc_day
+from evalward.judging.hardening import renewed
+from evalward.policy import exception_of, hardened_under, settled, utc_day
 from evalward.server.decide.load_shedding import PATIENCE_SHARE, check_open, overloaded, patience
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class _Asked(NamedTuple):
     job: Job
     exception: PolicyException | None
     today: date
+    hardening: Hardening
 
 
 class PolicyJudge:
@@ -99,6 +102,15 @@ class PolicyJudge:
             self._policy, validation_request.code, validation_request.target, tool=request.tool, today=today
         )
         rules = self._rules(validation_request, exception)
+        hardening = self._policy.hardening_for(
+            validation_request.target,
+            tool=request.tool,
+            least=request.least_hardening,
+            wish=validation_request.harden,
+            today=today,
+        )
+        if request.is_inert or (hardening is Hardening.OFFERED and not request.takes_offers):
+            hardening = Hardening.OFF
         job = Job(
             validation_request.code,
             validation_request.target,
@@ -107,8 +119,9 @@ class PolicyJudge:
             shape_from_text,
             validation_request.sink,
             request.caller.requester,
+            hardening is not Hardening.OFF,
         )
-        return _Asked(validation_request, job, exception, today)
+        return _Asked(validation_request, job, exception, today, hardening)
 
     def _verdict(
         self,
@@ -136,7 +149,8 @@ class PolicyJudge:
         enforcement = self._policy.enforcement_for(
             asked.validation_request.target, tool=request.tool, today=asked.today
         )
-        return settled(verdict, enforcement=enforcement, exception=asked.exception)
+        verdict = settled(verdict, enforcement=enforcement, exception=asked.exception)
+        return renewed(hardened_under(asked.hardening, verdict))
 
     def _rules(self, validation_request: ValidationRequest, exception: PolicyException | None) -> Rules:
         if not (

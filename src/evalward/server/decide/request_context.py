@@ -11,6 +11,7 @@ from evalward.audit import Kind
 from evalward.server.requests.caller import UNKNOWN_CALLER
 
 if TYPE_CHECKING:
+    from evalward.guard.rules import Hardening
     from evalward.server.requests.caller import Caller
     from evalward.server.requests.validate_request import RequestReader
     from evalward.tools.payloads import Payload
@@ -21,10 +22,24 @@ class RequestContext:
 
     ``tool`` is the tool that a call names, ``field_path`` the location of the payload in its arguments. ``stage`` is
     the kind of the next audit record: a decision or, after an allow, an evaluation. ``patience`` is the seconds until
-    the caller's deadline when the request arrived (None: no deadline).
+    the caller's deadline when the request arrived (None: no deadline). ``takes_offers``: the reply has room for a
+    hardened program that the policy only offers. ``is_inert``: the payload stands for markup, and nothing evaluates it.
+    ``least_hardening`` is what the manifest declares for the payload.
     """
 
-    __slots__ = ("caller", "decision_id", "field_path", "patience", "reader", "stage", "started", "tool")
+    __slots__ = (
+        "caller",
+        "decision_id",
+        "field_path",
+        "is_inert",
+        "least_hardening",
+        "patience",
+        "reader",
+        "stage",
+        "started",
+        "takes_offers",
+        "tool",
+    )
 
     def __init__(
         self, reader: RequestReader, patience: float | None = None, caller: Caller = UNKNOWN_CALLER
@@ -37,6 +52,9 @@ class RequestContext:
         self.stage = Kind.DECISION
         self.tool: str | None = None
         self.field_path: str | None = None
+        self.takes_offers = reader.takes_offers
+        self.is_inert = False
+        self.least_hardening: Hardening | None = None
 
     def part(self, code: Payload, field_path: str) -> Self:
         """Return the context of one payload of this request: same decision id, its own record."""

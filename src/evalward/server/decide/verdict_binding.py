@@ -21,6 +21,7 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
     decision_id: str,
     request_id: str,
     sink: str | None = None,
+    hardened_hash: str | None = None,
 ) -> pb.VerdictBinding:
     """Return the binding; unknown parts stay unset."""
     return pb.VerdictBinding(
@@ -32,4 +33,5 @@ def binding_message(  # noqa: PLR0913 - one parameter per field of the message
         profile=pb.PROFILE_UNSPECIFIED if profile is None else PROFILE_NUMBERS[profile],
         request_id=request_id,
         sink=sink or "",
+        hardened_hash=hardened_hash or "",
     )

@@ -54,6 +54,18 @@ class Metrics:
             ["construct"],
             registry=registry,
         )
+        self._hardened = Counter(
+            "evalward_hardened",
+            "Allowed payloads with a hardened program, by RPC.",
+            ["rpc"],
+            registry=registry,
+        )
+        self._run_time_denials = Counter(
+            "evalward_run_time_denials",
+            "Denials while a hardened program ran, in the sandbox or reported by a caller, by construct.",
+            ["construct"],
+            registry=registry,
+        )
         self._limits = Counter(
             "evalward_limit_refusals",
             "Responses that name a limit (details.limit).",
@@ -86,6 +98,10 @@ class Metrics:
             self._count(rpc, decision.code, call.times)
             if decision.code is not None:
                 self._explain(decision)
+            if decision.program is not None:
+                self._hardened.labels(rpc).inc()
+            if decision.denied is not None:
+                self._run_time_denials.labels(_label(decision.denied)).inc()
             for name in decision.would_block:
                 self._would_block.labels(_label(name)).inc()
             if decision.evaluation is not None:
@@ -110,6 +126,8 @@ class Metrics:
             self._limits.labels(limit if limit in LIMITS else OTHER).inc()
         if decision.code is Code.EVAL_BLOCKED_CONSTRUCT:
             self._blocked.labels(label_of(details.get("construct")) or OTHER).inc()
+        elif decision.code is Code.EVAL_DENIED_AT_RUN_TIME:
+            self._run_time_denials.labels(label_of(details.get("construct")) or OTHER).inc()
         elif decision.code is Code.EVAL_BLOCKED_KEYWORD:
             self._blocked.labels(f"{_KEYWORD}{details.get('keyword') or OTHER}").inc()
 

@@ -93,7 +93,7 @@ class Readiness:
             for target in policy.allowed_targets
         }
         for name, tool in sorted(policy.tools.items()):
-            if tool.enforcement.on(today) is Enforcement.AUDIT:
+            if tool.enforcement and tool.enforcement.on(today) is Enforcement.AUDIT:
                 enforcement[f"tool {name}"] = Enforcement.AUDIT.value
         sink = OK if audit.failure is None else f"failed: {audit.failure}"
         sockets = "failed: lost" if self._sockets() else OK

@@ -29,12 +29,16 @@ class Batch(NamedTuple):
 
 
 class ItemReader(RequestReader):
-    """The ``item_index``-th ValidateRequest of many, in their common session (None: its own)."""
+    """The ``item_index``-th ValidateRequest of many, in the common session of a batch (None: its own, in a stream).
 
-    __slots__ = ("item_index", "session_id")
+    A batch has no programs that the policy only offers: they are larger than all of its payloads.
+    """
+
+    __slots__ = ("item_index", "session_id", "takes_offers")
 
     def __init__(self, wire: bytes, item_index: int, session_id: str | None = None) -> None:
         super().__init__(wire)
+        self.takes_offers = session_id is None
         self.item_index = item_index
         self.session_id = session_id
         if session_id:

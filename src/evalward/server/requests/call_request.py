@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.server.requests.proto_enums import PROFILES
-from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader, member
+from evalward.server.requests.validate_request import (
+    CALLER_TEXT,
+    Received,
+    RequestReader,
+    hardening_of,
+    member,
+)
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.guard.rules import Hardening
     from evalward.guard.target import Profile
 
 
@@ -26,6 +33,7 @@ class ToolCallRequest(NamedTuple):
     request_id: str
     include_context: bool
     judged_fields_only: bool = False
+    harden: Hardening | None = None
 
 
 class CallReader(RequestReader):
@@ -72,4 +80,5 @@ class CallReader(RequestReader):
             request_id=message.request_id,
             include_context=message.include_context,
             judged_fields_only=message.judged_fields_only,
+            harden=hardening_of(message.harden),
         )

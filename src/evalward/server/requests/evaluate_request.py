@@ -9,7 +9,13 @@ from evalward.errors import Code, CodedError, Range, Repair, pointer
 from evalward.guard.target import Shape, Target
 from evalward.sandbox import MAX_ARGUMENT, RANGES, EvaluationLimits
 from evalward.server.requests.proto_enums import PROFILES, SHAPES
-from evalward.server.requests.validate_request import Received, RequestReader, ValidationRequest, member
+from evalward.server.requests.validate_request import (
+    Received,
+    RequestReader,
+    ValidationRequest,
+    hardening_of,
+    member,
+)
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -66,6 +72,7 @@ class EvaluateReader(RequestReader):
             limits={field.name: number for field, number in message.guard_limits.ListFields()},
             session_id=message.session_id,
             request_id=message.request_id,
+            harden=hardening_of(message.harden),
         )
         wished = {field.name: number for field, number in message.limits.ListFields()}
         return EvaluationRequest(

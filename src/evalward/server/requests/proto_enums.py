@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evalward.guard.rules import Hardening
 from evalward.guard.target import Profile, Shape, Target
 from evalward.v1 import evalward_pb2 as pb
 
@@ -11,3 +12,7 @@ PROFILES = {getattr(pb, f"PROFILE_{profile.name}"): profile for profile in Profi
 TARGET_NUMBERS = {target: number for number, target in TARGETS.items()}
 SHAPE_NUMBERS = {shape: number for number, shape in SHAPES.items()}
 PROFILE_NUMBERS = {profile: number for number, profile in PROFILES.items()}
+HARDENING: dict[int, Hardening] = {
+    pb.HARDEN_OFF: Hardening.OFF,
+    pb.HARDEN_REQUIRED: Hardening.REQUIRED,
+}

@@ -16,7 +16,7 @@ from evalward.errors import Code, CodedError, Repair, pointer
 from evalward.guard.target import Shape, Target
 from evalward.identifiers import CALLER_ID
 from evalward.policy.named_sink import asked_sink
-from evalward.server.requests.proto_enums import PROFILES, SHAPES, TARGETS
+from evalward.server.requests.proto_enums import HARDENING, PROFILES, SHAPES, TARGETS
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message
 
+    from evalward.guard.rules import Hardening
     from evalward.guard.sinks import Sink
     from evalward.guard.target import Profile
 
@@ -48,6 +49,7 @@ class ValidationRequest(NamedTuple):
     request_id: str
     include_context: bool = False
     sink: str | None = None
+    harden: Hardening | None = None
 
 
 class Received(NamedTuple):
@@ -80,6 +82,9 @@ class RequestReader:
     item_index: int | None = None
     """The index, from 0, of an item; None for a single request."""
 
+    takes_offers: bool = True
+    """Whether the response has room for a hardened program that the policy only offers."""
+
     def __init__(self, wire: bytes) -> None:
         self.wire = wire
         self.received = _NOTHING
@@ -111,6 +116,7 @@ class RequestReader:
             request_id=self.received.request_id,
             include_context=message.include_context,
             sink=sink.id if sink else None,
+            harden=hardening_of(message.harden),
         )
 
     def _sink(self, message: pb.ValidateRequest) -> Sink:
@@ -163,6 +169,11 @@ def member(name: str, number: int, members: Mapping[int, E]) -> E:
             repair=Repair(field=pointer(name), allowed=[*members.values()]),
         )
     return members[number]
+
+
+def hardening_of(number: int) -> Hardening | None:
+    """Return what a request's ``harden`` asks for, None for what the policy decides; raise CodedError as ``member``."""
+    return None if number == pb.HARDEN_UNSPECIFIED else member("harden", number, HARDENING)
 
 
 def _check_caller_text(name: str, text: str) -> None:

@@ -26,6 +26,7 @@ from evalward.server.transport.responses import (
     batch_response,
     call_response,
     evaluate_response,
+    report_response,
     stream_response,
     validate_response,
 )
@@ -106,6 +107,10 @@ class GuardService:
             "Evaluate": pending_requests.unary(
                 self.evaluate,
                 response_serializer=pb.EvaluateResponse.SerializeToString,
+            ),
+            "ReportDenial": pending_requests.unary(
+                self.report_denial,
+                response_serializer=pb.ReportDenialResponse.SerializeToString,
             ),
             "ListErrorCodes": pending_requests.unary(
                 self._metadata_rpc("ListErrorCodes", lambda: self._codes),
@@ -233,6 +238,20 @@ class GuardService:
         self._finish(call, [decision])
         abort_for_infrastructure(decision, context)
         return evaluate_response(decision)
+
+    def report_denial(self, wire: bytes, context: grpc.ServicerContext) -> pb.ReportDenialResponse:
+        """Record what a hardened program was denied while it ran; failures are reported as in ``validate``."""
+        call = self._call("ReportDenial", context)
+        with self.in_flight:
+            decision = self.active_policy.reports.decide(
+                wire,
+                remaining=remaining_seconds(context),
+                stopping=self.in_flight.stopping,
+                caller=call.caller,
+            )
+        self._finish(call, [decision])
+        abort_for_infrastructure(decision, context)
+        return report_response(decision)
 
     def refuse_unread(self, context: grpc.ServicerContext, most: int) -> None:
         """Reject a call whose request has not been read, since ``most`` other requests are still incomplete."""

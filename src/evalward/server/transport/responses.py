@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evalward.server.decide.batch_decider import Status
+from evalward.server.requests.proto_enums import SHAPE_NUMBERS, SHAPES
 from evalward.server.transport.error_messages import evaluated_message, typed_error, usage_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
+    from evalward.guard.target import Shape
+    from evalward.guard.verdict import HardenedProgram
     from evalward.server.decide.batch_decider import BatchDecision, Item
     from evalward.server.decide.call_decider import CallDecision
     from evalward.server.decide.decisions import Decision
@@ -36,7 +39,13 @@ def call_response(call: CallDecision) -> pb.ValidateCallResponse:
         binding=decision.binding,
         tool=call.tool,
         fields=[
-            pb.JudgedField(path=each.path, sha256=each.sha256, kind=each.kind, sink=each.sink)
+            pb.JudgedField(
+                path=each.path,
+                sha256=each.sha256,
+                kind=each.kind,
+                sink=each.sink,
+                hardened=None if each.program is None else _program(each.program, each.shape, each.sink),
+            )
             for each in call.fields
         ],
         envelope=decision.canonical,
@@ -52,10 +61,29 @@ def call_response(call: CallDecision) -> pb.ValidateCallResponse:
 def validate_response(decision: Decision) -> pb.ValidateResponse:
     """Return the response of Validate."""
     if decision.code is None:
-        allowed = pb.Allowed(would_block=decision.would_block) if decision.would_block else _ALLOWED
+        allowed = _ALLOWED
+        if decision.would_block or decision.program is not None:
+            allowed = pb.Allowed(would_block=decision.would_block, hardened=hardened_message(decision))
         return pb.ValidateResponse(binding=decision.binding, allowed=allowed, envelope=decision.canonical)
     error = typed_error(decision.envelope)
     return pb.ValidateResponse(binding=decision.binding, error=error, envelope=decision.canonical)
+
+
+def hardened_message(decision: Decision) -> pb.Hardened | None:
+    """Return the program of an allow, None for one without."""
+    binding = decision.binding
+    shape = SHAPES[binding.shape] if binding.HasField("shape") else None
+    return None if decision.program is None else _program(decision.program, shape, binding.sink)
+
+
+def _program(program: HardenedProgram, shape: Shape | None, sink: str) -> pb.Hardened:
+    return pb.Hardened(
+        program=program.text,
+        sha256=program.sha256,
+        shape=None if shape is None else SHAPE_NUMBERS[shape],
+        sink=sink,
+        runtime=program.runtime,
+    )
 
 
 def batch_response(batch: BatchDecision) -> pb.ValidateBatchResponse:
@@ -66,6 +94,11 @@ def batch_response(batch: BatchDecision) -> pb.ValidateBatchResponse:
         failures=[_failure(item) for item in batch.items if item.status is not Status.ALLOWED],
         bindings=[item.decision.binding for item in batch.items if item.decision is not None],
         envelope=decision.canonical,
+        hardened=[
+            pb.BatchItemHardened(item_index=item.place, hardened=hardened_message(item.decision))
+            for item in batch.items
+            if item.decision is not None and item.decision.program is not None
+        ],
     )
     if decision.code is None:
         response.allowed.CopyFrom(pb.Allowed(would_block=decision.would_block))
@@ -87,6 +120,13 @@ def stream_response(item: Item) -> pb.ValidateStreamResponse:
     else:
         response.error.CopyFrom(single.error)
     return response
+
+
+def report_response(decision: Decision) -> pb.ReportDenialResponse:
+    """Return the response of ReportDenial."""
+    if decision.code is None:
+        return pb.ReportDenialResponse(reported=pb.DenialReported(), envelope=decision.canonical)
+    return pb.ReportDenialResponse(error=typed_error(decision.envelope), envelope=decision.canonical)
 
 
 def _failure(item: Item) -> pb.BatchItemFailure:

@@ -1,0 +1,111 @@
+// The global object: a facade with which a payload reads every global through the membrane, and writes only its own.
+import {
+  G, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, newProxy, ownDescriptor, ownKeys,
+  ReferenceError, reflectSet,
+} from './natives.js';
+import { deny } from './denial.js';
+import { callForeign, recordOf, standIn, v } from './membrane.js';
+import { safeDescriptor } from './wrappers.js';
+import { onGlobalDefine, setOwn } from './writes.js';
+
+// The globals that this payload has made.
+const made = { __proto__: null };
+
+/** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */
+function setGlobal(key, value) {
+  if (made[key] === 1) return reflectSet(G, key, value, G);
+  for (let q = G; q !== null; q = getPrototypeOf(q)) {
+    const property = ownDescriptor(q, key);
+    if (property === undefined) continue;
+    if (hasOwn(property, 'value')) deny('global-object', 'a global is not written to');
+    if (property.set === undefined) return false;
+    callForeign(recordOf(property.set), globalFacade, [value]);
+    return true;
+  }
+  made[key] = 1;
+  return reflectSet(G, key, value, G);
+}
+
+/** Define a global that does not exist, or that the payload has made. @returns {boolean} */
+function defineGlobal(key, property) {
+  if (made[key] !== 1 && has(G, key)) deny('global-object', 'a global is not written to');
+  made[key] = 1;
+  return defineProperty(G, key, property);
+}
+
+function deleteGlobal(key) {
+  if (made[key] !== 1) {
+    if (ownDescriptor(G, key) === undefined) return true;
+    deny('global-object', 'a global is not deleted');
+  }
+  return deleteProperty(G, key);
+}
+
+export const globalFacade = standIn(G, newProxy({ __proto__: null }, {
+  __proto__: null,
+  get: (_, key) => v(key === '__proto__' ? getPrototypeOf(G) : get(G, key, G)),
+  has: (_, key) => has(G, key),
+  ownKeys: () => ownKeys(G),
+  getPrototypeOf: () => v(getPrototypeOf(G)),
+  getOwnPropertyDescriptor(_, key) {
+    const property = ownDescriptor(G, key);
+    return property && safeDescriptor(property, true);
+  },
+  set(_, key, value, self) {
+    if (self === globalFacade) return setGlobal(key, value);
+    // An object that inherits from the global object gets a property of its own.
+    if (has(G, key)) deny('global-object', 'a global is not written to');
+    return setOwn(self, key, value);
+  },
+  defineProperty: (_, key, property) => defineGlobal(key, property),
+  deleteProperty: (_, key) => deleteGlobal(key),
+  setPrototypeOf() { deny('prototype-tampering'); },
+  preventExtensions() { deny('global-object'); },
+}), 'global-object');
+
+onGlobalDefine(globalFacade, defineGlobal);
+
+/** `name = value` of a free name. */
+export function gs(name, value, strict) {
+  if (strict && !has(G, name)) throw new ReferenceError(name + ' is not defined');
+  setGlobal(name, value);
+  return value;
+}
+
+/** `delete name` of a free name. */
+export const gd = (name) => deleteGlobal(name);
+
+/** `this` of sloppy code. */
+export const t = (self) => (self === undefined || self === null ? globalFacade : v(self));
+
+/**
+ * GlobalDeclarationInstantiation (ECMA-262 §16.1.7): `names` are those of `var`, `functions` is a list of name, function, …
+ */
+export function hd(names, functions) {
+  for (let i = 0; i < names.length; i++) {
+    if (has(G, names[i])) continue;
+    made[names[i]] = 1;
+    defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: false });
+  }
+  for (let i = 0; i < functions.length; i += 2) {
+    if (made[functions[i]] !== 1 && has(G, functions[i])) deny('global-object', 'a global is not written to');
+    made[functions[i]] = 1;
+    defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable: false });
+  }
+}
+
+// What a CommonJS function has as its variables: no property of the global object, and never printed as a name.
+const hostNames = {
+  __proto__: null,
+  require: 'require()',
+  module: 'module-loading',
+  exports: 'module-loading',
+  __filename: 'module-loading',
+  __dirname: 'module-loading',
+  arguments: 'module-loading',
+  eval: 'eval()',
+  ['__proto__']: '__proto__',
+};
+
+/** A free name that is denied whatever it is. */
+export const d = (name) => deny(hostNames[name] || 'global-object');

@@ -1,0 +1,23 @@
+// The options of a window: its page gets no more than a page has. The same rules as in the resolver (electron_apis.py).
+import { get, hasOwn, isObject, ownKeys } from '../natives.js';
+import { deny } from '../membrane.js';
+import { isPlain } from './results.js';
+import { settings } from './tables.js';
+
+const SAFE = { __proto__: null, 0: false, 1: true };
+
+/** Deny options that were copied to plain data and hold a setting which gives a page more. */
+export function judgeOptions(options) {
+  // Anything else goes to the host as it is, and may answer otherwise when the host reads it.
+  if (isObject(options) && !isPlain(options)) deny('electron', 'options are no plain data');
+  const preferences = isObject(options) ? get(options, 'webPreferences') : undefined;
+  if (preferences === undefined || preferences === null) return;
+  if (!isObject(preferences) || !isPlain(preferences)) deny('electron', 'webPreferences are no plain data');
+  const keys = ownKeys(preferences);
+  for (let i = 0; i < keys.length; i++) {
+    const rule = hasOwn(settings, keys[i]) ? settings[keys[i]] : undefined;
+    if (rule === undefined || (rule !== '-' && get(preferences, keys[i]) !== SAFE[rule])) {
+      deny('electron', 'a page is given what only the host may have');
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// The compiled catalogue (guard/harden/hosts.py), unpacked one object at a time when the first facade of it is made.
+import { apply, create, hasOwn, ownKeys, stringSlice } from '../natives.js';
+
+const data = CONFIG.hosts || {};
+
+/** An own property of a part of the configuration: what Object.prototype was given does not count. */
+const part = (holder, name) => (holder !== undefined && hasOwn(holder, name) ? holder[name] : undefined);
+
+/** The words of a list, each with `value`, added to `into`. */
+export function spread(list, value, into) {
+  for (let start = 0, at = 0; at <= list.length; at++) {
+    if (at < list.length && list[at] !== ' ') continue;
+    if (at > start) into[apply(stringSlice, list, [start, at])] = value;
+    start = at + 1;
+  }
+  return into;
+}
+
+/** A table {group: words} turned round: {word: group}. */
+function grouped(table) {
+  const made = create(null);
+  if (table === undefined) return made;
+  const groups = ownKeys(table);
+  for (let i = 0; i < groups.length; i++) spread(table[groups[i]], groups[i], made);
+  return made;
+}
+
+const words = (list) => spread(list === undefined ? '' : list, true, create(null));
+
+/** The construct of what is denied at a path for being unlisted. */
+function familyOf(path) {
+  const first = apply(stringSlice, path, [0, 7]);
+  if (first === 'electro') return 'electron';
+  if (first === 'process') return 'process';
+  return path === '' ? 'global-object' : 'nested-evaluation';
+}
+
+const unpacked = create(null);
+
+/**
+ * What is listed of the object at `path`: results of `values` and `methods`, constructs of what is `denied`, positions
+ * of arguments that are `texts`, `urls`, `markup` or `bodies`; `others` is what any other member is.
+ */
+export function tableOf(path) {
+  if (unpacked[path] !== undefined) return unpacked[path];
+  const packed = part(data.o, path);
+  return (unpacked[path] = {
+    __proto__: null,
+    path,
+    values: grouped(part(packed, 'v')),
+    methods: grouped(part(packed, 'm')),
+    denied: grouped(part(packed, 'd')),
+    texts: grouped(part(packed, 't')),
+    urls: grouped(part(packed, 'u')),
+    markup: grouped(part(packed, 'k')),
+    bodies: grouped(part(packed, 'b')),
+    callbacks: grouped(part(packed, 'c')),
+    events: words(part(packed, 'e')),
+    writable: words(part(packed, 'y')),
+    prefix: part(packed, 'a'),
+    result: part(packed, 'r') === '-' ? '' : part(packed, 'r'),
+    instance: part(packed, 'i'),
+    options: part(packed, 'w') !== undefined,
+    others: part(packed, 'x') || '',
+    route: part(packed, 'l') || 'page',
+    unless: grouped(part(packed, 'j')),
+    hidden: words(part(packed, 's')),
+    open: words(part(packed, 'q')),
+    family: familyOf(path),
+  });
+}
+
+let classes;
+
+/** The path of the host object whose instances are of the class called `name`. */
+export function pathOfClass(name) {
+  if (classes === undefined) {
+    classes = create(null);
+    const paths = data.o === undefined ? [] : ownKeys(data.o);
+    for (let i = 0; i < paths.length; i++) {
+      const list = part(data.o[paths[i]], 'n');
+      if (list !== undefined) spread(list, paths[i], classes);
+    }
+  }
+  return classes[name];
+}
+
+/** What listeners of an event get: object paths, separated by spaces. */
+export const typesOfEvent = (family, name) => part(family === 'electron' ? data.f : data.e, name);
+
+/** A copy of a part of the configuration without a prototype. */
+function table(from) {
+  const made = create(null);
+  if (from === undefined) return made;
+  const keys = ownKeys(from);
+  for (let i = 0; i < keys.length; i++) made[keys[i]] = from[keys[i]];
+  return made;
+}
+
+/** Object paths by free name, constructs by denied free name, what a page's settings must be, harmless globals. */
+export const names = table(part(data, 'g'));
+export const deniedNames = table(part(data, 'z'));
+export const settings = table(part(data, 'p'));
+export const harmless = words(part(data, 'h'));
+
+/** The object paths of the names that the sink binds, and of the parameters of a called payload. */
+export const bindings = table(part(CONFIG, 'bindings'));
+export const parameters = table(part(CONFIG, 'parameters'));
+
+/** A parameter of type `of` is a `page`, or a plain object with members that are host objects. */
+export const fixtures = { __proto__: null, of: 'playwright.page|playwright.fixtures', page: 'playwright.page', names };

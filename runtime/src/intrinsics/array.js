@@ -1,0 +1,76 @@
+/** Arrays and typed arrays (ECMA-262 §23.1, §23.2). */
+
+import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, isArray, isObject, newProxy, ownDescriptor, speciesSymbol, then }
+  from '../natives.js';
+import { alias, unwrap, v } from '../membrane.js';
+import { define, set, writable, ws } from '../writes.js';
+import { intrinsicConstructor } from './constructors.js';
+
+/** A method that changes its receiver: the receiver is written to by the payload. */
+const changes = (self, args, real) => {
+  const target = isObject(self) ? ws(self) : self;
+  const result = apply(real, target, args);
+  return result === target ? self : result;
+};
+
+/** `list` as the array that a constructor of the payload's made: written with safe values, as the payload would. */
+const fill = (made, list) => {
+  writable(made);
+  for (let i = 0; i < list.length; i++) {
+    define(made, '' + i, { value: v(list[i]), writable: true, enumerable: true, configurable: true });
+  }
+  set(made, 'length', list.length, made);
+  return made;
+};
+
+/** An array without a `constructor`: ArraySpeciesCreate (§23.1.3.1.1) makes an ordinary array for it. */
+const withoutSpecies = (self) => {
+  const view = newProxy(self, {
+    __proto__: null,
+    get: (target, key) => (key === 'constructor' ? undefined : get(target, key)),
+  });
+  alias(view, self);
+  return view;
+};
+
+/** A method whose result is made by ArraySpeciesCreate: the payload may have chosen the constructor. */
+const species = (self, args, real) => {
+  if (!isObject(self) || !isArray(self)
+    || getPrototypeOf(self) === ArrayPrototype && !ownDescriptor(self, 'constructor')) return apply(real, self, args);
+  let C = v(self.constructor);
+  if (isObject(C)) C = v(C[speciesSymbol]);
+  const list = apply(real, withoutSpecies(self), args);
+  if (C === undefined || C === null || unwrap(C) === ArrayCtor) return list;
+  return fill(v(construct(C, [list.length])), list);
+};
+
+/** `Array.from` and `Array.of` for a constructor of the payload's. */
+const maker = (self, args, real) => {
+  const C = intrinsicConstructor(self);
+  if (typeof C !== 'function' || C === ArrayCtor) return apply(real, ArrayCtor, args);
+  return fill(v(construct(C, [])), apply(real, ArrayCtor, args));
+};
+
+/** A static method that makes an instance of its receiver, where an intrinsic checks what is made. */
+export const statics = (self, args, real) => apply(real, intrinsicConstructor(self), args);
+
+export const arrays = {
+  'Array.prototype': {
+    'push|pop|shift|unshift|reverse|sort|fill|copyWithin': changes,
+    splice: (self, args, real) => {
+      const target = isObject(self) ? ws(self) : self;
+      return species(target, args, real);
+    },
+    'concat|slice|map|filter|flat|flatMap': species,
+  },
+  Array: {
+    'from|of': maker,
+    fromAsync(self, args, real) {
+      const C = intrinsicConstructor(self);
+      const list = apply(real, ArrayCtor, args);
+      return typeof C !== 'function' || C === ArrayCtor ? list : apply(then, list, [(x) => fill(v(construct(C, [])), x)]);
+    },
+    'get @@species': (self) => self,
+  },
+  '%TypedArray%': { 'from of': statics },
+};

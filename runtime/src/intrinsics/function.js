@@ -1,0 +1,50 @@
+/** `Function.prototype` (ECMA-262 §20.2.3, annex B.2) and the conversion of a function to text. */
+
+import { apply, createDataProperty, functionBind, functionToString, isObject, TypeError } from '../natives.js';
+import { invoke, keep, own, unwrap, v } from '../membrane.js';
+import { p, textOf } from '../functions.js';
+import { at } from './arguments.js';
+
+const assertCallable = (f) => {
+  if (typeof f !== 'function') throw new TypeError('Function.prototype method called on what is not callable');
+  return f;
+};
+
+/** `args` from `start` on. */
+const rest = (args, start) => {
+  const list = [];
+  for (let i = start; i < args.length; i++) createDataProperty(list, i - start, args[i]);
+  return list;
+};
+
+/** CreateListFromArrayLike (§7.3.19). The elements may lie raw in a foreign list. */
+const listOf = (from) => {
+  const list = [];
+  if (from === undefined || from === null) return list;
+  if (!isObject(from)) throw new TypeError('CreateListFromArrayLike called on non-object');
+  const length = +from.length;
+  for (let i = 0; i < length; i++) createDataProperty(list, i, v(from[i]));
+  return list;
+};
+
+const text = (f) => (own(f) ? textOf(f) : apply(functionToString, unwrap(f), []));
+
+export const functions = {
+  'Function.prototype': {
+    call: (self, args) => invoke(assertCallable(self), at(args, 0), rest(args, 1)),
+    apply: (self, args) => invoke(assertCallable(self), at(args, 0), listOf(at(args, 1))),
+    // A function bound to safe values may be called by anybody, as what it is bound to may.
+    bind: (self, args) => keep(apply(functionBind, assertCallable(self), args)),
+    toString: (self) => text(self),
+    'get caller|set caller|get arguments|set arguments': 'arguments.callee',
+  },
+  '': {
+    // The engine would print a function as it stands in P′.
+    String: {
+      call(self, args, real) {
+        if (args.length > 0) args[0] = p(args[0]);
+        return apply(real, undefined, args);
+      },
+    },
+  },
+};

@@ -1,0 +1,60 @@
+/** `Proxy` (ECMA-262 §28.2). */
+
+import { apply, create, isObject, newProxy, ownDescriptor, reflect, TypeError } from '../natives.js';
+import { keep, v } from '../membrane.js';
+import { writable } from '../protection.js';
+import { define, remove, set } from '../writes.js';
+import { at } from './arguments.js';
+import { reparent } from './reflection.js';
+
+/** What a proxy does where its handler has no trap: the operation on the target, checked as the payload's own. */
+const changes = {
+  __proto__: null,
+  set,
+  defineProperty: define,
+  deleteProperty: remove,
+  setPrototypeOf: reparent,
+  preventExtensions: (target) => reflect.preventExtensions(writable(target)),
+};
+
+const NAMES = ['get', 'set', 'has', 'deleteProperty', 'defineProperty', 'getOwnPropertyDescriptor', 'getPrototypeOf', 'setPrototypeOf',
+  'isExtensible', 'preventExtensions', 'ownKeys', 'apply', 'construct'];
+
+/** The handler that the engine sees: all its traps are safe, also where a foreign object is the payload's handler. */
+const traps = (handler) => {
+  const made = create(null);
+  for (let i = 0; i < NAMES.length; i++) {
+    const name = NAMES[i];
+    made[name] = (...args) => {
+      const trap = v(handler[name]);
+      if (trap === undefined || trap === null) return apply(changes[name] || reflect[name], undefined, args);
+      const result = v(apply(trap, handler, args));
+      if (name === 'get') {
+        // The invariant of [[Get]] (§10.5.8) compares with the value that the target holds.
+        const property = ownDescriptor(args[0], args[1]);
+        if (property && !property.configurable && !property.writable && v(property.value) === result) return property.value;
+      }
+      return result;
+    };
+  }
+  return made;
+};
+
+/** ProxyCreate (§10.5.14). A proxy is a safe value: what it does is done by safe functions. */
+const make = (args, maker) => {
+  const target = at(args, 0);
+  const handler = at(args, 1);
+  if (!isObject(target) || !isObject(handler)) throw new TypeError('Cannot create proxy with a non-object as target or handler');
+  return maker(target, traps(handler));
+};
+
+export const proxies = {
+  '': { Proxy: { construct: (args) => keep(make(args, newProxy)) } },
+  Proxy: {
+    revocable(self, args, real) {
+      const made = make(args, real);
+      keep(made.proxy);
+      return made;
+    },
+  },
+};

@@ -1,0 +1,86 @@
+/**
+ * Intrinsic functions of the realm, recognised when they are first seen: by their own name among the names that the audit
+ * lists, then by identity among the members of intrinsic objects. One that a page has taken away is a native that no list
+ * names, and is denied.
+ */
+
+import { apply, charCodeAt, functionToString, ownDescriptor, ownKeys, StringCtor, stringIndexOf, stringSlice, symbols } from '../natives.js';
+import { listed } from '../membrane.js';
+import { NAMES } from './names.js';
+import { holderAt } from './roots.js';
+import { arrays } from './array.js';
+import { functions } from './function.js';
+import { iteration } from './iteration.js';
+import { json } from './json.js';
+import { proxies } from './proxy.js';
+import { reflection } from './reflection.js';
+import { regexps } from './regexp.js';
+import { behave, lookUp } from './table.js';
+import { timers } from './timers.js';
+
+const { fromCharCode } = StringCtor;
+
+/** Three characters for a name: a number in base 86, the last digit first. */
+const nameCode = (name) => {
+  let number = 0;
+  for (let i = 0; i < name.length; i++) number = (number * 31 + apply(charCodeAt, name, [i])) % 636056;
+  return fromCharCode(40 + number % 86, 40 + (number / 86 | 0) % 86, 40 + (number / 7396 | 0));
+};
+
+/** Whether the audit lists functions under the key `name`. */
+const isName = (name) => {
+  const code = nameCode(name);
+  let at = -1;
+  do at = apply(stringIndexOf, NAMES, [code, at + 1]); while (at % 3 > 0);
+  return at >= 0;
+};
+
+const starts = (text, start) => apply(stringIndexOf, text, [start]) === 0;
+
+/** The key that the name of a built-in function says (ECMA-262 §10.2.9): `get size`, `[Symbol.iterator]`. */
+const keyOf = (name) => {
+  if (starts(name, 'get ') || starts(name, 'set ')) name = apply(stringSlice, name, [4]);
+  return starts(name, '[Symbol.') ? '@@' + apply(stringSlice, name, [8, -1]) : name;
+};
+
+/**
+ * Whether `f` is one of the functions without a name that the engine makes for an operation: those that settle a promise, the
+ * executor of a capability, `revoke` of a proxy, `compare` of a collator. A function that a host or a program has bound has a name.
+ */
+const isAnonymous = (f) => {
+  const name = ownDescriptor(f, 'name');
+  const keys = ownKeys(f);
+  return name !== undefined && name.value === '' && keys.length === 2 && apply(stringIndexOf, apply(functionToString, f, []), ['[native code]']) > 0;
+};
+
+const FAMILIES = [reflection, functions, arrays, regexps, json, proxies, iteration, timers];
+
+/** Make known what is done about `f`, a member of the holder at `path`. */
+const note = (f, path, name) => {
+  for (let i = 0; i < FAMILIES.length; i++) {
+    const how = lookUp(FAMILIES[i], path, name);
+    if (how !== undefined) return behave(f, how);
+  }
+  return listed(f);
+};
+
+/** Make the foreign function `f` known, if the audit lists it. @returns {boolean} whether it does */
+export const recognise = (f) => {
+  const property = ownDescriptor(f, 'name');
+  if (property === undefined || typeof property.value !== 'string') return false;
+  if (property.value === '') {
+    if (!isAnonymous(f)) return false;
+    listed(f);
+    return true;
+  }
+  const name = keyOf(property.value);
+  if (!isName(name)) return false;
+  const key = name[0] === '@' ? symbols[apply(stringSlice, name, [2])] : name;
+  for (let i = 0, holder; (holder = holderAt(i)) !== undefined; i++) {
+    const at = ownDescriptor(holder.object, key);
+    if (at === undefined || at.value !== f && at.get !== f && at.set !== f) continue;
+    note(f, holder.path, at.get === f ? 'get ' + name : at.set === f ? 'set ' + name : name);
+    return true;
+  }
+  return false;
+};

@@ -1,0 +1,60 @@
+/** Regular expressions and the methods of strings that use them (ECMA-262 §22.1.3, §22.2). */
+
+import { apply, construct, get, getPrototypeOf, includes, isObject, newProxy, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
+  symbols, TypeError } from '../natives.js';
+import { alias, v } from '../membrane.js';
+import { writable } from '../writes.js';
+import { at } from './arguments.js';
+
+/** An ordinary regular expression: nothing of the payload's is asked while it is used. */
+const ordinary = (x) => getPrototypeOf(x) === RegExpPrototype && ownKeys(x).length === 1;
+
+/** A method that writes `lastIndex` to its receiver. */
+const moves = (self, args, real) => {
+  if (isObject(self)) writable(self);
+  return apply(real, self, args);
+};
+
+/** A method that writes `lastIndex` to what the constructor makes that SpeciesConstructor (§7.3.22) finds. */
+const species = (self, args, real) => {
+  if (!isObject(self) || ordinary(self)) return apply(real, self, args);
+  writable(self);
+  let C = v(self.constructor);
+  if (isObject(C)) C = v(C[speciesSymbol]);
+  if (C === undefined || C === null) C = RegExpCtor;
+  const kind = { [speciesSymbol]: function (_, flags) { // eslint-disable-line object-shorthand -- a method has no [[Construct]]
+    const made = v(construct(C, [self, flags]));
+    writable(made);
+    return made;
+  } };
+  const view = newProxy(self, { __proto__: null, get: (target, key) => (key === 'constructor' ? kind : get(target, key)) });
+  alias(view, self);
+  return apply(real, view, args);
+};
+
+/** A method of strings that hands over to the method of its first argument. */
+const delegates = (key, all) => (self, args, real) => {
+  const pattern = at(args, 0);
+  if (self === undefined || self === null || !isObject(pattern) || ordinary(pattern)) return apply(real, self, args);
+  if (all && pattern[symbols.match] !== undefined && !apply(includes, '' + pattern.flags, ['g'])) {
+    throw new TypeError('a global regular expression is needed');
+  }
+  const method = v(pattern[key]);
+  if (method === undefined || method === null) return apply(real, self, args);
+  return apply(method, pattern, args.length > 1 ? [self, args[1]] : [self]);
+};
+
+export const regexps = {
+  'RegExp.prototype': {
+    'exec|test|compile|@@match|@@replace|@@search': moves,
+    '@@split|@@matchAll': species,
+  },
+  'String.prototype': {
+    match: delegates(symbols.match),
+    matchAll: delegates(symbols.matchAll, true),
+    replace: delegates(symbols.replace),
+    replaceAll: delegates(symbols.replace, true),
+    search: delegates(symbols.search),
+    split: delegates(symbols.split),
+  },
+};

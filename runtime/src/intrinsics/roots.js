@@ -1,0 +1,68 @@
+/** Where the intrinsics of the realm are: the objects that only syntax leads to, and the holders of all others. */
+
+import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, isObject, iteratorSymbol, ownDescriptor, ownKeys,
+  split, symbols } from '../natives.js';
+import { iteratorFrom, mapIterator } from './captured.js';
+
+/** The value of an own data property. */
+export const valueOf = (o, key) => {
+  const property = ownDescriptor(o, key);
+  return property && property.value;
+};
+
+const generator = getPrototypeOf(function* () {});
+const asyncGenerator = getPrototypeOf(async function* () {});
+const iteratorOf = (x) => getPrototypeOf(x[iteratorSymbol]());
+
+/** Intrinsics that no name leads to (ECMA-262 §6.1.7.4), and the paths under which handlers are for some of them. */
+const hidden = [
+  FunctionPrototype, getPrototypeOf(async () => 0), generator, generator.prototype, asyncGenerator, asyncGenerator.prototype,
+  getPrototypeOf(ArrayIteratorPrototype), getPrototypeOf(asyncGenerator.prototype), ArrayIteratorPrototype,
+  iteratorOf(new Map()), iteratorOf(new Set()), iteratorOf(''), getPrototypeOf(/x/[symbols.matchAll]('')),
+  getPrototypeOf(Uint8Array), getPrototypeOf(Uint8Array.prototype),
+];
+if (iteratorFrom) {
+  createDataProperty(hidden, hidden.length, getPrototypeOf(apply(mapIterator, [][iteratorSymbol](), [() => 0])));
+  createDataProperty(hidden, hidden.length, getPrototypeOf(iteratorFrom({ next() {} })));
+}
+const paths = { __proto__: null, 0: 'Function.prototype', 6: '%IteratorPrototype%', 13: '%TypedArray%' };
+
+/** Call `visit` with each of them. */
+export const eachHidden = (visit) => {
+  for (let i = 0; i < hidden.length; i++) visit(hidden[i], paths[i] || '%');
+};
+
+// In the order of use; reading a rare one makes the engine build it.
+const COMMON = 'Object Array String Promise Map Set Math JSON Number Date RegExp Symbol';
+const RARE = 'Boolean BigInt Error Reflect Proxy WeakMap WeakSet WeakRef FinalizationRegistry ArrayBuffer SharedArrayBuffer DataView Uint8Array'
+  + ' Atomics Iterator DisposableStack AsyncDisposableStack Intl Temporal';
+const rare = apply(split, RARE, [' ']);
+let next = 0;
+const holders = [{ object: G, path: '' }];
+
+const add = (object, path) => {
+  if (!isObject(object)) return;
+  createDataProperty(holders, holders.length, { object, path });
+  const prototype = valueOf(object, 'prototype');
+  if (isObject(prototype)) createDataProperty(holders, holders.length, { object: prototype, path: path + '.prototype' });
+};
+
+/** The namespace, constructor or prototype at index `i`, and its path; undefined past the last. */
+export const holderAt = (i) => {
+  while (i >= holders.length) {
+    if (holders.length === 1) {
+      const common = apply(split, COMMON, [' ']);
+      for (let j = 0; j < common.length; j++) add(valueOf(G, common[j]), common[j]);
+      eachHidden(add);
+    } else {
+      if (next === rare.length) return undefined;
+      const path = rare[next++];
+      const namespace = valueOf(G, path);
+      add(namespace, path);
+      // Intl and Temporal hold constructors.
+      const keys = typeof namespace === 'object' ? ownKeys(namespace) : [];
+      for (let j = 0; j < keys.length; j++) if (typeof keys[j] === 'string') add(valueOf(namespace, keys[j]), path + '.' + keys[j]);
+    }
+  }
+  return holders[i];
+};

@@ -1,0 +1,183 @@
+/**
+ * How the page's natives are found: by the name in their source text, then by identity among the interfaces that have a
+ * member of that name. A function is looked up when the payload first meets it, so that the list costs nothing at the start.
+ */
+import {
+  apply, construct, createDataProperty, FunctionPrototype, functionToString, G, getPrototypeOf, isObject, ownDescriptor, stringIndexOf,
+  stringSlice,
+} from '../natives.js';
+import { denied, handler, listed, unwrap } from '../membrane.js';
+import { deny } from '../denial.js';
+import { creation } from './creation.js';
+import { kindOf } from './dom.js';
+import { INTERFACES } from './interfaces.js';
+import { insertion } from './insertion.js';
+import { markup } from './markup.js';
+import { reflection } from './reflection.js';
+
+const behaviourOf = (word, member) => {
+  const make = markup[word] ?? insertion[word] ?? reflection[word] ?? creation[word];
+  const made = make(member);
+  return typeof made === 'function' ? { __proto__: null, call: made, construct: refuseConstruct(made) } : made;
+};
+
+/** What is denied when it is called is denied when it is constructed; a method is no constructor anyway. */
+const refuseConstruct = (call) => (args, newTarget, real) => call(undefined, args, real);
+
+/** Where an interface's members are: its prototype, its constructor (`!`), or an object that holds them itself (`@`). */
+const holderOf = (word) => {
+  const kind = word[0];
+  if (word === '@' || word === '*') return G;
+  const name = kind === '@' || kind === '!' ? apply(stringSlice, word, [1]) : word;
+  const property = ownDescriptor(G, name);
+  if (property === undefined) return undefined;
+  if (kind === '@') return property.get === undefined ? property.value : apply(property.get, G, []);
+  return kind === '!' ? property.value : property.value?.prototype;
+};
+
+const split = (name) => {
+  const start = apply(stringSlice, name, [0, 4]);
+  return start === 'set ' || start === 'get '
+    ? { __proto__: null, member: apply(stringSlice, name, [4]), part: start === 'set ' ? 'set' : 'get' }
+    : { __proto__: null, member: name, part: 'value' };
+};
+
+/** The rule in `row` for the first holder that `fits`; '' for none. A row is a rule, its holders, `|`, the next rule, … */
+const ruleOf = (row, fits) => {
+  let rule = '';
+  let word = '';
+  for (let i = 0; i <= row.length; i++) {
+    const letter = i < row.length ? row[i] : ' ';
+    if (letter !== ' ' && letter !== '|') {
+      word += letter;
+      continue;
+    }
+    if (rule === '') rule = word;
+    else if (fits(word, rule)) return rule;
+    word = '';
+    if (letter === '|') rule = '';
+  }
+  return '';
+};
+
+/**
+ * The places of all rules, for what has no name of its own: key, part, rule, holder, … A page may have put functions or proxies
+ * of its own where the natives were; what stands at the place of a member is called by the member's rule.
+ */
+let places;
+
+const placesOfRules = () => {
+  const list = [];
+  for (const name in INTERFACES) {
+    const { member, part } = split(name);
+    ruleOf(INTERFACES[name], (word, rule) => {
+      const holder = holderOf(word);
+      if (isObject(holder)) createDataProperty(list, list.length, { __proto__: null, holder, member, part, rule });
+      return false;
+    });
+  }
+  return list;
+};
+
+/** The place of a rule at which `f` is, or undefined. */
+const placeOf = (f) => {
+  places ??= placesOfRules();
+  for (let i = 0; i < places.length; i++) {
+    const property = ownDescriptor(places[i].holder, places[i].member);
+    if (property !== undefined && property[places[i].part] === f) return places[i];
+  }
+  return undefined;
+};
+
+const isMember = (f, word, member, part) => {
+  const holder = holderOf(word);
+  const property = holder && ownDescriptor(holder, member);
+  return property !== undefined && property !== null && property[part] === f;
+};
+
+/** Whether `f` is what `self` inherits under its own name: then it is a member of an interface that the list leaves out. */
+const isInherited = (f, self, member, part) => {
+  for (let q = self, depth = 0; q !== null && q !== undefined && depth < 20; q = getPrototypeOf(q), depth++) {
+    const property = ownDescriptor(q, member);
+    if (property !== undefined && property[part] === f) return true;
+  }
+  return false;
+};
+
+/**
+ * A native with a listed name that is no listed member. Many interfaces have members called `value` or `append`. But where
+ * an object's interface inherits a listed one, the list's rule is the object's, too; and what the object does not inherit
+ * is the original of a member that the page has replaced, so that nodes and windows are kept from it.
+ */
+const stranger = (name, row) => {
+  const { member, part } = split(name);
+  return {
+    __proto__: null,
+    call(self, args, real) {
+      const target = isGlobal(self) ? G : self;
+      if (target !== G && kindOf(target) === 0) return apply(real, self, args);
+      if (!isInherited(real, target, member, part)) deny('dom-script-injection', 'a native of the page that was replaced');
+      const rule = ruleOf(row, (word) => isAbove(holderOf(word), target));
+      return rule === '' ? apply(real, target, args) : behaviourOf(rule, member).call(self, args, real);
+    },
+    construct: (args, newTarget, real) => construct(real, args, newTarget),
+  };
+};
+
+const isAbove = (prototype, object) => {
+  for (let q = getPrototypeOf(object), depth = 0; q !== null && depth < 20; q = getPrototypeOf(q), depth++) {
+    if (q === prototype) return true;
+  }
+  return false;
+};
+
+const isFromHere = (f) => {
+  for (let above = getPrototypeOf(f), i = 0; above !== null && i < 50; above = getPrototypeOf(above), i++) {
+    if (above === FunctionPrototype) return true;
+  }
+  return false;
+};
+
+const nativeName = (f) => {
+  const text = apply(functionToString, f, []);
+  const end = apply(stringIndexOf, text, ['() { [native code] }']);
+  return end < 9 || text.length !== end + 20 ? '' : apply(stringSlice, text, [9, end]);
+};
+
+/** Say how a foreign function that is new is called. @returns {boolean} whether this profile knows it */
+export const meetFunction = (f) => {
+  if (!isFromHere(f)) {
+    denied(f, 'dom-script-injection', 'a function of another window');
+    return true;
+  }
+  const name = nativeName(f);
+  if (name === 'eval') return false;
+  if (name === '') {
+    const place = placeOf(f);
+    if (place === undefined) return false;
+    handler(f, behaviourOf(place.rule, place.member));
+    return true;
+  }
+  const row = INTERFACES[name];
+  const { member, part } = split(name);
+  const rule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
+  if (rule !== '') handler(f, behaviourOf(rule, member));
+  else if (isOfWindow(f, name)) handler(f, ofWindow);
+  else if (row === undefined) listed(f);
+  else handler(f, stranger(name, row));
+  return true;
+};
+
+const isGlobal = (self) => self === undefined || self === null || unwrap(self) === G;
+
+/** A member of the global object: called with its facade, or with nothing, it gets the real one. */
+const ofWindow = {
+  __proto__: null,
+  call: (self, args, real) => apply(real, isGlobal(self) ? G : self, args),
+};
+
+const isOfWindow = (f, name) => {
+  const { member, part } = split(name);
+  const property = ownDescriptor(G, member);
+  return property !== undefined && property[part] === f && !(part === 'value' && ownDescriptor(f, 'prototype') !== undefined);
+};

@@ -1,0 +1,153 @@
+/** Members that make elements, windows, workers and URLs of objects. */
+import { apply, construct, create, createDataProperty, G, getPrototypeOf, isNative, ownDescriptor, TypeError } from '../natives.js';
+import { deny } from '../denial.js';
+import { unwrap } from '../membrane.js';
+import { kindOf, DOCUMENT, rootElement } from './dom.js';
+import { isPassiveTag, judgeElement } from './elements.js';
+import { at, includes, lower, string } from './text.js';
+import { judgeTree, parsed } from './trees.js';
+import { essence, isPassive, judgeUrl } from './urls.js';
+
+/** `createElement(name, options)` and `createElementNS(namespace, name, options)`. */
+const element = (self, args, real) => {
+  const last = args.length - 1;
+  // The name of a passive element in lower case says all, also with a namespace.
+  if (last === 0 && typeof args[0] === 'string' && isPassiveTag(args[0])) return apply(real, self, args);
+  if (last > 0 && typeof args[last] === 'object' && args[last] !== null) args[last] = { __proto__: null, is: isOf(args[last]) };
+  const made = apply(real, self, args);
+  judgeElement(made);
+  return made;
+};
+
+const isOf = (options) => {
+  const { is } = options;
+  return is === undefined ? undefined : string(is);
+};
+
+/** `implementation.createDocument(namespace, name, doctype)`. */
+const documentOf = (self, args, real) => {
+  const made = apply(real, self, args);
+  if (kindOf(made) === DOCUMENT && rootElement(made) !== null) judgeTree(rootElement(made));
+  return made;
+};
+
+/** `customElements.define(name, constructor, options)`: a customised built-in would be a script or frame by another name. */
+const define = (self, args, real) => {
+  const options = at(args, 2);
+  if (options !== undefined && options !== null) {
+    if (options.extends !== undefined) deny('dom-script-injection');
+  }
+  return apply(real, self, args.length > 2 ? [args[0], args[1]] : args);
+};
+
+const blobType = (() => {
+  const own = ownDescriptor(G, 'Blob');
+  return isNative(own?.value) ? ownDescriptor(own.value.prototype, 'type')?.get : undefined;
+})();
+
+/** `URL.createObjectURL(blob)`: a document of the page's origin comes of it, so its type is one that cannot run. */
+const objectUrl = (self, args, real) => {
+  if (blobType === undefined) deny('dom-script-injection', 'the page lacks an interface');
+  const blob = at(args, 0);
+  let type = '';
+  try {
+    type = apply(blobType, blob, []);
+  } catch (error) {
+    if (getPrototypeOf(error) !== TypeError.prototype) throw error;
+    return apply(real, self, args); // a MediaSource, or the native's own TypeError
+  }
+  if (!isMedia(essence(type)) && !isPassive(essence(type))) deny('dom-script-injection');
+  return apply(real, self, [blob]);
+};
+
+const isMedia = (type) => {
+  if (includes(type, 'xml') || includes(type, 'html')) return false;
+  const kind = type.length > 6 ? type[0] + type[1] + type[2] + type[3] + type[4] + type[5] : '';
+  return kind === 'image/' || kind === 'audio/' || kind === 'video/';
+};
+
+/** `window.open(url, target, features)`, `location.assign(url)`, `navigation.navigate(url)`: the first argument is a URL. */
+const navigate = (self, args, real) => {
+  if (args.length > 0 && args[0] !== undefined) {
+    args[0] = string(args[0]);
+    judgeUrl(args[0], 'link');
+  }
+  return apply(real, unwrap(self), args);
+};
+
+/** `document.open`: with three arguments that of the window; with fewer it replaces the page. */
+const refuse = () => () => deny('dom-script-injection');
+
+/** `setTimeout(f)`: text would be compiled. */
+const timer = (self, args, real) => {
+  const f = at(args, 0);
+  if (typeof f !== 'function') deny('string-timer');
+  return apply(real, unwrap(self), args);
+};
+
+const COMMANDS_WITH_URLS = { __proto__: null, createlink: 'link', insertimage: 'media' };
+
+const command = (self, args, real) => {
+  if (args.length === 0) return apply(real, self, []);
+  const name = lower(string(args[0]));
+  const show = !!at(args, 1);
+  const value = args.length > 2 && args[2] !== undefined ? string(args[2]) : '';
+  if (name === 'inserthtml') return insertMarkup(self, real, value);
+  if (COMMANDS_WITH_URLS[name]) judgeUrl(value, COMMANDS_WITH_URLS[name]);
+  return apply(real, self, [name, show, value]);
+};
+
+/** The engine parses the markup again, so that nothing passes whose reading depends on where it stands. */
+const insertMarkup = (self, real, value) => {
+  const text = lower(value);
+  for (let i = 0; i < READ_DIFFERENTLY.length; i++) if (includes(text, READ_DIFFERENTLY[i])) deny('dom-script-injection');
+  parsed(value, rootElement(self));
+  return apply(real, self, ['inserthtml', false, value]);
+};
+
+const READ_DIFFERENTLY = ['<!', '<?', '<no', '<svg', '<math', '<style', '<title', '<text', '<temp', '<xmp', '<plain', '<sel'];
+
+/** An event's constructor or initializer that takes a window: the facade in its place is unwrapped. */
+const event = {
+  __proto__: null,
+  call: (self, args, real) => apply(real, self, unwrapped(args)),
+  construct: (args, newTarget, real) => construct(real, withWindow(args), newTarget),
+};
+
+const unwrapped = (args) => {
+  for (let i = 0; i < args.length; i++) if (unwrap(args[i]) === G) args[i] = G;
+  return args;
+};
+
+const WINDOW_FIELDS = ['view', 'source', 'window'];
+
+const withWindow = (args) => {
+  const init = at(args, 1);
+  if (init === null || typeof init !== 'object') return args;
+  let copy;
+  for (let i = 0; i < WINDOW_FIELDS.length; i++) {
+    const value = init[WINDOW_FIELDS[i]];
+    if (value === undefined || value === null || unwrap(value) !== G) continue;
+    copy ??= create(init);
+    createDataProperty(copy, WINDOW_FIELDS[i], G);
+  }
+  return copy ? [args[0], copy] : args;
+};
+
+/** A method of EventTarget on the window's facade, or on nothing. */
+const ofTarget = (self, args, real) => apply(real, self === undefined || self === null ? G : unwrap(self), unwrapped(args));
+
+export const creation = {
+  __proto__: null,
+  element: () => element,
+  document: () => documentOf,
+  define: () => define,
+  objectUrl: () => objectUrl,
+  navigate: () => navigate,
+  refuse,
+  worker: () => () => deny('worker'),
+  timer: () => timer,
+  command: () => command,
+  event: () => event,
+  window: () => ofTarget,
+};

@@ -1,0 +1,151 @@
+/**
+ * The DOM's natives that the page's rules judge with, captured before any payload. A node's identity is asked of these
+ * getters alone, so that neither an own property nor a form control called `attributes` answers in their place.
+ */
+import { apply, construct, G as scope, getPrototypeOf, ownDescriptor, TypeError } from '../natives.js';
+import { deny } from '../denial.js';
+
+const BrandError = TypeError.prototype;
+
+const property = ownDescriptor(scope, 'document');
+
+/**
+ * The document of the page, whose nodes are alive. Web IDL makes it unforgeable: what can be redefined is a stand-in of a
+ * host without a page, such as a test's, and so are the interfaces there.
+ */
+export const home = property?.get && !property.configurable ? apply(property.get, scope, []) : undefined;
+
+const holder = (name) => {
+  if (home === undefined) return undefined;
+  const own = ownDescriptor(scope, name);
+  const made = own && 'value' in own ? own.value : undefined;
+  return typeof made === 'function' ? made.prototype : undefined;
+};
+
+/** A part of a member's descriptor, wherever in the chain of the interface it is; undefined where there is no interface. */
+const part = (name, member, which) => {
+  const first = holder(name);
+  for (let q = first; q !== null && q !== undefined; q = getPrototypeOf(q)) {
+    const property = ownDescriptor(q, member);
+    if (property !== undefined) return property[which];
+  }
+  return first === undefined ? undefined : missing;
+};
+
+/** What a rule needs and the engine lacks is not answered with "no". */
+const missing = () => deny('dom-script-injection', 'the page lacks an interface');
+
+/** What stands for a member of an interface that is not there: no object has that brand. */
+const absent = () => { throw new TypeError('Illegal invocation'); };
+
+/** The getter of an attribute as a function of the object; it throws a TypeError on anything of another brand. Looked up once. */
+const getter = (name, member) => {
+  let real;
+  return (object) => apply(real ??= part(name, member, 'get') ?? absent, object, []);
+};
+
+const setter = (name, member) => {
+  let real;
+  return (object, value) => apply(real ??= part(name, member, 'set') ?? absent, object, [value]);
+};
+
+const method = (name, member) => {
+  let real;
+  return (object, ...values) => apply(real ??= part(name, member, 'value') ?? absent, object, values);
+};
+
+export const nodeType = getter('Node', 'nodeType');
+export const parentOf = getter('Node', 'parentNode');
+export const ownerDocument = getter('Node', 'ownerDocument');
+export const rootOf = method('Node', 'getRootNode');
+export const firstChild = getter('Node', 'firstChild');
+export const appendChild = method('Node', 'appendChild');
+export const insertBefore = method('Node', 'insertBefore');
+export const nextSibling = getter('Node', 'nextSibling');
+
+export const localName = getter('Element', 'localName');
+export const namespaceOf = getter('Element', 'namespaceURI');
+export const attributesOf = getter('Element', 'attributes');
+export const shadowOf = getter('Element', 'shadowRoot');
+export const elementsIn = method('Element', 'querySelectorAll');
+export const setInnerHTML = setter('Element', 'innerHTML');
+export const replaceChildren = method('Element', 'replaceChildren');
+export const replaceWith = method('Element', 'replaceWith');
+
+export const elementsInFragment = method('DocumentFragment', 'querySelectorAll');
+export const replaceFragment = method('DocumentFragment', 'replaceChildren');
+export const elementsInDocument = method('Document', 'querySelectorAll');
+export const rootElement = getter('Document', 'documentElement');
+export const adopt = method('Document', 'adoptNode');
+export const makeFragment = method('Document', 'createDocumentFragment');
+export const makeElement = method('Document', 'createElementNS');
+const implementation = getter('Document', 'implementation');
+const makeDocument = method('DOMImplementation', 'createHTMLDocument');
+
+export const attributeName = getter('Attr', 'localName');
+export const attributeValue = getter('Attr', 'value');
+export const attributeOwner = getter('Attr', 'ownerElement');
+export const attributeCount = getter('NamedNodeMap', 'length');
+export const putAttribute = method('NamedNodeMap', 'setNamedItem');
+export const makeAttribute = method('Document', 'createAttribute');
+export const dropAttribute = method('Element', 'removeAttributeNode');
+export const nodeCount = getter('NodeList', 'length');
+export const templateContent = getter('HTMLTemplateElement', 'content');
+export const hostOf = getter('ShadowRoot', 'host');
+export const rangeStart = getter('Range', 'startContainer');
+export const rangeEnd = getter('Range', 'endContainer');
+export const rangeCount = getter('Selection', 'rangeCount');
+export const rangeAt = method('Selection', 'getRangeAt');
+export const optionsOf = getter('HTMLSelectElement', 'options');
+export const optionCount = getter('HTMLOptionsCollection', 'selectedIndex');
+
+export const ELEMENT = 1;
+export const ATTRIBUTE = 2;
+export const TEXT = 3;
+export const DOCUMENT = 9;
+export const FRAGMENT = 11;
+
+/** Only a failed brand check says what an object is not: a stack overflow says nothing, and is thrown on. */
+const brandFails = (error, answer) => {
+  if (getPrototypeOf(error) !== BrandError) throw error;
+  return answer;
+};
+
+/** The node's type, or 0 for what is no node. */
+export const kindOf = (x) => {
+  if (typeof x !== 'object' || x === null || home === undefined) return 0;
+  try {
+    return nodeType(x);
+  } catch (error) {
+    return brandFails(error, 0);
+  }
+};
+
+/** Whether a getter accepts the object: the brand check that Web IDL makes. */
+export const branded = (get, x) => {
+  if (!get || typeof x !== 'object' || x === null) return false;
+  try {
+    get(x);
+    return true;
+  } catch (error) {
+    return brandFails(error, false);
+  }
+};
+
+/** Whether elements of exactly this interface are inert: an engine gives it to names that mean nothing to it. */
+const INERT = ['HTMLUnknownElement', 'Element', 'SVGElement', 'MathMLElement'];
+export const isUnknown = (element) => {
+  const prototype = getPrototypeOf(element);
+  for (let i = 0; i < INERT.length; i++) if (prototype === holder(INERT[i])) return true;
+  return false;
+};
+
+const parseText = method('DOMParser', 'parseFromString');
+
+/** Markup as a document of its own, without a browsing context. */
+export const parseDocument = (markup) => parseText(construct(part('DOMParser', 'constructor', 'value'), []), markup, 'text/html');
+
+let quiet;
+
+/** A document without a browsing context: nothing in it loads or runs. */
+export const inertDocument = () => (quiet ??= makeDocument(implementation(home), ''));

@@ -1,0 +1,52 @@
+/**
+ * Writes to the page's objects that their own properties do not foretell: a form's control called `action` hides nothing
+ * from the setter, and an element of a list of options is inserted.
+ */
+import { createDataProperty, G, getPrototypeOf, hasOwn, ownDescriptor } from '../natives.js';
+import { callForeign, recordOf } from '../membrane.js';
+import { branded, kindOf, optionCount, optionsOf } from './dom.js';
+import { admit } from './trees.js';
+
+const isIndex = (key) => typeof key === 'string' && key !== '' && key[0] >= '0' && key[0] <= '9';
+
+const admitOption = (o, key, value) => {
+  if (isIndex(key) && isOptionList(o) && kindOf(value) !== 0) admit(value);
+};
+
+// The kind of an object is asked last: a brand that fails costs an exception.
+const isOptionList = (o) => (kindOf(o) === 0 ? branded(optionCount, o) : branded(optionsOf, o));
+
+// Their setters keep a declaration of a style, or an attribute `data-…`, and nothing else.
+const TEXTS = ['CSSStyleProperties', 'CSSStyleDeclaration', 'DOMStringMap'];
+let textPrototypes;
+
+const prototypesOfTexts = () => {
+  const list = [];
+  for (let i = 0; i < TEXTS.length; i++) createDataProperty(list, i, ownDescriptor(G, TEXTS[i])?.value?.prototype);
+  return list;
+};
+
+export const exotic = {
+  __proto__: null,
+  isDirect(p) {
+    textPrototypes ??= prototypesOfTexts();
+    for (let i = 0; i < textPrototypes.length; i++) if (p === textPrototypes[i]) return true;
+    return false;
+  },
+  /** [[Set]] where it is other than the properties say; undefined where it is not. */
+  set(o, key, value, self) {
+    if (isIndex(key)) admitOption(o, key, value);
+    const own = ownDescriptor(o, key);
+    if (own === undefined || own.writable !== false || self !== o || kindOf(o) === 0) return undefined;
+    // Named controls and images are own properties of a form and a document, but a write to their name goes to the setter.
+    for (let q = getPrototypeOf(o); q !== null; q = getPrototypeOf(q)) {
+      const property = ownDescriptor(q, key);
+      if (property === undefined) continue;
+      if (hasOwn(property, 'value') || property.set === undefined) return undefined;
+      callForeign(recordOf(property.set), self, [value]);
+      return true;
+    }
+    return undefined;
+  },
+  define: (o, key, property) => admitOption(o, key, property.value),
+};

@@ -1,0 +1,133 @@
+/** Members that move nodes: what comes from another document is judged and made the page's before it is inserted. */
+import { apply } from '../natives.js';
+import { deny } from '../denial.js';
+import { branded, DOCUMENT, ELEMENT, home, kindOf, parentOf, rangeAt, rangeCount, rangeEnd, rangeStart } from './dom.js';
+import { at, string } from './text.js';
+import { admit, isAlive, isScriptNode, judgeTree, rememberShadow } from './trees.js';
+
+const refuseScript = (node) => {
+  if (isScriptNode(node)) deny('dom-script-injection');
+};
+
+/**
+ * The arguments as the native takes them: nodes, and strings converted once. Conversions run before anything is judged,
+ * because they may be the payload's. The list is the run-time's own.
+ */
+const converted = (args) => {
+  for (let i = 0; i < args.length; i++) {
+    const x = args[i];
+    if (x !== null && x !== undefined && kindOf(x) === 0) args[i] = string(x);
+  }
+  return args;
+};
+
+/** `list` with each node that enters the page admitted. */
+const admitAll = (target, list) => {
+  if (kindOf(target) === 0) return list;
+  refuseScript(target);
+  if (isAlive(target)) for (let i = 0; i < list.length; i++) if (kindOf(list[i]) !== 0) list[i] = admit(list[i]);
+  return list;
+};
+
+/** `appendChild(node)` and the like: the first argument is inserted below `this`, and returned. */
+const child = (self, args, real) => {
+  const given = at(args, 0);
+  if (kindOf(self) === 0 || kindOf(given) === 0) return apply(real, self, args);
+  refuseScript(self);
+  if (isAlive(self)) args[0] = admit(given);
+  const inserted = args[0];
+  const result = apply(real, self, args);
+  return result === inserted ? given : result;
+};
+
+/** `append(...nodes)` and the like, below `this`. */
+const children = (self, args, real) => apply(real, self, admitAll(self, converted(args)));
+
+/** `before(...nodes)` and the like, beside `this`. */
+const siblings = (self, args, real) => {
+  const list = converted(args);
+  const parent = kindOf(self) === 0 ? null : parentOf(self);
+  return apply(real, self, parent === null ? list : admitAll(parent, list));
+};
+
+const adjacentElement = (self, args, real) => {
+  const list = converted(args);
+  if (kindOf(self) !== ELEMENT || list.length < 2) return apply(real, self, list);
+  const given = list[1];
+  const parent = parentOf(self);
+  refuseScript(self);
+  if (parent !== null) refuseScript(parent);
+  if (kindOf(given) !== 0 && (isAlive(self) || (parent !== null && isAlive(parent)))) list[1] = admit(given);
+  return apply(real, self, list);
+};
+
+/** A setter whose value becomes a child of `this`, such as `document.body`. */
+const slot = (self, args, real) => {
+  const given = at(args, 0);
+  if (kindOf(self) !== 0 && kindOf(given) !== 0 && isAlive(self)) admit(given);
+  return apply(real, self, [given]);
+};
+
+/** `select.add(option, before)`. */
+const option = (self, args, real) => {
+  if (args.length > 1 && typeof args[1] === 'object' && args[1] !== null && kindOf(args[1]) === 0) args[1] = +args[1];
+  if (kindOf(at(args, 0)) !== 0) args[0] = admit(args[0]);
+  return apply(real, self, args);
+};
+
+/** Whether a boundary of a range is in a script: then its changes would write the script's text. */
+const refuseScriptRange = (range) => {
+  if (!branded(rangeStart, range)) return;
+  const ends = [rangeStart(range), rangeEnd(range)];
+  for (let i = 0; i < 2; i++) {
+    refuseScript(ends[i]);
+    const parent = parentOf(ends[i]);
+    if (parent !== null) refuseScript(parent);
+  }
+};
+
+const inRange = (self, args, real) => {
+  refuseScriptRange(self);
+  const list = converted(args);
+  if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0 && isAlive(rangeStart(self))) list[0] = admit(list[0]);
+  return apply(real, self, list);
+};
+
+const deleteRange = (self, args, real) => {
+  if (branded(rangeCount, self)) for (let i = 0; i < rangeCount(self); i++) refuseScriptRange(rangeAt(self, i));
+  else refuseScriptRange(self);
+  return apply(real, self, args);
+};
+
+/** `document.adoptNode(node)` and `importNode(node, deep)`. */
+const bring = (self, args, real) => {
+  const given = at(args, 0);
+  if (kindOf(self) === DOCUMENT && self === home && kindOf(given) !== 0) judgeTree(given);
+  return apply(real, self, args.length > 1 ? [given, typeof args[1] === 'object' ? true : !!args[1]] : [given]);
+};
+
+/** `attachShadow(init)`: the root is remembered, and is never copied where it could not be found again. */
+const shadow = (self, args, real) => {
+  const init = at(args, 0);
+  if (kindOf(self) !== ELEMENT || init === null || typeof init !== 'object') return apply(real, self, args.length ? [init] : []);
+  const { mode, delegatesFocus, slotAssignment, serializable } = init;
+  const plain = { __proto__: null, mode: string(mode), delegatesFocus: !!delegatesFocus, serializable: !!serializable };
+  if (slotAssignment !== undefined) plain.slotAssignment = string(slotAssignment);
+  const root = apply(real, self, [plain]);
+  rememberShadow(self, root);
+  return root;
+};
+
+export const insertion = {
+  __proto__: null,
+  child: () => child,
+  children: () => children,
+  siblings: () => siblings,
+  beside: () => adjacentElement,
+  slot: () => slot,
+  option: () => option,
+  range: () => inRange,
+  bring: () => bring,
+  deleteRange: () => deleteRange,
+  shadow: () => shadow,
+};

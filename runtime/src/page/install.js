@@ -1,0 +1,26 @@
+/** The page's rules, at the start of a payload: natives are captured by their modules, functions are met one by one. */
+import { G, hasOwn, isObject, ownDescriptor } from '../natives.js';
+import { addClassifier, denied, onMeeting } from '../membrane.js';
+import { onWindowRead } from '../reads.js';
+import { onExotic } from '../writes.js';
+import { meetFunction } from './contact.js';
+import { home } from './dom.js';
+import { exotic } from './exotic.js';
+import { foreignNode, judgeWindowRead } from './realms.js';
+
+/** What browsers give to extensions and privileged pages. */
+const PRIVILEGED = ['chrome', 'browser'];
+
+/** Register the rules of the page. Without a document, as in a worker, only functions have rules. */
+export function installPage() {
+  onMeeting(meetFunction);
+  for (let i = 0; i < PRIVILEGED.length; i++) {
+    const property = ownDescriptor(G, PRIVILEGED[i]);
+    if (property === undefined || !hasOwn(property, 'value') || !isObject(property.value)) continue;
+    denied(property.value, 'nested-evaluation');
+  }
+  if (home === undefined) return;
+  addClassifier(foreignNode);
+  onWindowRead(judgeWindowRead);
+  onExotic(exotic);
+}

@@ -1,0 +1,115 @@
+/** Members that parse markup: it is parsed where nothing runs, the tree is judged, and its very nodes are inserted. */
+import { apply } from '../natives.js';
+import { deny } from '../denial.js';
+import {
+  branded, DOCUMENT, ELEMENT, firstChild, FRAGMENT, hostOf, inertDocument, insertBefore, kindOf, localName, makeElement,
+  namespaceOf, nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith,
+} from './dom.js';
+import { at, includes, lower, string, stringOrEmpty } from './text.js';
+import { isAlive, isScriptNode, isTemplate, judgeMarkup, parsed } from './trees.js';
+
+const XHTML = 'http://www.w3.org/1999/xhtml';
+
+const body = () => makeElement(inertDocument(), XHTML, 'body');
+
+/** The element that markup next to a node is parsed in: HTML's fragment parser takes `body` where there is none. */
+const contextOf = (node) =>
+  kindOf(node) !== ELEMENT || (namespaceOf(node) === XHTML && localName(node) === 'html') ? body() : node;
+
+const refuseScript = (node) => {
+  if (isScriptNode(node)) deny('dom-script-injection');
+};
+
+/** Declarative shadow trees may be closed, so that no later judgement sees them. */
+const refuseDeclaredShadow = (markup) => {
+  if (includes(lower(markup), 'shadowrootmode')) deny('dom-script-injection');
+};
+
+const content = (self, markup, real) => {
+  refuseScript(self);
+  // A template's content belongs to a document where nothing runs; it is judged when it leaves.
+  if (!isAlive(self) || isTemplate(self)) {
+    judgeMarkup(markup);
+    apply(real, self, [markup]);
+  } else if (!includes(markup, '<')) apply(real, self, [markup]);
+  else if (kindOf(self) === FRAGMENT) replaceFragment(self, parsed(markup, hostOf(self)));
+  else replaceChildren(self, parsed(markup, self));
+};
+
+const setInner = (self, args, real) => {
+  const markup = stringOrEmpty(at(args, 0));
+  return kindOf(self) === 0 ? apply(real, self, ['']) : content(self, markup, real);
+};
+
+const setUnsafe = (self, args, real) => {
+  const markup = string(at(args, 0));
+  if (args.length === 0 || kindOf(self) === 0) return apply(real, self, []);
+  refuseDeclaredShadow(markup);
+  return content(self, markup, real);
+};
+
+const setOuter = (self, args, real) => {
+  const markup = stringOrEmpty(at(args, 0));
+  const parent = kindOf(self) === ELEMENT ? parentOf(self) : null;
+  if (parent === null || kindOf(parent) === DOCUMENT) return apply(real, self, ['']);
+  refuseScript(parent);
+  refuseScript(self);
+  if (!isAlive(parent)) {
+    judgeMarkup(markup);
+    return apply(real, self, [markup]);
+  }
+  replaceWith(self, parsed(markup, kindOf(parent) === ELEMENT ? parent : body()));
+  return undefined;
+};
+
+/** Where `insertAdjacentHTML` inserts: the parent, and the node before which it does. */
+const place = (element, where) => {
+  switch (where) {
+    case 'beforebegin': return { __proto__: null, parent: parentOf(element), next: element };
+    case 'afterbegin': return { __proto__: null, parent: element, next: firstChild(element) };
+    case 'beforeend': return { __proto__: null, parent: element, next: null };
+    case 'afterend': return { __proto__: null, parent: parentOf(element), next: nextSibling(element) };
+    default: return { __proto__: null, parent: null, next: null };
+  }
+};
+
+const insertAdjacent = (self, args, real) => {
+  if (args.length < 2 || kindOf(self) !== ELEMENT) return apply(real, self, []);
+  const where = string(args[0]);
+  const markup = string(args[1]);
+  const { parent, next } = place(self, lower(where));
+  if (parent === null || kindOf(parent) === DOCUMENT) return apply(real, self, [where, '']);
+  refuseScript(parent);
+  if (!isAlive(parent)) {
+    judgeMarkup(markup);
+    return apply(real, self, [where, markup]);
+  }
+  insertBefore(parent, parsed(markup, contextOf(parent)), next);
+  return undefined;
+};
+
+const contextual = (self, args, real) => {
+  if (args.length === 0 || !branded(rangeStart, self)) return apply(real, self, []);
+  const markup = string(args[0]);
+  const start = rangeStart(self);
+  const near = kindOf(start) === ELEMENT ? start : parentOf(start);
+  return parsed(markup, near === null ? body() : contextOf(near));
+};
+
+const parseUnsafe = (self, args, real) => {
+  if (args.length === 0) return apply(real, self, []);
+  const markup = string(args[0]);
+  refuseDeclaredShadow(markup);
+  return apply(real, self, [markup]);
+};
+
+/** How each member is called, by the word that the list of interfaces gives it. */
+export const markup = {
+  __proto__: null,
+  inner: () => setInner,
+  outer: () => setOuter,
+  adjacent: () => insertAdjacent,
+  contextual: () => contextual,
+  unsafe: () => setUnsafe,
+  parse: () => parseUnsafe,
+};

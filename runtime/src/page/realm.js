@@ -1,0 +1,9 @@
+// A driver may send a program to another realm than it was made for. A page has a document or is a worker; Node is neither.
+import { G, get, has, isObject } from '../natives.js';
+import { deny } from '../denial.js';
+
+const node = has(G, 'process') ? get(G, 'process') : undefined;
+const versions = isObject(node) ? get(node, 'versions') : undefined;
+if (isObject(versions) && get(versions, 'node') !== undefined && !has(G, 'document') && !has(G, 'WorkerGlobalScope')) {
+  deny('global-object', 'a program for a page in another realm');
+}

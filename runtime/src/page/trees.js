@@ -1,0 +1,103 @@
+/** Trees of nodes: judged as a whole before they enter the page. */
+import { apply, regexpExec, weakMap } from '../natives.js';
+import { judgeAttribute } from './attributes.js';
+import {
+  adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
+  elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
+  namespaceOf, localName, nodeCount, ownerDocument, parseDocument, rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
+} from './dom.js';
+import { isScript, judgeElement, tagOf } from './elements.js';
+
+/** Shadow roots that the payload attached, by host: a closed one is not to be found otherwise. */
+const attached = weakMap();
+
+/** Remember the shadow root of a host, which a payload made. */
+export const rememberShadow = (host, root) => attached.set(host, root);
+
+const judgeOne = (element) => {
+  const tag = judgeElement(element);
+  const list = attributesOf(element);
+  const count = attributeCount(list);
+  for (let i = 0; i < count; i++) judgeAttribute(tag, attributeName(list[i]), attributeValue(list[i]));
+  if (tag === 'template' && branded(templateContent, element)) judgeFragment(templateContent(element));
+  const shadow = shadowOf(element) ?? attached.get(element);
+  if (shadow) judgeFragment(shadow);
+};
+
+const judgeList = (list) => {
+  const count = nodeCount(list);
+  for (let i = 0; i < count; i++) judgeOne(list[i]);
+};
+
+const judgeFragment = (fragment) => judgeList(elementsInFragment(fragment, '*'));
+
+/** Deny a tree in which anything runs: elements, attributes, templates and shadow trees, from the allow lists. */
+export const judgeTree = (node) => {
+  const kind = kindOf(node);
+  if (kind === ELEMENT) {
+    judgeOne(node);
+    judgeList(elementsIn(node, '*'));
+  } else if (kind === FRAGMENT) judgeFragment(node);
+  else if (kind === ATTRIBUTE) judgeAttribute('', attributeName(node), attributeValue(node));
+};
+
+/** Whether what is inserted below `node` comes to life: it belongs to the page, or to a shadow tree. */
+export const isAlive = (node) => {
+  const kind = kindOf(node);
+  const owner = kind === DOCUMENT ? node : ownerDocument(node);
+  if (owner === home) return true;
+  const root = rootOf(node);
+  return kindOf(root) === FRAGMENT && branded(hostOf, root);
+};
+
+/** Move all children of a node into a new fragment of the page. */
+const gather = (parent) => {
+  const fragment = makeFragment(home);
+  for (let child = firstChild(parent); child !== null; child = firstChild(parent)) appendChild(fragment, child);
+  return fragment;
+};
+
+/**
+ * Judge a node that enters the page, and make it the page's, so that no event during the insertion can change it unseen.
+ *
+ * @returns the node to insert in its place
+ */
+export const admit = (node) => {
+  if (ownerDocument(node) === home) return node;
+  judgeTree(node);
+  if (kindOf(node) === FRAGMENT && !branded(hostOf, node)) return gather(node);
+  adopt(home, node);
+  return node;
+};
+
+// A name that begins with `on`, a nested document, or a value that may be the URL of a script.
+const SUSPECT = /(?:^|[^a-z\d-])on|srcdoc|=\s*["']?[\0-\x20]*(?:j|&|v)/i;
+
+/**
+ * Deny markup that holds a handler or the URL of a script before any sink of the page gets it: what is parsed as a whole document
+ * passes no policy of Trusted Types. As the content of a template, rows and cells stay what they are.
+ */
+export const judgeMarkup = (markup) => {
+  if (apply(regexpExec, SUSPECT, [markup]) === null) return;
+  judgeTree(rootElement(parseDocument(markup)));
+  judgeTree(rootElement(parseDocument('<template>' + markup)));
+};
+
+/**
+ * Parse markup as the content of an element like `context`, judge the tree, and return its nodes in a fragment of the
+ * page. What was judged is what is inserted: the markup is not parsed again.
+ */
+export const parsed = (markup, context) => {
+  judgeMarkup(markup);
+  const quiet = makeElement(inertDocument(), namespaceOf(context), localName(context));
+  setInnerHTML(quiet, markup);
+  const content = isTemplate(quiet) ? templateContent(quiet) : quiet;
+  judgeList(content === quiet ? elementsIn(quiet, '*') : elementsInFragment(content, '*'));
+  return gather(content);
+};
+
+/** Whether a node is HTML's template element; its name is asked first, because a brand that fails costs an exception. */
+export const isTemplate = (node) => kindOf(node) === ELEMENT && tagOf(node) === 'template' && branded(templateContent, node);
+
+/** Whether a node is a script, whose text must not be written. */
+export const isScriptNode = (node) => kindOf(node) === ELEMENT && isScript(tagOf(node));

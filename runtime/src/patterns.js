@@ -1,0 +1,124 @@
+// Iteration and destructuring as P′ prints them. What an iterator or a property gives is made safe at once.
+import {
+  ArrayIteratorPrototype, ArrayPrototype, arrayIteratorNext, arrayValues, createDataProperty, getPrototypeOf, hasOwn, isArray, isObject,
+  iteratorSymbol, ownDescriptor, ownKeys, ToObject, TypeError,
+} from './natives.js';
+import { v } from './membrane.js';
+import { c0 } from './calls.js';
+
+/** Whether iterating `x` reads its elements one by one and nothing else. */
+function isPlainArray(x) {
+  return isArray(x) && getPrototypeOf(x) === ArrayPrototype && !hasOwn(x, iteratorSymbol) &&
+    ArrayPrototype[iteratorSymbol] === arrayValues && ArrayIteratorPrototype.next === arrayIteratorNext;
+}
+
+/** The elements of an array: `n` is the next one, `r` the rest, `c` closes. */
+class Elements {
+  list;
+  at = 0;
+  constructor(list) { this.list = list; }
+  n() {
+    const { list } = this;
+    if (list === undefined) return undefined;
+    if (this.at < list.length) return v(list[this.at++]);
+    this.list = undefined;
+    return undefined;
+  }
+  r() {
+    const rest = [];
+    const { list } = this;
+    if (list !== undefined) while (this.at < list.length) createDataProperty(rest, rest.length, v(list[this.at++]));
+    this.list = undefined;
+    return rest;
+  }
+  c() {}
+}
+
+/** An iterator record (ECMA-262 §7.4.1). */
+class Iteration {
+  iterator;
+  next;
+  done = false;
+  constructor(iterator, next) {
+    this.iterator = iterator;
+    this.next = next;
+  }
+  n() {
+    if (this.done) return undefined;
+    // An iterator that throws is not closed.
+    this.done = true;
+    const result = c0(this.next, this.iterator);
+    if (!isObject(result)) throw new TypeError('Iterator result is not an object');
+    if (result.done) return undefined;
+    const value = v(result.value);
+    this.done = false;
+    return value;
+  }
+  r() {
+    const rest = [];
+    for (;;) {
+      const value = this.n();
+      if (this.done) return rest;
+      createDataProperty(rest, rest.length, value);
+    }
+  }
+  c() {
+    if (this.done) return;
+    this.done = true;
+    const close = this.iterator.return;
+    if (close === undefined || close === null) return;
+    if (!isObject(c0(close, this.iterator))) throw new TypeError('Iterator result is not an object');
+  }
+}
+
+/** GetIterator (ECMA-262 §7.4.4). */
+export function it(x) {
+  if (isPlainArray(x)) return new Elements(x);
+  const method = x[iteratorSymbol];
+  if (typeof method !== 'function') throw new TypeError('object is not iterable');
+  const iterator = c0(method, x);
+  if (!isObject(iterator)) throw new TypeError('Result of the Symbol.iterator method is not an object');
+  return new Iteration(iterator, iterator.next);
+}
+
+/** What `...x` spreads in arguments and arrays: a new array, which is iterated as the engine's own. */
+export function sp(x) {
+  const list = it(x).r();
+  if (isPlainArray(list)) return list;
+  // The page has changed how arrays iterate; this one does as before.
+  createDataProperty(list, iteratorSymbol, () => {
+    let at = 0;
+    return {
+      __proto__: null,
+      next: () => (at < list.length ? { __proto__: null, done: false, value: list[at++] } : { __proto__: null, done: true, value: undefined }),
+    };
+  });
+  return list;
+}
+
+/** CopyDataProperties (ECMA-262 §7.3.26) of safe values. */
+function copy(into, from, excluded) {
+  const keys = ownKeys(from);
+  outer: for (let i = 0; i < keys.length; i++) {
+    for (let j = 0; j < excluded.length; j++) if (excluded[j] === keys[i]) continue outer;
+    const property = ownDescriptor(from, keys[i]);
+    if (property !== undefined && property.enumerable) createDataProperty(into, keys[i], v(from[keys[i]]));
+  }
+  return into;
+}
+
+const NONE = { __proto__: null, length: 0 };
+
+/** What `...x` copies in an object literal. */
+export function os(x) {
+  return x === undefined || x === null ? x : copy({ __proto__: null }, ToObject(x), NONE);
+}
+
+/** RequireObjectCoercible (ECMA-262 §7.2.1), before a pattern takes anything. */
+export function need(x) {
+  if (x === undefined || x === null) throw new TypeError(`Cannot destructure '${x}' as it is ${x}.`);
+  return x;
+}
+
+/** The rest of an object pattern: all but `keys`. */
+export const om = (x, keys) => copy({}, ToObject(x), keys);

@@ -1,0 +1,60 @@
+// Reads that the run-time is asked about: `__proto__`, and the window of a frame, which no read may reach.
+// Reads of `__proto__`: the realm's accessor of that name is never called: a page may have replaced it, and what it
+// answers is known.
+import { apply, get, getPrototypeOf, hasOwn, newProxy, ownDescriptor, ToObject } from './natives.js';
+import { p } from './functions.js';
+import { isOwn } from './own.js';
+import { isOpaque } from './membrane.js';
+
+const NAME = '__proto__';
+
+/** `o.__proto__`: an own property or accessor of that name, as far as the realm's accessor, which gives the prototype. */
+export function prototypeRead(o) {
+  const object = ToObject(o);
+  for (let q = object; q !== null; q = getPrototypeOf(q)) {
+    if (isOpaque(q)) return get(q, NAME, o);
+    const property = ownDescriptor(q, NAME);
+    if (property === undefined) continue;
+    if (hasOwn(property, 'value')) return property.value;
+    const getter = property.get;
+    if (getter === undefined) return undefined;
+    return isOwn(getter) ? apply(getter, o, []) : getPrototypeOf(object);
+  }
+  return undefined;
+}
+
+/** [[Get]] of a key that may be `__proto__`. */
+export const read = (o, key, self) => {
+  if (key === NAME) return prototypeRead(self);
+  if (isWindowKey(key)) windowRead(self);
+  return get(o, key, self);
+};
+
+const isWindowKey = (key) => key === 'contentWindow' || key === 'contentDocument';
+
+let windowRead = () => {};
+/** A profile's test of an object whose `contentWindow` or `contentDocument` is about to be read. */
+export const onWindowRead = (judge) => { windowRead = judge; };
+
+const reader = {
+  __proto__: null,
+  get({ o, key }, name) {
+    // The engine's text of an own function is that of P′.
+    const text = p(key);
+    return read(ToObject(o), text === key ? name : text, o);
+  },
+};
+
+/** `o`, if reading `key` of it calls no accessor `__proto__`; else an object that answers in its place. */
+export function r(o, key) {
+  if (typeof key === 'string') {
+    if (key === NAME && o !== undefined && o !== null) return { __proto__: null, [NAME]: prototypeRead(o) };
+    if (isWindowKey(key)) windowRead(o);
+    return o;
+  }
+  // An object is converted to a key once, by the read itself, and after `o` was found to be an object.
+  if (typeof key === 'object' ? key !== null : typeof key === 'function') {
+    return o === undefined || o === null ? o : newProxy({ __proto__: null, o, key }, reader);
+  }
+  return o;
+}

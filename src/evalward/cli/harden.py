@@ -1,0 +1,130 @@
+"""``evalward harden``: print the program to run instead of a payload, without a server."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalward.cli.excerpt import printable
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
+from evalward.cli.payload import read_payload
+from evalward.cli.serverless import (
+    bindings_option,
+    complete_sink,
+    complete_target,
+    policy_in_force,
+    shape_option,
+    sink_option,
+    target_option,
+)
+from evalward.codes import Code
+from evalward.errors import Cause, CodedError, row_of
+from evalward.guard.harden import NotHardenable, harden_payload
+from evalward.guard.syntax.locate import locate
+from evalward.guard.target import Shape, Target
+from evalward.judging.hardening import new_prefix
+
+NOT_HARDENABLE = 1
+_READABLE = ("h_", *(f"h{number}_" for number in range(10)))
+
+
+def harden(  # noqa: PLR0913 - one parameter per option
+    file: Annotated[
+        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
+    ] = None,
+    *,
+    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    sink: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SINK",
+            autocompletion=complete_sink,
+            help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
+        ),
+    ] = None,
+    target: Annotated[
+        Target | None,
+        typer.Option(
+            parser=target_option,
+            metavar="TARGET",
+            autocompletion=complete_target,
+            help="Where it would run: main, renderer (or page), node, sandbox; default: the sink's, or main.",
+        ),
+    ] = None,
+    shape: Annotated[
+        Shape | None,
+        typer.Option(
+            parser=shape_option,
+            metavar="SHAPE",
+            help="The wrapper that the sink adds; needed without --sink.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(help="A policy file, for the names that it binds."),
+    ] = None,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
+        ),
+    ] = None,
+    no_prelude: Annotated[
+        bool, typer.Option("--no-prelude", help="Leave out the run-time: for people, it does not run.")
+    ] = False,
+    readable: Annotated[
+        bool,
+        typer.Option("--readable", help="Short names instead of random ones: for people, do not run it."),
+    ] = False,
+) -> None:
+    """Print the hardened program of one payload, which does the same but cannot reach what is denied.
+
+    The payload is not judged: a program is printed for one that is blocked, too. Exit code: 0 printed, 1 not
+    hardenable, 2 usage, 3 infrastructure.
+
+    \b
+    Examples:
+      evalward harden -e "document.title" --sink playwright.evaluate
+      evalward harden payload.js --target renderer --shape async_body > hardened.js
+      evalward harden -e "a[b](c)" --target main --shape expression --no-prelude --readable
+    """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    payload = read_payload(file, code)
+    given = bindings_option(bind or [])
+    named = None if sink is None else sink_option(sink, target=target, shape=shape, bindings=given)
+    if named is None and shape is None:
+        raise typer.BadParameter("a program is made for a --sink or a --shape", param_hint="--shape")
+    realm = named.target if named else target or Target.MAIN
+    try:
+        rules = policy_in_force(policy, opt_in=[realm], profile=None).rules_for(realm, bindings=given)
+    except CodedError as error:
+        if row_of(error.code).cause is Cause.CALLER:
+            raise typer.BadParameter(error.message) from None
+        typer.echo(f"{error.code}: {error.message}", err=True)
+        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None
+    made = harden_payload(
+        payload,
+        target=realm,
+        shape=shape,
+        sink=named.id if named else None,
+        prefix=_readable_prefix(payload) if readable else new_prefix(),
+        bindings=rules.bindings,
+    )
+    if isinstance(made, NotHardenable):
+        typer.echo(f"{Code.EVAL_NOT_HARDENABLE}: {printable(_reason(payload, made))}", err=True)
+        raise typer.Exit(NOT_HARDENABLE)
+    sys.stdout.buffer.write((made.body if no_prelude else made.text) + b"\n")
+    sys.stdout.flush()
+
+
+def _reason(payload: bytes, refusal: NotHardenable) -> str:
+    """Return why there is no program, and the place where it is one."""
+    if refusal.end <= refusal.start:
+        return refusal.reason
+    place = locate(payload, refusal.start, refusal.end)
+    return f"{refusal.reason} (line {place.line}, column {place.column})"
+
+
+def _readable_prefix(payload: bytes) -> str:
+    """Return a short prefix that the payload does not contain; a random one if it contains all of them."""
+    return next((each for each in _READABLE if each.encode() not in payload), new_prefix())

@@ -1,0 +1,58 @@
+"""From a parsed program to its tree with resolved names; ``read`` joins the tables of the modules ``read_*``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from evalward.guard.constructs import eval_call
+from evalward.guard.harden import read_chains, read_expressions, read_statements
+from evalward.guard.harden.outcome import RefusedError
+from evalward.guard.harden.read_functions import has_directive, statements
+from evalward.guard.harden.reader import Reader
+from evalward.guard.harden.statement_tree import Program
+from evalward.guard.syntax.grammar import COMMENTS
+from evalward.guard.target import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.guard.harden.reader import ExpressionHandler
+    from evalward.guard.harden.travel import Sendings
+    from evalward.guard.syntax.program import ParsedProgram
+
+_EXPRESSIONS: Final[Mapping[int, ExpressionHandler]] = {**read_expressions.HANDLERS, **read_chains.HANDLERS}
+_STATEMENTS: Final = read_statements.HANDLERS
+_OF_STATEMENTS: Final = frozenset({Shape.SCRIPT, Shape.ASYNC_BODY, Shape.MODULE})
+
+
+def read(
+    program: ParsedProgram, shape: Shape, prefix: str, sendings: Sendings | None = None
+) -> tuple[Program, Reader]:
+    """Return the tree of ``program``, and the reader that knows its scopes; raise RefusedError.
+
+    ``sendings`` collects what may be sent to other realms.
+    """
+    reader = Reader(program, shape, prefix, _EXPRESSIONS, _STATEMENTS)
+    reader.sendings = sendings
+    nodes = [node for node in program.roots if node.kind_id not in COMMENTS]
+    found = Program(reader.strict, None, None, [], reader.scopes.globals)
+    if shape in _OF_STATEMENTS:
+        found.directive = has_directive(reader, nodes)
+        reader.strict = found.strict = reader.strict or found.directive
+        found.body = statements(reader, nodes, 1, top=True)
+    elif len(nodes) == 1 and nodes[0].type == "expression_statement":
+        found.value = reader.expression(reader.children(nodes[0])[0])
+    elif len(nodes) == 1:
+        found.value = reader.expression(nodes[0])
+    else:
+        raise RefusedError("The payload is not one expression.")
+    top = reader.scopes.current
+    reader.scopes.resolve()
+    found.variables = top.variables
+    for name, node in reader.evals:
+        if name.binding is None:
+            reader.refuse(node, "The payload calls eval.", eval_call.LABEL)
+    joined = "\0".join(reader.texts)
+    if prefix in joined:
+        raise RefusedError("The payload holds the prefix; another one is needed.", kind="prefix")
+    return found, reader

@@ -1,0 +1,89 @@
+"""The built run-times, and the configuration that P' gives them (harden.md §3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from evalward.guard.harden.hosts import bound_objects, compiled_hosts, parameter_objects
+from evalward.guard.target import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_PROFILES: Final = {
+    Target.MAIN: "main",
+    Target.NODE: "main",
+    Target.RENDERER: "renderer",
+    Target.SANDBOX: "sandbox",
+}
+_VERSION_LENGTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The text of a run-time, an expression whose value is a function of the configuration, and its version."""
+
+    text: str
+    version: str
+
+
+@cache
+def runtime_for(target: Target) -> Runtime:
+    """Return the run-time for ``target``; its version is the start of the SHA-256 of its text."""
+    text = (files(__package__) / "built" / f"{_PROFILES[target]}.js").read_text(encoding="ascii").strip()
+    return Runtime(text, hashlib.sha256(text.encode()).hexdigest()[:_VERSION_LENGTH])
+
+
+def _in_script(text: str) -> str:
+    """Return JSON that is also safe in the text of an HTML script element."""
+    return text.replace("<", "\\u003c")
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """What a policy adds to the catalogue: names of environment variables, and members of `process`."""
+
+    env_names: frozenset[str] = frozenset()
+    process_reads: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=64)
+def hosts_text(target: Target, more: Additions) -> str:
+    """Return the compiled catalogue as it stands in P'."""
+    return _in_script(compiled_hosts(target, more.env_names, more.process_reads))
+
+
+@cache
+def _host_names(target: Target) -> frozenset[str]:
+    return frozenset(json.loads(compiled_hosts(target)).get("g", {}))
+
+
+def bound_names(target: Target, bindings: Mapping[str, str]) -> frozenset[str]:
+    """Return the free names that may hold a host object, for names that a sink, policy or request binds."""
+    return _host_names(target) | bound_objects(target, bindings).keys()
+
+
+def configuration(  # noqa: PLR0913  what it is made of
+    payload: bytes,
+    target: Target,
+    prefix: str,
+    bindings: Mapping[str, str],
+    *,
+    parameters: Iterable[str] | None,
+    more: Additions,
+) -> str:
+    """Return the configuration as a JavaScript expression in ASCII."""
+    told = {
+        "source": payload.decode(),
+        "body": 1,
+        "prefix": prefix,
+        "bindings": bound_objects(target, bindings),
+        "parameters": parameter_objects(target, parameters),
+    }
+    text = _in_script(json.dumps(told, separators=(",", ":")))
+    return f'{text[:-1]},"hosts":{hosts_text(target, more)}}}'

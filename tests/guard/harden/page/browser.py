@@ -1,0 +1,105 @@
+"""A page of a real browser: every request is answered here, and each program gets a fresh document."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from evalward.oracle.cdp import CommandError, Connection, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_URL: Final = "https://page.test/"
+_HTML: Final = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+_FLAGS: Final = (
+    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--disable-gpu",
+    "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--mute-audio", "--host-resolver-rules=MAP * ~NOTFOUND",
+)  # fmt: skip
+
+
+class Browser:
+    """One browser with one tab at a time; for one thread."""
+
+    def __init__(self, path: str) -> None:
+        self._profile = tempfile.TemporaryDirectory(prefix="evalward-page-", ignore_cleanup_errors=True)
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        command = [path, *_FLAGS, *sandbox, f"--user-data-dir={self._profile.name}"]
+        self._connection = Connection(command, self._on_event)
+        self._session = self._target = ""
+        self._loaded = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+        self._profile.cleanup()
+
+    def open(self) -> None:
+        """Open the page in a new tab and wait until it has loaded."""
+        call = self._connection.call
+        if self._target:
+            self._connection.send("Target.closeTarget", {"targetId": self._target})
+        self._target = call("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self._session = call("Target.attachToTarget", {"targetId": self._target, "flatten": True})[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime"):
+            self._call(f"{domain}.enable")
+        self._call("Fetch.enable", {"patterns": [{"urlPattern": "*"}]})
+        self._loaded = False
+        self._call("Page.navigate", {"url": _URL})
+        until = time.monotonic() + 10
+        while not self._loaded:
+            message = self._connection.receive(until)
+            if "method" in message:
+                self._on_event(message)
+
+    def run(self, text: str, *, seconds: float = 4.0) -> Message:
+        """Evaluate ``text`` and return what CDP says; a promise is awaited."""
+        params = {
+            "expression": text, "returnByValue": True, "awaitPromise": True, "userGesture": True,
+            "timeout": seconds * 1000,
+        }  # fmt: skip
+        try:
+            return self._call("Runtime.evaluate", params, seconds=seconds + 2)
+        except (CommandError, TimeoutError) as error:
+            return {"gone": str(error)}
+
+    def wait(self, milliseconds: int) -> None:
+        """Let the page's timers and loads run."""
+        self.run(f"new Promise((done) => setTimeout(done, {milliseconds}))")
+
+    def _call(
+        self, method: str, params: Mapping[str, object] | None = None, *, seconds: float = 10.0
+    ) -> Message:
+        return self._connection.call(method, dict(params or {}), self._session, timeout=seconds)
+
+    def _on_event(self, message: Message) -> None:
+        if message.get("sessionId") != self._session:
+            return
+        match message["method"]:
+            case "Page.loadEventFired":
+                self._loaded = True
+            case "Fetch.requestPaused":
+                self._connection.send("Fetch.fulfillRequest", _response(message["params"]), self._session)
+            case "Page.javascriptDialogOpening":
+                self._connection.send("Page.handleJavaScriptDialog", {"accept": True}, self._session)
+
+
+def _response(paused: Message) -> Message:
+    document = paused["resourceType"] == "Document"
+    body = _HTML if document and paused["request"]["url"] == _URL else '{"orders": [1, 2, 3]}'
+    kind = "text/html" if document else "application/json"
+    return {
+        "requestId": paused["requestId"],
+        "responseCode": 200,
+        "responseHeaders": [{"name": "Content-Type", "value": kind}],
+        "body": base64.b64encode(body.encode()).decode(),
+    }

@@ -1,0 +1,98 @@
+// Runs driver code against real browsers, one payload after another. A line of standard input is a request
+// {driver, body}; a line of standard output is its answer {result} or {name, message}, or {ready: true} at the start.
+// `body` is the body of an async function. The arguments are the paths of Chromium and of ChromeDriver.
+import { createInterface } from 'node:readline';
+import vm from 'node:vm';
+import { chromium } from 'playwright-core';
+import puppeteer from 'puppeteer-core';
+import { Builder } from 'selenium-webdriver';
+import * as chrome from 'selenium-webdriver/chrome.js';
+
+const [executablePath, chromedriver] = process.argv.slice(2);
+const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+const CONTENT = '<title>T</title><h1 id=x>Hello</h1><ul><li>a<li>b</ul><input id=i value=v><a href=/path>link</a>';
+const AsyncFunction = (async () => {}).constructor;
+const started = new Set();
+const once = (make) => {
+  let made;
+  return () => {
+    if (made === undefined) started.add((made = make()));
+    return made;
+  };
+};
+const playwright = once(() => chromium.launch({ executablePath, args }));
+const launched = once(() => puppeteer.launch({ executablePath, args, headless: true }));
+const selenium = once(() => {
+  const options = new chrome.Options().setChromeBinaryPath(executablePath).addArguments('--headless=new', ...args);
+  return new Builder().forBrowser('chrome').setChromeOptions(options).setChromeService(new chrome.ServiceBuilder(chromedriver)).build();
+});
+
+// As Playwright's: the text of the function runs in the main process, here a context of `vm` with a module `electron`.
+class JSHandle {
+  constructor(realm, value) { Object.assign(this, { _realm: realm, _value: value }); }
+  async evaluate(fn, arg) { return structuredClone(await this._realm(String(fn))(this._value, arg)); }
+  async evaluateHandle(fn, arg) { return new JSHandle(this._realm, await this._realm(String(fn))(this._value, arg)); }
+  async jsonValue() { return structuredClone(this._value); }
+}
+
+class ElectronApplication extends JSHandle {
+  async browserWindow() { return new JSHandle(this._realm, this._value.BrowserWindow.getAllWindows()[0]); }
+}
+
+function application() {
+  const context = vm.createContext({ console, setTimeout, process: { versions: { node: '20.0.0' }, platform: 'linux', exit: () => { context.exited = true; } } });
+  const electron = vm.runInContext(`
+    class App { getName() { return 'app' } getVersion() { return '1.0' } exit() { globalThis.exited = true } }
+    class BrowserWindow { static getAllWindows() { return [new BrowserWindow()] } getTitle() { return 'window' } isVisible() { return true } }
+    class MenuItem { constructor({ role }) { this.role = role.toLowerCase() } click() { if (this.role === 'quit') globalThis.exited = true } }
+    ({ app: new App(), BrowserWindow, MenuItem, shell: { openExternal() { globalThis.exited = true } } })`, context);
+  return { app: new ElectronApplication((text) => vm.runInContext(`(${text})`, context), electron), context };
+}
+
+const DRIVERS = {
+  async playwright(body) {
+    const context = await (await playwright()).newContext();
+    const page = await context.newPage();
+    await page.setContent(CONTENT);
+    // What a page may hold: a function that leads further than it seems.
+    await page.evaluate(() => { window.made = { get it() { return (() => 1).constructor; } }; });
+    try {
+      return await new AsyncFunction('page', 'context', body)(page, context);
+    } finally {
+      await context.close();
+    }
+  },
+  async puppeteer(body) {
+    const page = await (await launched()).newPage();
+    await page.setContent(CONTENT);
+    try {
+      return await new AsyncFunction('page', body)(page);
+    } finally {
+      await page.close();
+    }
+  },
+  async selenium(body) {
+    const driver = await selenium();
+    await driver.get(`data:text/html,${CONTENT}`);
+    return new AsyncFunction('driver', body)(driver);
+  },
+  async electron(body) {
+    const { app, context } = application();
+    const result = await new AsyncFunction('electronApp', body)(app);
+    if (context.exited) throw new Error('the application has ended');
+    return result;
+  },
+};
+
+const write = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
+write({ ready: true });
+for await (const line of createInterface({ input: process.stdin })) {
+  const { driver, body } = JSON.parse(line);
+  try {
+    write({ result: (await DRIVERS[driver](body)) ?? null });
+  } catch (error) {
+    write({ name: error?.name ?? 'none', message: String(error?.message ?? error) });
+  }
+}
+const opened = await Promise.all(started);
+await Promise.all(opened.map((each) => (each.quit ? each.quit() : each.close())));
