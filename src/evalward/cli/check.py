@@ -13,16 +13,14 @@ import typer
 
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
+from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, SinkOption, TargetOption
 from evalward.cli.serverless import (
     bindings_option,
-    complete_sink,
-    complete_target,
     policy_in_force,
     profile_option,
     provenance,
     shape_option,
     sink_option,
-    target_option,
 )
 from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.target import Profile, Shape, Target
@@ -42,28 +40,11 @@ class Format(StrEnum):
 
 
 def check(  # noqa: PLR0913 - one parameter per option
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
-    ] = None,
+    file: FileArgument = None,
     *,
-    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
-    sink: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SINK",
-            autocompletion=complete_sink,
-            help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
-        ),
-    ] = None,
-    target: Annotated[
-        Target | None,
-        typer.Option(
-            parser=target_option,
-            metavar="TARGET",
-            autocompletion=complete_target,
-            help="Where it would run: main, renderer (or page), node, sandbox; default: the sink's, or main.",
-        ),
-    ] = None,
+    code: CodeOption = None,
+    sink: SinkOption = None,
+    target: TargetOption = None,
     shape: Annotated[
         Shape | None,
         typer.Option(
@@ -82,12 +63,7 @@ def check(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(help="A policy file; without one, the target counts as opted in."),
     ] = None,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
-        ),
-    ] = None,
+    bind: BindOption = None,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, max=MAX_PAYLOAD_BYTES, help="Another limit on the payload's size.")
     ] = None,

@@ -8,7 +8,8 @@ import yaml
 
 from evalward.cli.exit_codes import USAGE
 from evalward.cli.payload import read_payload
-from evalward.cli.serverless import complete_sink, complete_target, shape_option, sink_option, target_option
+from evalward.cli.payload_options import CodeOption, SinkOption
+from evalward.cli.serverless import complete_target, shape_option, sink_option, target_option
 from evalward.corpus.corpus_case import Case, CorpusError, Expectation, load_cases
 from evalward.guard.target import Shape, Target
 from evalward.oracle import reached
@@ -27,17 +28,10 @@ def corpus_add(  # noqa: PLR0913 - one parameter per field of a case
         typer.Argument(metavar="[PAYLOAD | -]", help="The payload's file; - reads standard input."),
     ] = None,
     *,
-    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    code: CodeOption = None,
     name: Annotated[str, typer.Option("--id", help="The case's id, unique in the file.")],
     expect: Annotated[Expectation, typer.Option(help="The verdict that the guard must give.")],
-    sink: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SINK",
-            autocompletion=complete_sink,
-            help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
-        ),
-    ] = None,
+    sink: SinkOption = None,
     target: Annotated[
         Target | None,
         typer.Option(

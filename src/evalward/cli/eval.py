@@ -15,6 +15,7 @@ import typer
 from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
+from evalward.cli.payload_options import CodeOption, FileArgument
 from evalward.cli.serverless import policy_in_force, profile_option, provenance, shape_option
 from evalward.errors import (
     REGISTRY,
@@ -53,11 +54,9 @@ def _limit(name: str, what: str) -> typer.models.OptionInfo:
 
 
 def eval_command(  # noqa: PLR0913 - one parameter per option
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
-    ] = None,
+    file: FileArgument = None,
     *,
-    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    code: CodeOption = None,
     arg: Annotated[
         str | None,
         typer.Option(metavar="JSON", help="The value of arg, also passed to a function."),

@@ -9,14 +9,12 @@ import typer
 from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
+from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, SinkOption, TargetOption
 from evalward.cli.serverless import (
     bindings_option,
-    complete_sink,
-    complete_target,
     policy_in_force,
     shape_option,
     sink_option,
-    target_option,
 )
 from evalward.codes import Code
 from evalward.errors import Cause, CodedError, row_of
@@ -30,28 +28,11 @@ _READABLE = ("h_", *(f"h{number}_" for number in range(10)))
 
 
 def harden(  # noqa: PLR0913 - one parameter per option
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
-    ] = None,
+    file: FileArgument = None,
     *,
-    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
-    sink: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SINK",
-            autocompletion=complete_sink,
-            help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
-        ),
-    ] = None,
-    target: Annotated[
-        Target | None,
-        typer.Option(
-            parser=target_option,
-            metavar="TARGET",
-            autocompletion=complete_target,
-            help="Where it would run: main, renderer (or page), node, sandbox; default: the sink's, or main.",
-        ),
-    ] = None,
+    code: CodeOption = None,
+    sink: SinkOption = None,
+    target: TargetOption = None,
     shape: Annotated[
         Shape | None,
         typer.Option(
@@ -64,12 +45,7 @@ def harden(  # noqa: PLR0913 - one parameter per option
         Path | None,
         typer.Option(help="A policy file, for the names that it binds."),
     ] = None,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
-        ),
-    ] = None,
+    bind: BindOption = None,
     no_prelude: Annotated[
         bool, typer.Option("--no-prelude", help="Leave out the run-time: for people, it does not run.")
     ] = False,

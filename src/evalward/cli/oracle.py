@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from evalward.cli.payload import read_payload
+from evalward.cli.payload_options import BindOption, CodeOption, FileArgument
 from evalward.cli.serverless import bindings_option, complete_target, shape_option, target_option
 from evalward.guard.target import Shape, Target
 from evalward.oracle import OracleReport, reached
@@ -17,11 +18,9 @@ REACHED = 1
 
 
 def oracle(  # noqa: PLR0913 - one parameter per option
-    file: Annotated[
-        str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
-    ] = None,
+    file: FileArgument = None,
     *,
-    code: Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")] = None,
+    code: CodeOption = None,
     target: Annotated[
         Target,
         typer.Option(
@@ -39,12 +38,7 @@ def oracle(  # noqa: PLR0913 - one parameter per option
             help="How it is run; default: in each shape that it may have.",
         ),
     ] = None,
-    bind: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."
-        ),
-    ] = None,
+    bind: BindOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with every run.")] = False,
 ) -> None:
     """Run a payload in every engine for the target, and list the capabilities that it reached.

@@ -1,0 +1,34 @@
+"""The options with which several commands take a payload, and say who evaluates it where."""
+
+from typing import Annotated
+
+import typer
+
+from evalward.cli.serverless import complete_sink, complete_target, target_option
+from evalward.guard.target import Target
+
+FileArgument = Annotated[
+    str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
+]
+CodeOption = Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")]
+SinkOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SINK",
+        autocompletion=complete_sink,
+        help="What evaluates it, such as playwright.evaluate: evalward sinks lists them.",
+    ),
+]
+TargetOption = Annotated[
+    Target | None,
+    typer.Option(
+        parser=target_option,
+        metavar="TARGET",
+        autocompletion=complete_target,
+        help="Where it would run: main, renderer (or page), node, sandbox; default: the sink's, or main.",
+    ),
+]
+BindOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=KIND", help="What the sink binds, such as page=playwright.page; repeatable."),
+]
