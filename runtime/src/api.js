@@ -1,5 +1,5 @@
 // The functions that P′ calls, by the names of the table in docs/design/harden.md §2.
-export { v } from './membrane.js';
+export { a, v } from './membrane.js';
 export { c0, c1, c2, c3, c, ct, n, tpl, call as apply } from './calls.js';
 export { r } from './reads.js';
 export { ws, del, sw } from './writes.js';
@@ -7,4 +7,5 @@ export { k, toKey as key } from './keys.js';
 export { gs, gd, d, hd, t } from './global.js';
 export { f, p, tx, cl, ob, va, rt, fg, pr, pm } from './functions.js';
 export { it, sp, os, need, om } from './patterns.js';
+export { io } from './instance.js';
 export { ca, fi, end } from './ends.js';

@@ -1,5 +1,8 @@
 // Where control leaves: a denial is thrown again, and no capability leaves with the completion value.
-import { apply, defineProperty, hasOwn, isObject, getPrototypeOf, ownDescriptor, ownKeys, PromiseCtor, PromisePrototype, then } from './natives.js';
+import {
+  apply, ArrayPrototype, create, defineProperty, hasOwn, isArray, isObject, getPrototypeOf, ObjectPrototype, ownDescriptor, ownKeys, PromiseCtor,
+  PromisePrototype, then, weakMap,
+} from './natives.js';
 import { checkAlive, dead, deny } from './denial.js';
 import { labelOf, outside, v } from './membrane.js';
 
@@ -21,8 +24,7 @@ export function end(value) {
   value = v(value);
   if (!isObject(value)) return value;
   if (typeof value === 'object' && isPromise(value)) return settled(value);
-  look(value, DEPTH, { __proto__: null, left: MOST });
-  return outside(value);
+  return look(value, DEPTH, { __proto__: null, left: MOST }) ? leaving(value, DEPTH, weakMap()) : value;
 }
 
 /** A promise of the realm that settles as `promise` does, if its value may leave. */
@@ -48,21 +50,55 @@ function isPromise(value) {
   return false;
 }
 
+/** Whether `value` is data: a list or a record. */
+function isData(value) {
+  const above = getPrototypeOf(value);
+  return typeof value === 'object' && (above === null || above === ObjectPrototype || above === ArrayPrototype);
+}
+
 /**
- * Deny a facade or a stand-in among the own properties of `value`, some levels deep. No getter runs. A host's object that may
- * leave does so as itself: whoever gets the value has that object, not the facade.
+ * Deny a facade or a stand-in among the own properties of `value`, some levels deep. No getter runs.
+ * @returns {boolean} whether there is a host's object among them that leaves as itself
  */
 function look(value, depth, budget) {
   const label = labelOf(value);
   if (label !== undefined) deny(label, 'the completion value');
-  if (depth === 0 || budget.left-- <= 0 || outside(value) !== value) return;
+  if (outside(value) !== value) return true;
+  if (depth === 0 || budget.left-- <= 0) return false;
+  let found = false;
   const keys = ownKeys(value);
   for (let i = 0; i < keys.length && budget.left > 0; i++) {
-    const property = ownDescriptor(value, keys[i]);
-    if (property === undefined || !hasOwn(property, 'value') || keys[i] === 'constructor') continue;
-    const inner = v(property.value);
-    if (!isObject(inner)) continue;
-    look(inner, depth - 1, budget);
-    if (outside(inner) !== inner && property.writable) defineProperty(value, keys[i], { __proto__: null, value: outside(inner) });
+    const inner = dataAt(value, keys[i]);
+    if (isObject(inner) && look(inner, depth - 1, budget)) found = true;
   }
+  return found;
+}
+
+/** The safe value of an own data property. */
+function dataAt(value, key) {
+  const property = ownDescriptor(value, key);
+  return property !== undefined && hasOwn(property, 'value') && key !== 'constructor' ? v(property.value) : undefined;
+}
+
+/**
+ * What leaves for `value`: data with the host's objects instead of facades. It is a copy, since the program may run on, and
+ * what it holds must stay safe.
+ */
+function leaving(value, depth, copies) {
+  const real = outside(value);
+  if (real !== value || depth < 0 || !isObject(value) || !isData(value)) return real;
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  const made = isArray(value) ? [] : create(getPrototypeOf(value));
+  copies.set(value, made);
+  const keys = ownKeys(value);
+  for (let i = 0; i < keys.length; i++) {
+    const property = ownDescriptor(value, keys[i]);
+    if (property === undefined) continue;
+    const { enumerable, configurable, writable, get, set } = property;
+    defineProperty(made, keys[i], hasOwn(property, 'value')
+      ? { __proto__: null, value: leaving(v(property.value), depth - 1, copies), enumerable, configurable, writable }
+      : { __proto__: null, get, set, enumerable, configurable });
+  }
+  return made;
 }

@@ -4,7 +4,7 @@ import {
 } from './natives.js';
 import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
-import { v } from './membrane.js';
+import { a, v } from './membrane.js';
 import { isProtected, writable } from './protection.js';
 
 // A place is a start in the high bits and an end in the low ones: one number is cheaper to keep than two.
@@ -101,7 +101,7 @@ export function ob(o, members) {
 
 /** The `arguments` object: its elements are made safe in place, and with them the parameters of sloppy code. */
 export function va(list) {
-  for (let i = 0; i < list.length; i++) list[i] = v(list[i]);
+  for (let i = 0; i < list.length; i++) list[i] = a(list[i]);
   return list;
 }
 

@@ -1,7 +1,7 @@
 // The membrane: one map from what is real to what the payload holds instead, and the one way a foreign function is called.
 import {
   G, ObjectPrototype, ArrayPrototype, FunctionPrototype, apply, construct, getPrototypeOf, defineProperty, get, newProxy, weakMap, weakSet,
-  symbols, isObject, isSound,
+  symbols, isObject, isSound, isUnnamedNative,
 } from './natives.js';
 import { deny, dead, checkAlive, changed } from './denial.js';
 import { isOwn } from './own.js';
@@ -64,6 +64,15 @@ export function v(x) {
     return kinds ? kindOf(x, getPrototypeOf(x)) : x instanceof Here ? inert(x) : inspect(x);
   }
   return typeof x === 'function' && !isOwn(x) ? safeOf(recordOf(x)) : x;
+}
+
+/**
+ * What the payload gets for the argument `x`. The engine gives a function of the payload's functions that it has made for one
+ * operation, such as those that settle a promise: they have no name, and no property leads to them.
+ */
+export function a(x) {
+  if (typeof x === 'function' && !isOwn(x) && records.get(x) === undefined && isUnnamedNative(x)) listed(x);
+  return v(x);
 }
 
 /** Remember an object that is given as it is: programs read the same one many times in a row. */

@@ -19,6 +19,7 @@ export const { Object: ObjectCtor, Array: ArrayCtor, RegExp: RegExpCtor, String:
 export const { TypeError, ReferenceError } = G;
 export const { create, freeze, hasOwn } = ObjectCtor;
 export const { isArray } = ArrayCtor;
+export const { isView } = G.ArrayBuffer;
 export const ObjectPrototype = ObjectCtor.prototype;
 export const ArrayPrototype = ArrayCtor.prototype;
 export const RegExpPrototype = RegExpCtor.prototype;
@@ -30,6 +31,7 @@ export const symbols = { __proto__: null };
   for (let i = 0; i < names.length; i++) if (typeof Symbol[names[i]] === 'symbol') symbols[names[i]] = Symbol[names[i]];
 }
 export const { iterator: iteratorSymbol, species: speciesSymbol } = symbols;
+export const SetPrototype = G.Set.prototype;
 export const PromiseCtor = G.Promise;
 export const PromisePrototype = PromiseCtor.prototype;
 export const { then } = PromisePrototype;
@@ -85,6 +87,9 @@ export function assertObject(x, message) {
 
 /** Whether the text of `f` is that of a native function, of a bound function or of a Proxy. */
 export const isNative = (f) => typeof f === 'function' && apply(stringIndexOf, apply(functionToString, f, []), ['[native code]']) >= 0;
+
+/** Whether `f` looks like a function that the engine makes for one operation, such as those that settle a promise. */
+export const isUnnamedNative = (f) => isNative(f) && ownDescriptor(f, 'name')?.value === '' && ownKeys(f).length === 2;
 
 /**
  * Whether what every check rests on is the engine's own. A page that has replaced one of these sees, and may change, what

@@ -17,6 +17,7 @@ class Elements {
   list;
   at = 0;
   constructor(list) { this.list = list; }
+  get done() { return this.list === undefined; }
   n() {
     const { list } = this;
     if (list === undefined) return undefined;

@@ -1,8 +1,8 @@
 // What the payload must not write to.
-import { ObjectPrototype, ArrayPrototype, ownDescriptor, weakSet, hasOwn, isObject } from './natives.js';
+import { ObjectPrototype, ArrayPrototype, getPrototypeOf, isView, ownDescriptor, ownKeys, weakSet, hasOwn, isObject } from './natives.js';
 import { deny, dead, checkAlive } from './denial.js';
 import { isOwn } from './own.js';
-import { isKept, unwrap } from './membrane.js';
+import { isKept, isOpaque, unwrap } from './membrane.js';
 
 const protectedObjects = weakSet();
 
@@ -25,6 +25,40 @@ export function isProtected(o) {
 
 /** Whether a list protects `o`; a quick test that misses prototypes of host constructors. */
 export const isListedProtected = (o) => protectedObjects.has(o);
+
+// Prototypes of the host's whose instances may be shared with it.
+const hostKinds = weakSet();
+/** The payload must not give instances of the host's class with this prototype properties of their own. */
+export const addHostKind = (prototype) => { hostKinds.add(prototype); };
+
+/** Make sure that `o` may get a property of its own, or lose one. @throws a denial */
+export function assertOpen(o) {
+  writable(o);
+  if (isObject(o) && !isOpaque(o) && !isView(o)) {
+    const above = getPrototypeOf(o);
+    if (above !== null && hostKinds.has(above)) deny('prototype-tampering');
+  }
+}
+
+/**
+ * `p`, which the payload gets as the prototype of something. One that holds a function of the host's or of the language's is
+ * theirs, although it has no constructor: those of iterators, for example. What the payload puts into an object is safe.
+ */
+export function asPrototype(p) {
+  if (!isObject(p) || typeof p !== 'object' || isOpaque(p) || protectedObjects.has(p)) return p;
+  const keys = ownKeys(p);
+  for (let i = 0; i < keys.length; i++) {
+    const property = ownDescriptor(p, keys[i]);
+    if (property === undefined || keys[i] === 'constructor') continue;
+    if (isForeign(property.value) || isForeign(property.get) || isForeign(property.set)) {
+      protect(p);
+      break;
+    }
+  }
+  return p;
+}
+
+const isForeign = (f) => typeof f === 'function' && !isOwn(f) && !isOpaque(f);
 
 /** `o`, if the payload may write to it. @throws a denial */
 export function writable(o) {

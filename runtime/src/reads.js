@@ -5,6 +5,7 @@ import { apply, get, getPrototypeOf, hasOwn, newProxy, ownDescriptor, ToObject }
 import { p } from './functions.js';
 import { isOwn } from './own.js';
 import { isOpaque } from './membrane.js';
+import { asPrototype } from './protection.js';
 
 const NAME = '__proto__';
 
@@ -18,7 +19,7 @@ export function prototypeRead(o) {
     if (hasOwn(property, 'value')) return property.value;
     const getter = property.get;
     if (getter === undefined) return undefined;
-    return isOwn(getter) ? apply(getter, o, []) : getPrototypeOf(object);
+    return isOwn(getter) ? apply(getter, o, []) : asPrototype(getPrototypeOf(object));
   }
   return undefined;
 }

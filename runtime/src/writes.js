@@ -7,7 +7,7 @@ import {
 import { dead, checkAlive, deny } from './denial.js';
 import { isOwn } from './own.js';
 import { callForeign, isOpaque, recordOf, v } from './membrane.js';
-import { isListedProtected, isProtected, protect, writable } from './protection.js';
+import { assertOpen, isListedProtected, isProtected, protect, writable } from './protection.js';
 import { onInheritedSet } from './wrappers.js';
 import { toKey } from './keys.js';
 
@@ -155,7 +155,7 @@ export function set(o, key, value, self) {
     return true;
   }
   if (!isObject(self)) return false;
-  writable(self);
+  assertOpen(self);
   // Without a setter in the way the engine's own [[Set]] may run: named and indexed setters of the DOM are in it.
   return self === o ? reflectSet(o, key, value, o) : setOwn(self, key, value);
 }
@@ -185,12 +185,14 @@ export const onGlobalDefine = (global, define) => { facade = global; defineGloba
 export function define(o, key, property) {
   if (o === facade) return defineGlobal(key, property);
   if (exotic !== undefined) exotic.define(o, key, property);
-  return defineProperty(isOpaque(o) ? o : writable(o), key, property);
+  if (!isOpaque(o)) assertOpen(o);
+  return defineProperty(o, key, property);
 }
 
 /** [[Delete]]. @returns {boolean} */
 export function remove(o, key) {
-  return deleteProperty(isOpaque(o) ? o : writable(o), key);
+  if (!isOpaque(o)) assertOpen(o);
+  return deleteProperty(o, key);
 }
 
 /** `delete o[key]`. */

@@ -4,6 +4,7 @@ import {
   stringIndexOf, weakMap, weakSet,
 } from '../natives.js';
 import { isListed, own, v } from '../membrane.js';
+import { addHostKind } from '../protection.js';
 import { behind, facadeOf } from './behind.js';
 import { classOf } from './results.js';
 
@@ -12,7 +13,10 @@ const harmlessPrototypes = weakSet();
 const copies = weakMap();
 
 /** Instances of the class whose prototype this is are what they are: their methods are listed one by one. */
-export const addHarmless = (prototype) => { harmlessPrototypes.add(prototype); };
+export const addHarmless = (prototype) => {
+  harmlessPrototypes.add(prototype);
+  addHostKind(prototype);
+};
 
 /**
  * A prototype of the host's has the host's own constructor; one whose `constructor` is a facade or a function of the

@@ -1,8 +1,11 @@
 // What the realm has is replaced, by name and by identity: host objects by facades, denied ones by stand-ins, and the
-// functions of harmless classes are listed.
-import { FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, weakSet } from '../natives.js';
-import { addClassifier, denied, listed, onMeeting, own } from '../membrane.js';
-import { protect } from '../protection.js';
+// functions of harmless classes are known.
+import {
+  apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
+} from '../natives.js';
+import { addClassifier, denied, handler, onMeeting, own, receiver } from '../membrane.js';
+import { protect, writable } from '../protection.js';
+import { isIntrinsicName } from '../intrinsics/roots.js';
 import { addHarmless, classify } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
@@ -14,7 +17,7 @@ const MAX_DEPTH = 6;
 function eachGlobal(table, see) {
   const found = ownKeys(table);
   for (let i = 0; i < found.length; i++) {
-    if (!has(G, found[i])) continue;
+    if (!has(G, found[i]) || isIntrinsicName(found[i])) continue;
     const real = get(G, found[i]);
     if (isObject(real) && !own(real)) see(real, table[found[i]]);
   }
@@ -22,20 +25,46 @@ function eachGlobal(table, see) {
 
 const seen = weakSet();
 
-/** List every function of a harmless class or object: statics, methods, accessors, and those that it inherits. */
+const wellKnown = { __proto__: null };
+{
+  const names = ownKeys(symbols);
+  for (let i = 0; i < names.length; i++) wellKnown[symbols[names[i]]] = true;
+}
+
+/** What the host writes to must not be a prototype or namespace of the realm. */
+const assertNoneProtected = (self, args) => {
+  if (isObject(self) && typeof self === 'object') writable(self);
+  for (let i = 0; i < args.length; i++) if (isObject(args[i]) && typeof args[i] === 'object') writable(args[i]);
+};
+
+/** A function of a harmless class, which the host has written in JavaScript: it may write to its receiver and arguments. */
+const harmlessFunction = {
+  __proto__: null,
+  call(self, args, real) {
+    assertNoneProtected(self, args);
+    return apply(real, receiver(self), args);
+  },
+  construct(args, newTarget, real) {
+    assertNoneProtected(undefined, args);
+    return construct(real, args, newTarget);
+  },
+};
+
+/** Make every function of a harmless class or object known: statics, methods, accessors, and those that it inherits. */
 function listAll(x, depth) {
   if (!isObject(x) || depth === 0 || x === ObjectPrototype || x === FunctionPrototype || x === G || seen.has(x)) return;
   seen.add(x);
-  if (typeof x === 'function') listed(x);
+  if (typeof x === 'function') handler(x, harmlessFunction);
   else protect(x);
   addHarmless(x);
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
     const property = ownDescriptor(x, keys[i]);
-    if (property === undefined || keys[i] === 'constructor') continue;
+    // Under symbols of its own the host has what only it calls.
+    if (property === undefined || keys[i] === 'constructor' || typeof keys[i] === 'symbol' && !wellKnown[keys[i]]) continue;
     if (!hasOwn(property, 'value')) {
-      if (property.get !== undefined) listed(property.get);
-      if (property.set !== undefined) listed(property.set);
+      if (property.get !== undefined) handler(property.get, harmlessFunction);
+      if (property.set !== undefined) handler(property.set, harmlessFunction);
     } else if (isObject(property.value)) {
       listAll(property.value, depth - 1);
     }

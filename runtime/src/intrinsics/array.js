@@ -2,7 +2,7 @@
 
 import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, isArray, isObject, newProxy, ownDescriptor, speciesSymbol, then }
   from '../natives.js';
-import { alias, unwrap, v } from '../membrane.js';
+import { alias, isOpaque, unwrap, v } from '../membrane.js';
 import { define, set, writable, ws } from '../writes.js';
 import { intrinsicConstructor } from './constructors.js';
 
@@ -33,15 +33,26 @@ const withoutSpecies = (self) => {
   return view;
 };
 
-/** A method whose result is made by ArraySpeciesCreate: the payload may have chosen the constructor. */
+/** Whether `self` is an array that does not choose a constructor, and of which no trap of the payload's is asked. */
+const isOrdinary = (self) => !isOpaque(self) && getPrototypeOf(self) === ArrayPrototype && !ownDescriptor(self, 'constructor');
+
+/**
+ * A method whose result is made by ArraySpeciesCreate: the payload may have chosen the constructor. Nothing of the payload's
+ * may run between the question and the method's own.
+ */
 const species = (self, args, real) => {
-  if (!isObject(self) || !isArray(self)
-    || getPrototypeOf(self) === ArrayPrototype && !ownDescriptor(self, 'constructor')) return apply(real, self, args);
+  if (!isObject(self) || !isArray(self) || isOrdinary(self)) return apply(real, self, args);
   let C = v(self.constructor);
   if (isObject(C)) C = v(C[speciesSymbol]);
   const list = apply(real, withoutSpecies(self), args);
   if (C === undefined || C === null || unwrap(C) === ArrayCtor) return list;
   return fill(v(construct(C, [list.length])), list);
+};
+
+/** The same, after the first `count` arguments were converted as the method does before it asks for the constructor. */
+const converting = (count) => (self, args, real) => {
+  for (let i = 0; i < count && i < args.length; i++) if (isObject(args[i])) args[i] = +args[i];
+  return species(self, args, real);
 };
 
 /** `Array.from` and `Array.of` for a constructor of the payload's. */
@@ -59,9 +70,11 @@ export const arrays = {
     'push|pop|shift|unshift|reverse|sort|fill|copyWithin': changes,
     splice: (self, args, real) => {
       const target = isObject(self) ? ws(self) : self;
-      return species(target, args, real);
+      return converting(2)(target, args, real);
     },
-    'concat|slice|map|filter|flat|flatMap': species,
+    slice: converting(2),
+    flat: converting(1),
+    'concat|map|filter|flatMap': species,
   },
   Array: {
     'from|of': maker,
@@ -72,5 +85,4 @@ export const arrays = {
     },
     'get @@species': (self) => self,
   },
-  '%TypedArray%': { 'from of': statics },
 };

@@ -38,6 +38,13 @@ export const functions = {
     toString: (self) => text(self),
     'get caller|set caller|get arguments|set arguments': 'arguments.callee',
   },
+  Reflect: {
+    apply(self, args) {
+      const given = at(args, 2);
+      if (!isObject(given)) throw new TypeError('CreateListFromArrayLike called on non-object');
+      return invoke(assertCallable(at(args, 0)), at(args, 1), listOf(given));
+    },
+  },
   '': {
     // The engine would print a function as it stands in P′.
     String: {

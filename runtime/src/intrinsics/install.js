@@ -1,6 +1,6 @@
 /** Make everything known that ECMA-262 defines: what is denied and protected now, other functions when they are first seen. */
 
-import { G, isObject } from '../natives.js';
+import { ArrayPrototype, G, getPrototypeOf, isObject, symbols } from '../natives.js';
 import { listed, onMeeting } from '../membrane.js';
 import { protect } from '../protection.js';
 import { withoutSetters } from '../writes.js';
@@ -32,5 +32,8 @@ export const installIntrinsics = () => {
     if (typeof o === 'function') listed(o);
     protect(o);
   });
+  for (let o = getPrototypeOf(G); o !== null; o = getPrototypeOf(o)) protect(o);
+  const { unscopables } = symbols;
+  protect(valueOf(ArrayPrototype, unscopables));
   onMeeting(recognise);
 };

@@ -1,7 +1,8 @@
 /** Iterators (ECMA-262 §27.1), promises (§27.2) and errors (§20.5). */
 
-import { apply, ownDescriptor, isObject, ownKeys, createDataProperty } from '../natives.js';
-import { v } from '../membrane.js';
+import { apply, construct, getPrototypeOf, isUnnamedNative, ownDescriptor, isObject, ownKeys, createDataProperty, PromisePrototype } from '../natives.js';
+import { invoke, isOpaque, listed, own, unwrap, v } from '../membrane.js';
+import { safeView } from './views.js';
 import { writable } from '../writes.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 import { at } from './arguments.js';
@@ -13,7 +14,30 @@ const defines = (self, args, real) => {
   return apply(real, self, args);
 };
 
+/** A method that calls `then` of its receiver. */
+const continues = (self, args, real) => {
+  const isPlain = !isObject(self) || !isOpaque(self) && getPrototypeOf(self) === PromisePrototype && !ownDescriptor(self, 'then');
+  return apply(real, isPlain ? self : safeView(self), args);
+};
+
+/** An executor's functions to settle a promise, made by the engine, are called by whoever has them. */
+const settling = (executor) => (resolve, reject) => {
+  listed(resolve);
+  listed(reject);
+  invoke(executor, undefined, [v(resolve), v(reject)]);
+};
+
+/** `new Promise(executor)`. A subclass that the engine constructs passes on the executor that the engine has made. */
+const promise = (args, newTarget, real) => {
+  const executor = at(args, 0);
+  if (typeof executor !== 'function') return construct(real, args, newTarget);
+  const inner = unwrap(executor);
+  const ofTheEngine = inner !== executor && isUnnamedNative(inner);
+  return construct(real, [ofTheEngine ? inner : settling(executor)], newTarget);
+};
+
 export const iteration = {
+  '': { Promise: { construct: promise } },
   // SetterThatIgnoresPrototypeProperties (§7.3.34) defines a property of whatever it is called on.
   '%IteratorPrototype%': { 'set constructor': defines, 'set @@toStringTag': defines },
   Iterator: {
@@ -32,7 +56,15 @@ export const iteration = {
       return apply(real, undefined, args.length > 1 ? [safe, args[1]] : [safe]);
     },
   },
-  Promise: { 'all allSettled any race reject resolve try withResolvers': statics },
+  Promise: {
+    withResolvers(self, args, real) {
+      const made = statics(self, args, real);
+      if (!own(made.resolve)) listed(made.resolve);
+      if (!own(made.reject)) listed(made.reject);
+      return made;
+    },
+  },
+  'Promise.prototype': { 'catch|finally': continues },
   Error: {
     captureStackTrace(self, args, real) {
       if (isObject(at(args, 0))) writable(args[0]);

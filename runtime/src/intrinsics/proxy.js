@@ -1,7 +1,7 @@
 /** `Proxy` (ECMA-262 §28.2). */
 
 import { apply, create, isObject, newProxy, ownDescriptor, reflect, TypeError } from '../natives.js';
-import { keep, v } from '../membrane.js';
+import { keep, listed, v } from '../membrane.js';
 import { writable } from '../protection.js';
 import { define, remove, set } from '../writes.js';
 import { at } from './arguments.js';
@@ -27,8 +27,9 @@ const traps = (handler) => {
     const name = NAMES[i];
     made[name] = (...args) => {
       const trap = v(handler[name]);
-      if (trap === undefined || trap === null) return apply(changes[name] || reflect[name], undefined, args);
-      const result = v(apply(trap, handler, args));
+      const isAbsent = trap === undefined || trap === null;
+      if (isAbsent && name !== 'get') return apply(changes[name] || reflect[name], undefined, args);
+      const result = v(isAbsent ? apply(reflect.get, undefined, args) : apply(trap, handler, args));
       if (name === 'get') {
         // The invariant of [[Get]] (§10.5.8) compares with the value that the target holds.
         const property = ownDescriptor(args[0], args[1]);
@@ -54,6 +55,7 @@ export const proxies = {
     revocable(self, args, real) {
       const made = make(args, real);
       keep(made.proxy);
+      listed(made.revoke);
       return made;
     },
   },

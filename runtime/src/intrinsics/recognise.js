@@ -4,12 +4,14 @@
  * names, and is denied.
  */
 
-import { apply, charCodeAt, functionToString, ownDescriptor, ownKeys, StringCtor, stringIndexOf, stringSlice, symbols } from '../natives.js';
+import { apply, charCodeAt, ownDescriptor, ownKeys, StringCtor, stringIndexOf, stringSlice, symbols } from '../natives.js';
 import { listed } from '../membrane.js';
-import { NAMES } from './names.js';
+import { GLOBALS, NAMES } from './names.js';
 import { holderAt } from './roots.js';
 import { arrays } from './array.js';
+import { collections } from './collections.js';
 import { functions } from './function.js';
+import { intl } from './intl.js';
 import { iteration } from './iteration.js';
 import { json } from './json.js';
 import { proxies } from './proxy.js';
@@ -27,11 +29,11 @@ const nameCode = (name) => {
   return fromCharCode(40 + number % 86, 40 + (number / 86 | 0) % 86, 40 + (number / 7396 | 0));
 };
 
-/** Whether the audit lists functions under the key `name`. */
-const isName = (name) => {
+/** Whether the audit lists functions under the key `name`; `codes` is NAMES, or GLOBALS for the global object's own. */
+const isName = (name, codes) => {
   const code = nameCode(name);
   let at = -1;
-  do at = apply(stringIndexOf, NAMES, [code, at + 1]); while (at % 3 > 0);
+  do at = apply(stringIndexOf, codes, [code, at + 1]); while (at % 3 > 0);
   return at >= 0;
 };
 
@@ -43,17 +45,7 @@ const keyOf = (name) => {
   return starts(name, '[Symbol.') ? '@@' + apply(stringSlice, name, [8, -1]) : name;
 };
 
-/**
- * Whether `f` is one of the functions without a name that the engine makes for an operation: those that settle a promise, the
- * executor of a capability, `revoke` of a proxy, `compare` of a collator. A function that a host or a program has bound has a name.
- */
-const isAnonymous = (f) => {
-  const name = ownDescriptor(f, 'name');
-  const keys = ownKeys(f);
-  return name !== undefined && name.value === '' && keys.length === 2 && apply(stringIndexOf, apply(functionToString, f, []), ['[native code]']) > 0;
-};
-
-const FAMILIES = [reflection, functions, arrays, regexps, json, proxies, iteration, timers];
+const FAMILIES = [reflection, functions, arrays, collections, regexps, json, proxies, iteration, intl, timers];
 
 /** Make known what is done about `f`, a member of the holder at `path`. */
 const note = (f, path, name) => {
@@ -68,15 +60,12 @@ const note = (f, path, name) => {
 export const recognise = (f) => {
   const property = ownDescriptor(f, 'name');
   if (property === undefined || typeof property.value !== 'string') return false;
-  if (property.value === '') {
-    if (!isAnonymous(f)) return false;
-    listed(f);
-    return true;
-  }
   const name = keyOf(property.value);
-  if (!isName(name)) return false;
+  if (name === '' || !isName(name, NAMES)) return false;
   const key = name[0] === '@' ? symbols[apply(stringSlice, name, [2])] : name;
   for (let i = 0, holder; (holder = holderAt(i)) !== undefined; i++) {
+    // A host's own global may have the name of any method.
+    if (holder.path === '' && !isName(name, GLOBALS)) continue;
     const at = ownDescriptor(holder.object, key);
     if (at === undefined || at.value !== f && at.get !== f && at.set !== f) continue;
     note(f, holder.path, at.get === f ? 'get ' + name : at.set === f ? 'set ' + name : name);

@@ -7,6 +7,7 @@ import { apply, assertObject, create, get, getPrototypeOf, hasOwn, isObject, own
   from '../natives.js';
 import { deny } from '../denial.js';
 import { own, receiver, v } from '../membrane.js';
+import { asPrototype } from '../protection.js';
 import { define, remove, set, toKey, writable } from '../writes.js';
 import { read } from '../reads.js';
 import { at } from './arguments.js';
@@ -78,6 +79,8 @@ const written = (self, args, real) => {
   return apply(real, undefined, args);
 };
 
+const above = (self, args, real) => asPrototype(apply(real, undefined, args));
+
 const mapped = (self, args, real) => {
   const list = apply(real, undefined, args);
   for (let i = 0; i < list.length; i++) list[i] = v(list[i]);
@@ -122,6 +125,7 @@ export const reflection = {
       return o;
     },
     defineProperties: (self, args) => defineAll(target(args, 'Object.defineProperties'), at(args, 1)),
+    getPrototypeOf: above,
     'freeze|seal|preventExtensions': written,
     getOwnPropertyDescriptor: shownOf,
     getOwnPropertyDescriptors(self, args, real) {
@@ -164,6 +168,7 @@ export const reflection = {
     },
     deleteProperty: (self, args) => remove(target(args, 'Reflect.deleteProperty'), toKey(at(args, 1))),
     getOwnPropertyDescriptor: shownOf,
+    getPrototypeOf: above,
     preventExtensions: written,
     setPrototypeOf: (self, args, real) => reparents(args, real),
   },
@@ -172,7 +177,7 @@ export const reflection = {
     __defineSetter__: accessor('set'),
     __lookupGetter__: lookup('get'),
     __lookupSetter__: lookup('set'),
-    'get __proto__': (self) => getPrototypeOf(ToObject(self)),
+    'get __proto__': (self) => asPrototype(getPrototypeOf(ToObject(self))),
     'set __proto__': (self, args) => {
       const above = at(args, 0);
       if (isObject(self) && (above === null || isObject(above))) reparent(self, above);

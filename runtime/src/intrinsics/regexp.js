@@ -1,13 +1,21 @@
 /** Regular expressions and the methods of strings that use them (ECMA-262 §22.1.3, §22.2). */
 
-import { apply, construct, get, getPrototypeOf, includes, isObject, newProxy, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
+import { apply, construct, getPrototypeOf, includes, isObject, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
   symbols, TypeError } from '../natives.js';
-import { alias, v } from '../membrane.js';
+import { isOpaque, v } from '../membrane.js';
+import { safeView } from './views.js';
 import { writable } from '../writes.js';
 import { at } from './arguments.js';
 
 /** An ordinary regular expression: nothing of the payload's is asked while it is used. */
-const ordinary = (x) => getPrototypeOf(x) === RegExpPrototype && ownKeys(x).length === 1;
+const ordinary = (x) => !isOpaque(x) && getPrototypeOf(x) === RegExpPrototype && ownKeys(x).length === 1;
+
+/** A method that calls `exec` of its receiver, and writes `lastIndex` to it. */
+const executes = (self, args, real) => {
+  if (!isObject(self) || ordinary(self)) return apply(real, self, args);
+  writable(self);
+  return apply(real, safeView(self), args);
+};
 
 /** A method that writes `lastIndex` to its receiver. */
 const moves = (self, args, real) => {
@@ -17,6 +25,8 @@ const moves = (self, args, real) => {
 
 /** A method that writes `lastIndex` to what the constructor makes that SpeciesConstructor (§7.3.22) finds. */
 const species = (self, args, real) => {
+  // The conversion runs code of the payload's, which may change the receiver. The method converts before it asks, too.
+  if (isObject(self) && isObject(at(args, 0))) args[0] = `${args[0]}`;
   if (!isObject(self) || ordinary(self)) return apply(real, self, args);
   writable(self);
   let C = v(self.constructor);
@@ -27,15 +37,13 @@ const species = (self, args, real) => {
     writable(made);
     return made;
   } };
-  const view = newProxy(self, { __proto__: null, get: (target, key) => (key === 'constructor' ? kind : get(target, key)) });
-  alias(view, self);
-  return apply(real, view, args);
+  return apply(real, safeView(self, kind), args);
 };
 
 /** A method of strings that hands over to the method of its first argument. */
 const delegates = (key, all) => (self, args, real) => {
   const pattern = at(args, 0);
-  if (self === undefined || self === null || !isObject(pattern) || ordinary(pattern)) return apply(real, self, args);
+  if (self === undefined || self === null || !isObject(pattern) || ordinary(pattern) && !isObject(self)) return apply(real, self, args);
   if (all && pattern[symbols.match] !== undefined && !apply(includes, '' + pattern.flags, ['g'])) {
     throw new TypeError('a global regular expression is needed');
   }
@@ -46,7 +54,8 @@ const delegates = (key, all) => (self, args, real) => {
 
 export const regexps = {
   'RegExp.prototype': {
-    'exec|test|compile|@@match|@@replace|@@search': moves,
+    'exec|compile': moves,
+    'test|@@match|@@replace|@@search': executes,
     '@@split|@@matchAll': species,
   },
   'String.prototype': {

@@ -1,6 +1,6 @@
 /** Where the intrinsics of the realm are: the objects that only syntax leads to, and the holders of all others. */
 
-import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, isObject, iteratorSymbol, ownDescriptor, ownKeys,
+import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, hasOwn, includes, isObject, iteratorSymbol, ownDescriptor, ownKeys,
   split, symbols } from '../natives.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 
@@ -32,11 +32,24 @@ export const eachHidden = (visit) => {
   for (let i = 0; i < hidden.length; i++) visit(hidden[i], paths[i] || '%');
 };
 
+/** The globals among the words of `text` that the realm has now. */
+function names(text) {
+  const words = apply(split, text, [' ']);
+  const found = [];
+  for (let i = 0; i < words.length; i++) if (hasOwn(G, words[i])) createDataProperty(found, found.length, words[i]);
+  return found;
+}
+
 // In the order of use; reading a rare one makes the engine build it.
 const COMMON = 'Object Array String Promise Map Set Math JSON Number Date RegExp Symbol';
 const RARE = 'Boolean BigInt Error Reflect Proxy WeakMap WeakSet WeakRef FinalizationRegistry ArrayBuffer SharedArrayBuffer DataView Uint8Array'
   + ' Atomics Iterator DisposableStack AsyncDisposableStack Intl Temporal';
-const rare = apply(split, RARE, [' ']);
+// A payload may define what the realm lacks: that is no intrinsic.
+const common = names(COMMON);
+const rare = names(RARE);
+/** Whether the global called `name` is one that ECMA-262 or ECMA-402 defines: the audit says what its members are. */
+export const isIntrinsicName = (name) => apply(includes, ` ${COMMON} ${RARE} `, [` ${name} `]);
+
 let next = 0;
 const holders = [{ object: G, path: '' }];
 
@@ -51,7 +64,6 @@ const add = (object, path) => {
 export const holderAt = (i) => {
   while (i >= holders.length) {
     if (holders.length === 1) {
-      const common = apply(split, COMMON, [' ']);
       for (let j = 0; j < common.length; j++) add(valueOf(G, common[j]), common[j]);
       eachHidden(add);
     } else {

@@ -4,13 +4,15 @@
  * string the construct with which a use is denied. `get x` is the getter of `x`, `@@x` the property whose key is Symbol.x.
  */
 
-import { apply, ownDescriptor, ownKeys, split } from '../natives.js';
+import { apply, ownDescriptor, ownKeys, split, TypeError } from '../natives.js';
 import { denied, handler } from '../membrane.js';
+
+const notConstructor = () => { throw new TypeError('not a constructor'); };
 
 /** Make known what `how` says about the function or object `real`. */
 export const behave = (real, how) => {
   if (typeof how === 'string') denied(real, how, undefined, how === 'Function()' ? 'new Function()' : how);
-  else handler(real, typeof how === 'function' ? { __proto__: null, call: how } : how);
+  else handler(real, typeof how === 'function' ? { __proto__: null, call: how, construct: notConstructor } : how);
 };
 
 /** What the table `family` says about the member `name` of the holder at `path`, or undefined. */

@@ -1,8 +1,9 @@
 /** Functions that run a function later, and the few others that every realm has beside ECMA-262's. */
 
-import { apply, G, get, getPrototypeOf, has, isObject, ObjectPrototype, ownKeys, ownDescriptor } from '../natives.js';
+import { apply, G, get, getPrototypeOf, has, isObject, ObjectPrototype, ownKeys, ownDescriptor, weakSet } from '../natives.js';
 import { deny } from '../denial.js';
 import { labelOf, listed, own, unwrap } from '../membrane.js';
+import { addHostKind, protect } from '../protection.js';
 import { at } from './arguments.js';
 import { behave, lookUp } from './table.js';
 
@@ -13,12 +14,21 @@ const assertFunction = (f) => {
   if (label !== undefined) deny(label);
 };
 
+const madeTimers = weakSet();
+
 const timer = (self, args, real) => {
   assertFunction(at(args, 0));
   const made = apply(real, undefined, args);
   // Node's timers are objects whose methods (`unref`, `refresh`) no name leads to.
+  // The host chains them by properties of their own, which are not the payload's to write.
+  if (isObject(made)) {
+    protect(made);
+    madeTimers.add(made);
+  }
   const kind = isObject(made) ? getPrototypeOf(made) : null;
   if (kind !== null && kind !== ObjectPrototype) {
+    // One timer leads to those of the host.
+    addHostKind(kind);
     const keys = ownKeys(kind);
     for (let i = 0; i < keys.length; i++) {
       const property = ownDescriptor(kind, keys[i]);
@@ -31,8 +41,11 @@ const timer = (self, args, real) => {
 /** A function of the global object that does not look at its receiver, which may be the facade. */
 const free = (self, args, real) => apply(real, undefined, args);
 
-/** A timer's identity is the host's own object. */
-const clear = (self, args, real) => apply(real, undefined, [unwrap(at(args, 0))]);
+/** A host that keeps timers in objects writes to what it clears: it gets only those that it has made. */
+const clear = (self, args, real) => {
+  const timer = unwrap(at(args, 0));
+  return isObject(timer) && !madeTimers.has(timer) ? undefined : apply(real, undefined, [timer]);
+};
 
 export const timers = {
   '': {

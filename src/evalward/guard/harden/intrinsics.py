@@ -81,14 +81,23 @@ def name_code(name: str) -> str:
 
 def names_module() -> str:
     """Return the text of ``runtime/src/intrinsics/names.js``."""
-    text = "".join(sorted({name_code(name) for name in known_names()}))
-    width = _LINE // 3 * 3
-    lines = [text[at : at + width] for at in range(0, len(text), width)]
-    quoted = ["'" + line.replace("\\", "\\\\") + "'" for line in lines]
+    everywhere = known_names()
+    listed = audit()
+    of_the_global = [name for name in everywhere if ("", name) in listed]
     return (
         "/**\n"
         " * Codes of the names of all functions that the audit lists, three characters each (recognise.js).\n"
         " * Made of src/evalward/guard/harden/intrinsics.toml.\n"
         " */\n"
-        f"export const NAMES = {_JOIN.join(quoted)};\n"
+        f"export const NAMES = {_codes(everywhere)};\n"
+        "\n/** Codes of those that the global object has. */\n"
+        f"export const GLOBALS = {_codes(of_the_global)};\n"
     )
+
+
+def _codes(names: list[str]) -> str:
+    """Return the codes of ``names`` as a JavaScript expression."""
+    text = "".join(sorted({name_code(name) for name in names}))
+    width = _LINE // 3 * 3
+    lines = [text[at : at + width] for at in range(0, len(text), width)]
+    return _JOIN.join("'" + line.replace("\\", "\\\\") + "'" for line in lines)

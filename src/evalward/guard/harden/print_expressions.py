@@ -102,6 +102,8 @@ def _binary(printer: Printer, node: Binary) -> str:
     pieces = [joined_text(printer, node.first) if joins else printer.expression(node.first)]
     for operator, operand in node.rest:
         text = joined_text(printer, operand) if operator == "+" else printer.expression(operand)
+        if operator == "instanceof":
+            text = f"{printer.run('io')}({text})"
         pieces += (f" {operator} ", text)
     return f"({''.join(pieces)})"
 

@@ -141,7 +141,7 @@ def _simple_parameters(printer: Printer, node: Function) -> tuple[str, list[str]
         seen.add(printed)
         names.append(printed)
         if printed not in declared:
-            setup.append(f"{printed}={printer.run('v')}({printed})")
+            setup.append(f"{printed}={printer.run('a')}({printed})")
     names.reverse()
     setup.reverse()
     return ",".join(names), setup
@@ -160,7 +160,7 @@ def _expanded(printer: Printer, node: Function) -> tuple[list[str], Steps, str |
     rest = None
     if node.rest is not None:
         rest = printer.scopes.fresh()
-        steps.bind(node.rest, rest)
+        steps.bind(node.rest, f"{printer.run('va')}({rest})")
     return names, steps, rest
 
 
