@@ -4,7 +4,7 @@ import {
   functionBind, hasOwn,
 } from './natives.js';
 import { deny } from './denial.js';
-import { v, above, callForeign, instantiate, invoke, isOfThePage, onWrapping, pageValue } from './membrane.js';
+import { a, v, above, callForeign, instantiate, invoke, isOfThePage, onWrapping, pageValue } from './membrane.js';
 
 const wrapped = weakMap();
 
@@ -17,7 +17,7 @@ function wrapper(record) {
 
 /** Make the elements of a list that the engine has just made safe. */
 function safeList(list) {
-  for (let i = 0; i < list.length; i++) list[i] = v(list[i]);
+  for (let i = 0; i < list.length; i++) list[i] = a(list[i]);
   return list;
 }
 

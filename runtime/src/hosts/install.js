@@ -5,7 +5,7 @@ import {
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver } from '../membrane.js';
 import { protect, writable } from '../protection.js';
-import { isIntrinsicName } from '../intrinsics/roots.js';
+import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
@@ -17,8 +17,10 @@ const MAX_DEPTH = 6;
 function eachGlobal(table, see) {
   const found = ownKeys(table);
   for (let i = 0; i < found.length; i++) {
-    if (!has(G, found[i]) || isIntrinsicName(found[i])) continue;
+    if (!has(G, found[i])) continue;
     const real = get(G, found[i]);
+    // A host may have put an object of its own in the place of an intrinsic.
+    if (isIntrinsicName(found[i]) && valueOf(real, symbols.toStringTag) === found[i]) continue;
     if (isObject(real) && !own(real)) see(real, table[found[i]]);
   }
 }

@@ -4,7 +4,7 @@ import {
   apply, create, createDataProperty, defineProperty, freeze, functionToString, get, getPrototypeOf, hasOwn, isObject, ownDescriptor,
   symbols, weakMap,
 } from '../natives.js';
-import { deny, keep, v } from '../membrane.js';
+import { a, deny, keep, v } from '../membrane.js';
 import { listArguments } from './arguments.js';
 import { lowerCase, match, settle } from './captured.js';
 import { behind } from './behind.js';
@@ -80,7 +80,7 @@ function judgeReceiver(real, condition, table) {
 /** A function of the run-time that anybody may call: what it is given and gives is safe, and it cannot be changed. */
 function callable(name, call) {
   const { method } = { method(...args) {
-    for (let i = 0; i < args.length; i++) args[i] = v(args[i]);
+    for (let i = 0; i < args.length; i++) args[i] = a(args[i]);
     return v(call(v(this), args));
   } };
   defineProperty(method, 'name', { __proto__: null, value: name });
