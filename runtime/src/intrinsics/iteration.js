@@ -32,7 +32,7 @@ export const iteration = {
       return apply(real, undefined, args.length > 1 ? [safe, args[1]] : [safe]);
     },
   },
-  Promise: { 'all allSettled any race reject resolve try withResolvers': statics },
+  Promise: { 'all|allSettled|any|race|reject|resolve|try|withResolvers': statics },
   Error: {
     captureStackTrace(self, args, real) {
       if (isObject(at(args, 0))) writable(args[0]);

@@ -1,8 +1,9 @@
 /** Regular expressions and the methods of strings that use them (ECMA-262 §22.1.3, §22.2). */
 
-import { apply, construct, get, getPrototypeOf, includes, isObject, newProxy, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
+import { apply, assertObject, construct, get, getPrototypeOf, includes, isObject, newProxy, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
   symbols, TypeError } from '../natives.js';
 import { alias, v } from '../membrane.js';
+import { p } from '../functions.js';
 import { writable } from '../writes.js';
 import { at } from './arguments.js';
 
@@ -12,6 +13,7 @@ const ordinary = (x) => getPrototypeOf(x) === RegExpPrototype && ownKeys(x).leng
 /** A method that writes `lastIndex` to its receiver. */
 const moves = (self, args, real) => {
   if (isObject(self)) writable(self);
+  if (args.length > 0) args[0] = p(args[0]);
   return apply(real, self, args);
 };
 
@@ -20,7 +22,7 @@ const species = (self, args, real) => {
   if (!isObject(self) || ordinary(self)) return apply(real, self, args);
   writable(self);
   let C = v(self.constructor);
-  if (isObject(C)) C = v(C[speciesSymbol]);
+  if (C !== undefined) C = v(assertObject(C, 'The .constructor property is not an object')[speciesSymbol]);
   if (C === undefined || C === null) C = RegExpCtor;
   const kind = { [speciesSymbol]: function (_, flags) { // eslint-disable-line object-shorthand -- a method has no [[Construct]]
     const made = v(construct(C, [self, flags]));
