@@ -15,10 +15,11 @@ import argparse
 import contextlib
 import gzip
 import json
+import re
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 ENGINES = (Engine.NODE, Engine.QUICKJS)
 REQUIRED_SHARE = 0.995
+# A function of driver code whose first parameter is a pattern is a test: its runner gives it an object of fixtures.
+_TAKES_PATTERN = re.compile(r"\s*(?:async\b\s*)?(?:function\b\s*\*?\s*\w*\s*)?\(\s*\{")
 
 
 @dataclass(slots=True)
@@ -106,14 +109,16 @@ def compare(  # noqa: PLR0913, PLR0917 - one payload in one engine
     found: Found, code: str, text: str, oracle: Oracle, target: Target, shape: Shape
 ) -> None:
     """Run a payload and its hardened form, and note how they differ."""
-    original = oracle.run(code, target, shape, data=OBSERVED)
+    takes_fixtures = target is Target.NODE and shape is Shape.FUNCTION and _TAKES_PATTERN.match(code)
+    data = replace(OBSERVED, fixtures=bool(takes_fixtures))
+    original = oracle.run(code, target, shape, data=data)
     if is_invalid(original) or strong(original) or original.ending in {"deadline", "limit", "crashed"}:
         return
-    hardened = oracle.run(text, target, shape, data=OBSERVED)
+    hardened = oracle.run(text, target, shape, data=data)
     differs = difference(original, hardened)
     status = "same" if differs is None else "denied" if is_denied(hardened) else "different"
     if status == "different":
-        again = oracle.run(code, target, shape, data=OBSERVED)
+        again = oracle.run(code, target, shape, data=data)
         status = "different" if difference(original, again) is None else "unstable"
     found.statuses[oracle.engine] = status
     found.detail[oracle.engine] = (hardened.note if status == "denied" else differs) or ""

@@ -74,6 +74,8 @@ class Data:
     word: str | None = None
     as_list: bool = False
     observe: bool = False
+    fixtures: bool = False
+    """Whether a payload that is a function gets host objects as members of a plain one, as from a test runner."""
 
 
 ORDINARY = Data()
@@ -98,6 +100,7 @@ def trap_config(
         **hosts["targets"][target.value],
         "platform": True,
         "observe": data.observe,
+        "fixtures": data.fixtures,
         "bindings": sorted(bound.items()),
         "arg": SAMPLE_ARGUMENT,
         "word": data.word,
