@@ -73,9 +73,9 @@ class Data:
 
     word: str | None = None
     as_list: bool = False
-    observe: bool = False
     fixtures: bool = False
     """Whether a payload that is a function gets host objects as members of a plain one, as from a test runner."""
+    observe: bool = False
 
 
 ORDINARY = Data()
@@ -99,8 +99,8 @@ def trap_config(
         "first": None,
         **hosts["targets"][target.value],
         "platform": True,
-        "observe": data.observe,
         "fixtures": data.fixtures,
+        "observe": data.observe,
         "bindings": sorted(bound.items()),
         "arg": SAMPLE_ARGUMENT,
         "word": data.word,
