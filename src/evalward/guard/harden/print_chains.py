@@ -150,7 +150,7 @@ def _holder(printer: Printer, link: Link) -> str:
 
 def _operand(printer: Printer, base: Expression) -> str:
     text = printer.expression(base)
-    return f"({text})" if isinstance(base, Literal) or text.startswith("{") else text
+    return f"({text})" if isinstance(base, Literal) or text[0] in "{0123456789" else text
 
 
 def _member(printer: Printer, base: str, link: Link) -> str:
