@@ -105,8 +105,14 @@ export function va(list) {
   return list;
 }
 
-/** A private method that was read: no descriptor shows it, so it is registered here. */
-export const pm = (method) => (typeof method === 'function' && !isOwn(method) ? mark(method, NOWHERE) : method);
+/** A private method that was read: no descriptor shows it, so it is registered here, with its name in P. */
+export function pm(method, name) {
+  if (typeof method === 'function' && !isOwn(method)) {
+    mark(method, NOWHERE);
+    nameIt(method, name);
+  }
+  return method;
+}
 
 /** What a constructor returns: natives write to it where it is a species or a custom constructor. */
 export function rt(value, newTarget) {

@@ -121,5 +121,8 @@ export function need(x) {
   return x;
 }
 
-/** The rest of an object pattern: all but `keys`. */
-export const om = (x, keys) => copy({}, ToObject(x), keys);
+/** The rest of an object pattern: all but `keys`, which may be numbers. */
+export function om(x, keys) {
+  for (let i = 0; i < keys.length; i++) if (typeof keys[i] === 'number') keys[i] = '' + keys[i];
+  return copy({}, ToObject(x), keys);
+}

@@ -1,7 +1,7 @@
 /** Arrays and typed arrays (ECMA-262 §23.1, §23.2). */
 
-import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, isArray, isObject, newProxy, ownDescriptor, speciesSymbol, then }
-  from '../natives.js';
+import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, hasOwn, isArray, isObject, newProxy, ownDescriptor, speciesSymbol, then,
+  TypeError } from '../natives.js';
 import { alias, isOpaque, unwrap, v } from '../membrane.js';
 import { define, set, writable, ws } from '../writes.js';
 import { intrinsicConstructor } from './constructors.js';
@@ -13,13 +13,19 @@ const changes = (self, args, real) => {
   return result === target ? self : result;
 };
 
+const must = (done) => {
+  if (!done) throw new TypeError('Cannot add property, or assign to read only property');
+};
+
 /** `list` as the array that a constructor of the payload's made: written with safe values, as the payload would. */
 const fill = (made, list) => {
   writable(made);
   for (let i = 0; i < list.length; i++) {
-    define(made, '' + i, { value: v(list[i]), writable: true, enumerable: true, configurable: true });
+    // A hole stays one: what the constructor has put there shows.
+    if (!hasOwn(list, i)) continue;
+    must(define(made, '' + i, { __proto__: null, value: v(list[i]), writable: true, enumerable: true, configurable: true }));
   }
-  set(made, 'length', list.length, made);
+  must(set(made, 'length', list.length, made));
   return made;
 };
 
@@ -43,9 +49,13 @@ const isOrdinary = (self) => !isOpaque(self) && getPrototypeOf(self) === ArrayPr
 const species = (self, args, real) => {
   if (!isObject(self) || !isArray(self) || isOrdinary(self)) return apply(real, self, args);
   let C = v(self.constructor);
-  if (isObject(C)) C = v(C[speciesSymbol]);
+  if (isObject(C)) {
+    C = v(C[speciesSymbol]);
+    if (C === null) C = undefined;
+  }
+  if (C !== undefined && !isConstructor(C)) throw new TypeError('object.constructor[Symbol.species] is not a constructor');
   const list = apply(real, withoutSpecies(self), args);
-  if (C === undefined || C === null || unwrap(C) === ArrayCtor) return list;
+  if (C === undefined || unwrap(C) === ArrayCtor) return list;
   return fill(v(construct(C, [list.length])), list);
 };
 
@@ -55,11 +65,25 @@ const converting = (count) => (self, args, real) => {
   return species(self, args, real);
 };
 
-/** `Array.from` and `Array.of` for a constructor of the payload's. */
-const maker = (self, args, real) => {
+const probe = newProxy(function () {}, { __proto__: null, construct: () => ({ __proto__: null }) });
+
+/** IsConstructor (§7.2.4): asked of a new target, of which nothing is read. */
+const isConstructor = (C) => {
+  if (typeof C !== 'function') return false;
+  try {
+    construct(probe, [], C);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** `Array.from` and `Array.of` for a constructor of the payload's; `counts` says that it gets the length. */
+const maker = (counts) => (self, args, real) => {
   const C = intrinsicConstructor(self);
-  if (typeof C !== 'function' || C === ArrayCtor) return apply(real, ArrayCtor, args);
-  return fill(v(construct(C, [])), apply(real, ArrayCtor, args));
+  const list = () => apply(real, ArrayCtor, args);
+  if (!isConstructor(C) || C === ArrayCtor) return list();
+  return fill(v(construct(C, counts ? [args.length] : [])), list());
 };
 
 /** A static method that makes an instance of its receiver, where an intrinsic checks what is made. */
@@ -77,7 +101,8 @@ export const arrays = {
     'concat|map|filter|flatMap': species,
   },
   Array: {
-    'from|of': maker,
+    from: maker(false),
+    of: maker(true),
     fromAsync(self, args, real) {
       const C = intrinsicConstructor(self);
       const list = apply(real, ArrayCtor, args);

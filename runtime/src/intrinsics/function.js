@@ -1,6 +1,6 @@
 /** `Function.prototype` (ECMA-262 §20.2.3, annex B.2) and the conversion of a function to text. */
 
-import { apply, createDataProperty, functionBind, functionToString, isObject, TypeError } from '../natives.js';
+import { apply, functionBind, functionToString, isObject, TypeError } from '../natives.js';
 import { invoke, keep, own, unwrap, v } from '../membrane.js';
 import { p, textOf } from '../functions.js';
 import { at } from './arguments.js';
@@ -10,20 +10,16 @@ const assertCallable = (f) => {
   return f;
 };
 
-/** `args` from `start` on. */
-const rest = (args, start) => {
-  const list = [];
-  for (let i = start; i < args.length; i++) createDataProperty(list, i - start, args[i]);
-  return list;
-};
+// Rest parameters make a new array of own properties at the speed of the engine, whatever the realm's prototypes hold.
+const gather = (...list) => list;
+const gatherRest = (_, ...list) => list;
 
 /** CreateListFromArrayLike (§7.3.19). The elements may lie raw in a foreign list. */
 const listOf = (from) => {
-  const list = [];
-  if (from === undefined || from === null) return list;
+  if (from === undefined || from === null) return [];
   if (!isObject(from)) throw new TypeError('CreateListFromArrayLike called on non-object');
-  const length = +from.length;
-  for (let i = 0; i < length; i++) createDataProperty(list, i, v(from[i]));
+  const list = apply(gather, undefined, from);
+  for (let i = 0; i < list.length; i++) list[i] = v(list[i]);
   return list;
 };
 
@@ -31,7 +27,7 @@ const text = (f) => (own(f) ? textOf(f) : apply(functionToString, unwrap(f), [])
 
 export const functions = {
   'Function.prototype': {
-    call: (self, args) => invoke(assertCallable(self), at(args, 0), rest(args, 1)),
+    call: (self, args) => invoke(assertCallable(self), at(args, 0), apply(gatherRest, undefined, args)),
     apply: (self, args) => invoke(assertCallable(self), at(args, 0), listOf(at(args, 1))),
     // A function bound to safe values may be called by anybody, as what it is bound to may.
     bind: (self, args) => keep(apply(functionBind, assertCallable(self), args)),

@@ -3,10 +3,10 @@
  * payload chooses moves the safe value, and what changes an object is checked as a write of the payload's.
  */
 
-import { apply, assertObject, create, get, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
+import { apply, assertObject, create, G, get, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
   from '../natives.js';
 import { deny } from '../denial.js';
-import { own, receiver, v } from '../membrane.js';
+import { own, receiver, unwrap, v } from '../membrane.js';
 import { asPrototype } from '../protection.js';
 import { define, remove, set, toKey, writable } from '../writes.js';
 import { read } from '../reads.js';
@@ -31,8 +31,11 @@ const shown = (property) => {
   return property;
 };
 
-/** [[GetOwnProperty]]: of the function behind a wrapper, which may not say itself that a property is not configurable. */
-const shownOf = (self, args, real) => shown(apply(real, undefined, [receiver(at(args, 0)), at(args, 1)]));
+/** What is behind a wrapper or the facade of the global object, which may not say itself that a property is not configurable. */
+const behind = (x) => (unwrap(x) === G ? G : receiver(x));
+
+/** [[GetOwnProperty]]. */
+const shownOf = (self, args, real) => shown(apply(real, undefined, [behind(at(args, 0)), at(args, 1)]));
 
 /** CreateListFromArrayLike of an object's own enumerable properties, as pairs of key and safe value. */
 const each = (from, visit) => {
@@ -129,7 +132,7 @@ export const reflection = {
     'freeze|seal|preventExtensions': written,
     getOwnPropertyDescriptor: shownOf,
     getOwnPropertyDescriptors(self, args, real) {
-      const all = apply(real, undefined, [receiver(at(args, 0))]);
+      const all = apply(real, undefined, [behind(at(args, 0))]);
       const keys = ownKeys(all);
       for (let i = 0; i < keys.length; i++) shown(all[keys[i]]);
       return all;
@@ -179,6 +182,7 @@ export const reflection = {
     __lookupSetter__: lookup('set'),
     'get __proto__': (self) => asPrototype(getPrototypeOf(ToObject(self))),
     'set __proto__': (self, args) => {
+      ToObject(self);
       const above = at(args, 0);
       if (isObject(self) && (above === null || isObject(above))) reparent(self, above);
     },

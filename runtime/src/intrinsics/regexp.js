@@ -1,9 +1,10 @@
 /** Regular expressions and the methods of strings that use them (ECMA-262 §22.1.3, §22.2). */
 
-import { apply, construct, getPrototypeOf, includes, isObject, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol,
-  symbols, TypeError } from '../natives.js';
+import { apply, assertObject, construct, getPrototypeOf, includes, isObject, ownKeys, RegExpCtor, RegExpPrototype, speciesSymbol, symbols,
+  TypeError } from '../natives.js';
 import { isOpaque, v } from '../membrane.js';
 import { safeView } from './views.js';
+import { p } from '../functions.js';
 import { writable } from '../writes.js';
 import { at } from './arguments.js';
 
@@ -12,6 +13,7 @@ const ordinary = (x) => !isOpaque(x) && getPrototypeOf(x) === RegExpPrototype &&
 
 /** A method that calls `exec` of its receiver, and writes `lastIndex` to it. */
 const executes = (self, args, real) => {
+  if (args.length > 0) args[0] = p(args[0]);
   if (!isObject(self) || ordinary(self)) return apply(real, self, args);
   writable(self);
   return apply(real, safeView(self), args);
@@ -20,17 +22,18 @@ const executes = (self, args, real) => {
 /** A method that writes `lastIndex` to its receiver. */
 const moves = (self, args, real) => {
   if (isObject(self)) writable(self);
+  if (args.length > 0) args[0] = p(args[0]);
   return apply(real, self, args);
 };
 
 /** A method that writes `lastIndex` to what the constructor makes that SpeciesConstructor (§7.3.22) finds. */
 const species = (self, args, real) => {
   // The conversion runs code of the payload's, which may change the receiver. The method converts before it asks, too.
-  if (isObject(self) && isObject(at(args, 0))) args[0] = `${args[0]}`;
+  if (isObject(self) && isObject(at(args, 0))) args[0] = `${p(args[0])}`;
   if (!isObject(self) || ordinary(self)) return apply(real, self, args);
   writable(self);
   let C = v(self.constructor);
-  if (isObject(C)) C = v(C[speciesSymbol]);
+  if (C !== undefined) C = v(assertObject(C, 'The .constructor property is not an object')[speciesSymbol]);
   if (C === undefined || C === null) C = RegExpCtor;
   const kind = { [speciesSymbol]: function (_, flags) { // eslint-disable-line object-shorthand -- a method has no [[Construct]]
     const made = v(construct(C, [self, flags]));

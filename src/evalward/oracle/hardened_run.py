@@ -26,6 +26,7 @@ _ENGINE_WORDING: Final = re.compile(
     r"|cannot (set|convert|delete|redefine)|no setter|read-only|only a getter|undefined or null|already been declared"
     r"|call stack|stack overflow|Class constructor|private (field|member|name|method)|instanceof|in operator|'in'"
     r"|[Ii]nvalid|null or undefined|incompatible receiver|must be called with|extends value|prototype|proxy"
+    r"|Spread syntax"
 )
 
 

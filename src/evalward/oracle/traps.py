@@ -73,6 +73,8 @@ class Data:
 
     word: str | None = None
     as_list: bool = False
+    fixtures: bool = False
+    """Whether a payload that is a function gets host objects as members of a plain one, as from a test runner."""
     observe: bool = False
 
 
@@ -97,6 +99,7 @@ def trap_config(
         "first": None,
         **hosts["targets"][target.value],
         "platform": True,
+        "fixtures": data.fixtures,
         "observe": data.observe,
         "bindings": sorted(bound.items()),
         "arg": SAMPLE_ARGUMENT,

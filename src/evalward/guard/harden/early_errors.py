@@ -127,11 +127,15 @@ _VISITED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class EarlyError:
-    """Why ECMA-262 rejects a program, or why it is not understood; offsets are those of the payload."""
+    """Why ECMA-262 rejects a program, or why it is not understood; offsets are those of the payload.
+
+    ``construct`` is the construct's label where the survey of the syntax stage denies it.
+    """
 
     message: str
     start: int
     end: int
+    construct: str | None = None
 
 
 def early_error(
@@ -147,7 +151,8 @@ def early_error(
         reason = rejection.construct or (
             f"the limit {rejection.limit}" if rejection.budget else "no JavaScript"
         )
-        return EarlyError(f"the survey refuses it: {reason}", rejection.start, rejection.end)
+        message = f"the survey refuses it: {reason}"
+        return EarlyError(message, rejection.start, rejection.end, rejection.construct)
     try:
         _walk(program)
     except EarlyErrorFoundError as found:

@@ -9,6 +9,7 @@ from evalward.guard.harden.await_chains import is_await_head
 from evalward.guard.harden.pattern_text import InvalidRegExpError
 from evalward.guard.harden.regexp import regexp_text
 from evalward.guard.harden.walking import KIND_NAMES, Place, Walk, fail
+from evalward.guard.syntax.ambiguity import UNUSUAL_SPACE
 from evalward.guard.syntax.words import LINE_BREAK
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def string(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
 def number(walk: Walk, node: Node, _children: list[Node], place: Place) -> None:
     """Check how a number is written, and that no name or digit follows it directly (§12.9.3)."""
     text = walk.text(node)
-    after = walk.source[node.end_byte : node.end_byte + 1]
-    if after and (after[0] in _AFTER_LITERAL or after[0] > _LAST_ASCII):
+    if _runs_on(walk, node):
         raise fail("a name or a digit directly behind a number", node)
     if text.isdigit() and (text[0] != ord("0") or len(text) == 1):
         return
@@ -55,10 +55,17 @@ def number(walk: Walk, node: Node, _children: list[Node], place: Place) -> None:
         raise fail("a number that begins with a zero in strict code", node)
 
 
+def _runs_on(walk: Walk, node: Node) -> bool:
+    """Whether a name or a digit follows a literal directly; white space may be what is not ASCII."""
+    after = walk.source[node.end_byte : node.end_byte + 1]
+    if not after or after[0] <= _LAST_ASCII:
+        return bool(after) and after[0] in _AFTER_LITERAL
+    return UNUSUAL_SPACE.match(walk.source, node.end_byte) is None
+
+
 def regex(walk: Walk, node: Node, _children: list[Node], _place: Place) -> None:
     """Check a regular expression (§12.9.5.1), and that no name follows its flags directly."""
-    after = walk.source[node.end_byte : node.end_byte + 1]
-    if after and (after[0] in _AFTER_LITERAL or after[0] > _LAST_ASCII):
+    if _runs_on(walk, node):
         raise fail("a name or a digit directly behind a regular expression", node)
     try:
         regexp_text(walk.text(node).decode("utf-8", "replace"))

@@ -152,7 +152,10 @@ def _refusal(program: ParsedProgram) -> NotHardenable | None:
     found = early_error(program)
     if found is not None:
         return NotHardenable(
-            f"The payload is no valid program: {found.message}.", start=found.start, end=found.end
+            f"The payload is no valid program: {found.message}.",
+            found.construct,
+            start=found.start,
+            end=found.end,
         )
     return None
 

@@ -210,7 +210,8 @@ def name(source: bytes) -> Name:
     if _NAME_ESCAPE.sub("", text).find("\\") >= 0:
         raise InvalidLiteralError("the name has an escape that no name may have")
     value = literals.identifier(text)
-    if "\\" in value or not is_identifier_name(value.removeprefix("#")):
+    # The `#` of a private name is no part of what an escape may stand for.
+    if "\\" in value or not is_identifier_name(value[text.startswith("#") :]):
         raise InvalidLiteralError("the name has a character that no name may have")
     return Name(value, escaped)
 

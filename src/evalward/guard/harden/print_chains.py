@@ -150,7 +150,7 @@ def _holder(printer: Printer, link: Link) -> str:
 
 def _operand(printer: Printer, base: Expression) -> str:
     text = printer.expression(base)
-    return f"({text})" if isinstance(base, Literal) or text.startswith("{") else text
+    return f"({text})" if isinstance(base, Literal) or text[0] in "{0123456789" else text
 
 
 def _member(printer: Printer, base: str, link: Link) -> str:
@@ -180,12 +180,14 @@ def read_text(printer: Printer, base: str, key: str, *, stable: bool) -> str:
 
 def _callable(printer: Printer, base: str, link: Link) -> str:
     """Print a member that is called: raw, but a private method is registered when it is read."""
-    text = _member(printer, base, link)
-    return f"{printer.run('pm')}({text})" if _is_private_method(link) else text
+    return _registered(printer, _member(printer, base, link), link)
 
 
-def _is_private_method(link: Link) -> bool:
-    return link.private is not None and link.private.target is not None and link.private.target.method
+def _registered(printer: Printer, text: str, link: Link) -> str:
+    """Print a private member that was read; a method, which no descriptor shows, is registered with its name."""
+    if link.private is None or link.private.target is None or not link.private.target.method:
+        return text
+    return f"{printer.run('pm')}({text},{string_text(link.private.name)})"
 
 
 def private_text(link: Link) -> str:
@@ -214,7 +216,7 @@ def _super_member(printer: Printer, link: Link) -> str:
 
 def _read(printer: Printer, raw: str, link: Link) -> str:
     if link.private is not None:
-        return f"{printer.run('pm')}({raw})" if _is_private_method(link) else raw
+        return _registered(printer, raw, link)
     return f"{printer.run('v')}({raw})"
 
 

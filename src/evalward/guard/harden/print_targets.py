@@ -50,7 +50,7 @@ def prepared(printer: Printer, target: Chain, *, strict: bool) -> tuple[list[str
     if link.index is not None:
         index = printer.temporary()
         steps.append(f"({index}={index_text(printer, link)})")
-        checked = index if is_number(link.index) else f"{printer.run('k')}({index})"
+        checked = index if is_number(link.index) else f"{printer.run('kw')}({index})"
         return steps, lambda text: f"({place}[{checked}]={text})"
     return steps, lambda text: f"({_member(printer, place, link)}={text})"
 
@@ -83,7 +83,7 @@ def _place(printer: Printer, target: Chain) -> str:
 def _written_index(printer: Printer, index: Expression) -> str:
     """Print the key of a write: it is converted and checked unless it is a number or a string in the text."""
     text = printer.expression(index)
-    return f"{printer.run('k')}({text})" if may_be_prototype(index) else text
+    return f"{printer.run('kw')}({text})" if may_be_prototype(index) else text
 
 
 def _put_name(printer: Printer, target: Name, text: str, *, strict: bool) -> str:
@@ -198,7 +198,7 @@ def _key_once(printer: Printer, link: Link) -> tuple[str, str]:
     if isinstance(link.index, Text | Literal):
         return key, key
     held = printer.temporary()
-    return held, f"{held}={printer.run('k')}({key})"
+    return held, f"{held}={printer.run('kw')}({key})"
 
 
 def update(printer: Printer, node: Update) -> str:

@@ -40,9 +40,15 @@ function jsonArgument() {
     get: answer });
 }
 
+/** What a test runner calls a test with: a plain object, of which every member is a host's object. */
+function fixtures() {
+  return new RealProxy({}, { __proto__: null,
+    get: (target, key) => (typeof key === 'symbol' || key === 'then' || key in objectPrototype ? target[key] : target[key] ??= stub(key)) });
+}
+
 /** What a `function` payload is called with: the host's object where the sink binds one, else the JSON argument. */
 function firstArgument() {
-  argument = config.first ? stub(config.first) : jsonArgument();
+  argument = config.fixtures ? fixtures() : config.first ? stub(config.first) : jsonArgument();
   return argument;
 }
 
