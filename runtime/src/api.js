@@ -5,6 +5,6 @@ export { r } from './reads.js';
 export { ws, del, sw } from './writes.js';
 export { k, toKey as key } from './keys.js';
 export { gs, gd, d, hd, t } from './global.js';
-export { f, p, tx, cl, ob, va, rt, fg, pr, pm } from './functions.js';
-export { it, sp, os, need, om } from './patterns.js';
+export { f, p, tx, rx, cl, ob, va, rt, fg, pr, pm } from './functions.js';
+export { it, sp, os, need, om, us } from './patterns.js';
 export { ca, fi, end } from './ends.js';

@@ -1,6 +1,6 @@
 // Where control leaves: a denial is thrown again, and no capability leaves with the completion value.
 import { apply, defineProperty, hasOwn, isObject, getPrototypeOf, ownDescriptor, ownKeys, PromiseCtor, PromisePrototype, then } from './natives.js';
-import { checkAlive, dead, deny } from './denial.js';
+import { checkAlive, dead, deny, onDenial } from './denial.js';
 import { labelOf, outside, v } from './membrane.js';
 
 const DEPTH = 4;
@@ -36,6 +36,7 @@ function settled(promise) {
       }
     };
     apply(then, promise, [finish(resolve, end), finish(reject, ca)]);
+    onDenial(reject);
   });
 }
 

@@ -77,9 +77,10 @@ class Text(Expression):
 
 @dataclass(slots=True, eq=False)
 class Regex(Expression):
-    """A regular expression, with its text in P'."""
+    """A regular expression, with its text in P'; ``parts`` are pattern and flags where the text in P is not ASCII."""
 
     text: str
+    parts: tuple[str, str] | None = None
 
 
 @dataclass(slots=True, eq=False)
