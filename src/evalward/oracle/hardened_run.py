@@ -71,8 +71,8 @@ def difference(original: EngineRun, hardened: EngineRun) -> str | None:
     """
     if original.ending != hardened.ending:
         return f"ending {original.ending} {original.note} / {hardened.ending} {hardened.note}"
-    # Of a page that is gone the note says at which of the harness's calls it was.
-    if original.ending != "left" and not _same_error(original.note, hardened.note):
+    # Of a page that is gone, or a run that was stopped, the note says where the harness noticed it.
+    if original.ending not in {"left", "deadline"} and not _same_error(original.note, hardened.note):
         return f"error {original.note} / {hardened.note}"
     if original.record == hardened.record:
         return None
