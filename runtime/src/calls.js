@@ -106,8 +106,9 @@ export function tpl(site, cooked, raw) {
 /** A tagged template: a call with the template object first. */
 export const ct = c;
 
-/** Call the inner function of a payload of shape `function` with what the host gives. */
+/** Call the inner function of a payload of shape `function` with what the host gives. What is no function is the value itself. */
 export function call(inner, self, args) {
+  if (typeof inner !== 'function') return inner;
   const list = [];
   for (let i = 0; i < args.length; i++) list[i] = v(args[i]);
   return apply(inner, v(self), list);

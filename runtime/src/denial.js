@@ -7,6 +7,12 @@ let denial;
 /** Whether a denial has ended the program. */
 export let dead = false;
 
+// What ends with the program: its promise would wait for functions that are not called any more.
+const waiting = { __proto__: null, length: 0 };
+
+/** Call `reject` with the denial when the program ends by one. */
+export const onDenial = (reject) => { waiting[waiting.length++] = reject; };
+
 /** Forget what was remembered about functions: something about them has changed. */
 let forget = () => {};
 export const onChange = (f) => { forget = f; };
@@ -25,6 +31,7 @@ export function deny(label, reason) {
     dead = true;
     changed();
     denial = makeDenial(label);
+    for (let i = 0; i < waiting.length; i++) waiting[i](denial);
   }
   throw again();
 }

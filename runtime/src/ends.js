@@ -3,7 +3,7 @@ import {
   apply, ArrayPrototype, create, defineProperty, hasOwn, isArray, isObject, getPrototypeOf, ObjectPrototype, ownDescriptor, ownKeys, PromiseCtor,
   PromisePrototype, then, weakMap,
 } from './natives.js';
-import { checkAlive, dead, deny } from './denial.js';
+import { checkAlive, dead, deny, onDenial } from './denial.js';
 import { labelOf, outside, v } from './membrane.js';
 
 const DEPTH = 4;
@@ -38,6 +38,7 @@ function settled(promise) {
       }
     };
     apply(then, promise, [finish(resolve, end), finish(reject, ca)]);
+    onDenial(reject);
   });
 }
 

@@ -1,6 +1,6 @@
 // The payload's functions, classes, methods and the values that go in and out of them.
 import {
-  apply, create, defineProperty, getPrototypeOf, hasOwn, isObject, ownDescriptor, stringSlice, symbols, weakMap,
+  apply, create, defineProperty, getPrototypeOf, hasOwn, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
 } from './natives.js';
 import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
@@ -35,6 +35,9 @@ export function tx(text, sent) {
   for (const route in sent) known[route] = sent[route];
   return text;
 }
+
+/** A regular expression whose text is not ASCII. */
+export const rx = (pattern, flags) => v(new RegExpCtor(pattern, flags));
 
 function nameIt(fn, name) {
   if (typeof name === 'symbol') name = name.description === undefined ? '' : '[' + name.description + ']';

@@ -11,12 +11,28 @@ import { onGlobalDefine, setOwn } from './writes.js';
 // The globals that this payload has made.
 const made = { __proto__: null };
 
+/** Whether the payload has made the global `name`. */
+export const isMade = (name) => made[name] === 1;
+
+/** Whether a property above the global object is a named element of the page: a declaration hides those, and nothing else. */
+const isNamed = (property) => hasOwn(property, 'value') && typeof property.value === 'object' && property.configurable && !property.enumerable;
+
+/** Whether the realm has a global `key` that is no named element. */
+function isTaken(key) {
+  for (let q = G; q !== null; q = getPrototypeOf(q)) {
+    const property = ownDescriptor(q, key);
+    if (property !== undefined) return q === G || !isNamed(property);
+  }
+  return has(G, key);
+}
+
 /** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */
 function setGlobal(key, value) {
   if (made[key] === 1) return reflectSet(G, key, value, G);
   for (let q = G; q !== null; q = getPrototypeOf(q)) {
     const property = ownDescriptor(q, key);
     if (property === undefined) continue;
+    if (q !== G && isNamed(property)) break;
     if (hasOwn(property, 'value')) deny('global-object', 'a global is not written to');
     if (property.set === undefined) return false;
     callForeign(recordOf(property.set), globalFacade, [value]);
@@ -28,7 +44,7 @@ function setGlobal(key, value) {
 
 /** Define a global that does not exist, or that the payload has made. @returns {boolean} */
 function defineGlobal(key, property) {
-  if (made[key] !== 1 && has(G, key)) deny('global-object', 'a global is not written to');
+  if (made[key] !== 1 && isTaken(key)) deny('global-object', 'a global is not written to');
   made[key] = 1;
   return defineProperty(G, key, property);
 }
@@ -83,12 +99,12 @@ export const t = (self) => (self === undefined || self === null ? globalFacade :
  */
 export function hd(names, functions) {
   for (let i = 0; i < names.length; i++) {
-    if (has(G, names[i])) continue;
+    if (isTaken(names[i])) continue;
     made[names[i]] = 1;
     defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: false });
   }
   for (let i = 0; i < functions.length; i += 2) {
-    if (made[functions[i]] !== 1 && has(G, functions[i])) deny('global-object', 'a global is not written to');
+    if (made[functions[i]] !== 1 && isTaken(functions[i])) deny('global-object', 'a global is not written to');
     made[functions[i]] = 1;
     defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable: false });
   }

@@ -276,8 +276,20 @@ export function above(real) {
 
 const allowedOnDenied = { __proto__: null, prototype: 1, name: 1, length: 1, constructor: 1 };
 
-/** A stand-in that denies with `label` when it is used; it can be compared and asked for `prototype` and `name`. */
-export function denied(real, label, reason, constructLabel = label) {
+const none = { __proto__: null };
+
+/** A member of a stand-in that may be read: data, or a stand-in with open members of its own. */
+function openMember(value, label, open) {
+  if (!isObject(value)) return value;
+  if (labelOf(value) === undefined) denied(value, label, undefined, label, open === null ? none : open);
+  return v(value);
+}
+
+/**
+ * A stand-in that denies with `label` when it is used; it can be compared and asked for `prototype` and `name`.
+ * @param {object} [open] members that may be read: an object says which of a member's members, `null` is for data
+ */
+export function denied(real, label, reason, constructLabel = label, open = none) {
   const refuse = () => deny(label, reason);
   const target = typeof real === 'function' ? function () {} : { __proto__: null };
   return standIn(real, newProxy(target, {
@@ -285,6 +297,7 @@ export function denied(real, label, reason, constructLabel = label) {
     apply: refuse,
     construct() { return deny(constructLabel, reason); },
     get(_, key) {
+      if (open[key] !== undefined) return openMember(get(real, key), label, open[key]);
       if (typeof key !== 'symbol' && allowedOnDenied[key] !== 1 && key !== 'then') deny(label, reason);
       if (key === 'then' || (typeof key === 'symbol' && key !== symbols.hasInstance)) return undefined;
       // `instanceof` compares with the real prototype. What the payload itself reads passes `v` again.

@@ -1,8 +1,9 @@
 // Iteration and destructuring as P′ prints them. What an iterator or a property gives is made safe at once.
 import {
   ArrayIteratorPrototype, ArrayPrototype, arrayIteratorNext, arrayValues, createDataProperty, getPrototypeOf, hasOwn, isArray, isObject,
-  iteratorSymbol, ownDescriptor, ownKeys, ToObject, TypeError,
+  iteratorSymbol, ownDescriptor, ownKeys, symbols, ToObject, TypeError,
 } from './natives.js';
+import { checkAlive } from './denial.js';
 import { v } from './membrane.js';
 import { c0 } from './calls.js';
 
@@ -110,9 +111,22 @@ function copy(into, from, excluded) {
 
 const NONE = { __proto__: null, length: 0 };
 
-/** What `...x` copies in an object literal. */
+/** What `...x` copies in an object literal. The engine copies a primitive, whose properties are its characters. */
 export function os(x) {
-  return x === undefined || x === null ? x : copy({ __proto__: null }, ToObject(x), NONE);
+  return isObject(x) ? copy({ __proto__: null }, x, NONE) : x;
+}
+
+/** What the engine disposes of instead of `x`, which `using` declares (CreateDisposableResource of explicit resource management). */
+export function us(x) {
+  if (x === undefined || x === null) return x;
+  const method = isObject(x) ? v(x[symbols.dispose]) : undefined;
+  if (typeof method !== 'function') throw new TypeError('the value is not disposable');
+  const resource = { __proto__: null };
+  createDataProperty(resource, symbols.dispose, () => {
+    checkAlive();
+    c0(method, x);
+  });
+  return resource;
 }
 
 /** RequireObjectCoercible (ECMA-262 §7.2.1), before a pattern takes anything. */

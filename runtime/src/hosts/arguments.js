@@ -1,6 +1,6 @@
 // What a payload gives to a host: converted once, judged, and passed on as what was judged.
 import {
-  apply, create, createDataProperty, defineProperty, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
+  apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   StringCtor, stringSlice, weakMap,
 } from '../natives.js';
 import { deny, labelOf, own } from '../membrane.js';
@@ -113,6 +113,8 @@ function passing(x) {
 
 const listeners = weakMap();
 
+const shown = ['name', 'length'];
+
 function copyProperty(from, to, key) {
   const property = ownDescriptor(from, key);
   if (property !== undefined && hasOwn(property, 'value')) defineProperty(to, key, { __proto__: null, value: property.value });
@@ -129,14 +131,13 @@ function typed(f, types) {
     for (let i = 0; i < args.length && i < types.length; i++) if (types[i] !== '') args[i] = given(args[i], types[i]);
     return apply(f, this, args);
   };
-  copyProperty(f, listener, 'name');
-  copyProperty(f, listener, 'length');
+  for (let i = 0; i < shown.length; i++) copyProperty(f, listener, shown[i]);
   return (byTypes[name] = listener);
 }
 
 /**
  * What a driver evaluates in another realm: a function of the run-time's whose text is the program that the emitter made for
- * a function or a text. Playwright takes `String(f)`, Puppeteer `f.toString()`, Selenium `'' + f`; each finds the own property.
+ * a function or a text. It has the function's name and length. Playwright takes `String(f)`, Puppeteer `f.toString()`, Selenium `'' + f`; each finds the own property.
  */
 function carried(x, route) {
   if (!isObject(x) && typeof x !== 'string') return x;
@@ -148,6 +149,7 @@ function carried(x, route) {
       : 'the program does not show what is sent to a page; write a function in the call');
   }
   const carrier = function () {};
+  for (let i = 0; i < shown.length; i++) copyProperty(isObject(x) ? x : FunctionPrototype, carrier, shown[i]);
   defineProperty(carrier, 'toString', { __proto__: null, value: () => text, writable: true, configurable: true });
   return carrier;
 }

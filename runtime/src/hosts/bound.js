@@ -1,13 +1,14 @@
 // What a sink binds: names that are no globals, and the parameters of a payload that is a function.
 import { apply, createDataProperty, isObject } from '../natives.js';
+import { isMade } from '../global.js';
 import { v } from '../membrane.js';
 import { given, isPlain } from './results.js';
 import { bindings, fixtures, names, parameters } from './tables.js';
 
-/** The value of the free name `name`, which a list may say something about. */
+/** The value of the free name `name`, which a list may say something about, unless the payload has declared it. */
 export function b(value, name) {
   const path = bindings[name] || names[name];
-  return path === undefined || !isObject(value) ? v(value) : bound(value, path);
+  return path === undefined || !isObject(value) || isMade(name) ? v(value) : bound(value, path);
 }
 
 /** A test runner hands its objects over as members of a plain one. */
@@ -18,8 +19,9 @@ function bound(value, path) {
   return v(value);
 }
 
-/** Call the inner function of a payload of shape `function` with what the host gives. */
+/** Call the inner function of a payload of shape `function` with what the host gives. What is no function is the value itself. */
 export function call(inner, self, args) {
+  if (typeof inner !== 'function') return inner;
   const list = [];
   for (let i = 0; i < args.length; i++) {
     const path = parameters[i];

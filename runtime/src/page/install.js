@@ -11,13 +11,16 @@ import { foreignNode, judgeWindowRead } from './realms.js';
 /** What browsers give to extensions and privileged pages. */
 const PRIVILEGED = ['chrome', 'browser'];
 
+/** A page may ask whether it is an extension's, and which one's: `chrome.runtime?.id`. */
+const OPEN = { __proto__: null, runtime: { __proto__: null, id: null } };
+
 /** Register the rules of the page. Without a document, as in a worker, only functions have rules. */
 export function installPage() {
   onMeeting(meetFunction);
   for (let i = 0; i < PRIVILEGED.length; i++) {
     const property = ownDescriptor(G, PRIVILEGED[i]);
     if (property === undefined || !hasOwn(property, 'value') || !isObject(property.value)) continue;
-    denied(property.value, 'nested-evaluation');
+    denied(property.value, 'nested-evaluation', undefined, undefined, OPEN);
   }
   if (home === undefined) return;
   addClassifier(foreignNode);

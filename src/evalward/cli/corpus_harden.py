@@ -79,7 +79,7 @@ def summary(report: HardenReport, elapsed_s: float) -> Iterator[str]:
     )
     for each in report.reached:
         yield f"reached: {each.case.id} ({each.where}): {each.detail}"
-    for about in ("different", "denied"):
+    for about in ("different", "denied", "unstable"):
         for case in benign[about]:
             yield f"{about}: {case['id']} ({case['where']}): {case['detail']}"
     for name in found["malformed"]:

@@ -76,12 +76,16 @@ class ChromiumOracle:
         """Run ``code`` in ``shape`` and return what it reached; a module is run as a script."""
         self._hits, self._armed = [], False
         config = trap_config(target, bindings=bindings, data=data)
+        recorders = [pair for pair in config["recorders"] if pair[0] not in _REAL_IN_A_PAGE]
         config |= {
             "platform": False,
             "page": True,
             "stubs": [],
             "globalNames": [],
-            "recorders": [pair for pair in config["recorders"] if pair[0] not in _REAL_IN_A_PAGE],
+            "recorders": recorders,
+            "absent": [
+                name for name in config["absent"] if name in {"process", *(name for name, _ in recorders)}
+            ],
         }
         record = ""
         try:
@@ -233,7 +237,8 @@ def _install(config: dict[str, Any]) -> str:
         f"(() => {{ const emit = globalThis.{_BINDING}; delete globalThis.{_BINDING};"
         " const wait = globalThis.setTimeout;"
         f" const harness = ({script})((line) => emit(line), {json.dumps(config)});"
-        " harness.quiet = (ms) => new Promise((done) => wait(done, ms)); return harness; })()"
+        " harness.quiet = (ms) => new Promise((done) => { let left = 10; const look = () =>"
+        " (harness.pending() && left-- > 0 ? wait(look, ms) : done()); wait(look, ms); }); return harness; })()"
     )
 
 

@@ -17,7 +17,7 @@ from evalward.guard.target import Profile
 from evalward.oracle.corpus_proof import depends_on_data
 from evalward.oracle.engines_per_thread import EnginesPerThread
 from evalward.oracle.hardened_run import Outcome, difference, is_denied, is_invalid, outcome_of, strong
-from evalward.oracle.traps import OBSERVED, ORDINARY, attacker_data
+from evalward.oracle.traps import ORDINARY, attacker_data, observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -129,6 +129,7 @@ class _Trial:
         self._case, self._oracles = case, oracles
         self._emit = partial(emit, case.run_text, case.target, bindings=case.bindings)
         self._emitted: dict[Shape, Emission] = {}
+        self._observed = observed(case.run_text, case.target)
 
     def escape(self) -> Tried:
         """Run P until it reaches something, and P' in each run of that data in which P does."""
@@ -145,7 +146,7 @@ class _Trial:
         """Compare P and P' in each engine, in the first shape in which the engine takes P."""
         done: list[Tried] = []
         engines: set[str] = set()
-        for original in self._runs(OBSERVED):
+        for original in self._runs(self._observed):
             if original.engine in engines or is_invalid(original):
                 continue
             engines.add(original.engine)
@@ -168,7 +169,7 @@ class _Trial:
         emission = self._emission(original.shape)
         if emission.text is None:
             return self._tried(Outcome.REFUSED, original, f"not hardenable: {emission.refused}")
-        run = self._run(emission.text, original, OBSERVED)
+        run = self._run(emission.text, original, self._observed)
         if strong(run):
             return self._tried(Outcome.REACHED, run, _hits(run))
         differs = difference(original, run)
@@ -176,7 +177,7 @@ class _Trial:
             return self._tried(SAME, run)
         if is_denied(run):
             return self._tried(Outcome.DENIED, run, run.note)
-        again = self._run(self._case.run_text, original, OBSERVED)
+        again = self._run(self._case.run_text, original, self._observed)
         stable = difference(original, again) is None
         return self._tried(DIFFERENT if stable else UNSTABLE, run, differs)
 

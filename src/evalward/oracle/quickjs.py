@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MARKER: Final = bytes.fromhex("e7a1f05c3b9d4e62a8c417d96f0b2e85")
 _WINDOW: Final = 16 << 10
 _FUEL: Final = 2_000_000_000
+_OBSERVED_FACTOR: Final = 8
+"""P' may take more steps than P; what is compared is what they do."""
 _MEMORY: Final = 64 << 20
 _OUTPUT: Final = 4096
 _OBSERVED: Final = 1 << 20
@@ -62,8 +64,8 @@ class QuickJSOracle:
         }
         run = _engine().run(
             json.dumps(request).encode(),
-            fuel=_FUEL,
-            deadline=self._deadline,
+            fuel=_FUEL * _OBSERVED_FACTOR if data.observe else _FUEL,
+            deadline=self._deadline * _OBSERVED_FACTOR if data.observe else self._deadline,
             memory=_MEMORY,
             output=_OBSERVED if data.observe else _OUTPUT,
         )

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from evalward.guard.catalogue import load_catalogue
+from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.guard.target import Target
-
 # The order matters: each part uses definitions of those before it.
-_PARTS = ("log.js", "observe.js", "intrinsics.js", "hosts.js", "platform.js", "run.js")
+_PARTS = ("log.js", "observe.js", "intrinsics.js", "hosts.js", "data.js", "platform.js", "web.js", "run.js")
+
+_NOT_IN_A_SANDBOX = frozenset(
+    {"Buffer", "TextDecoder", "TextEncoder", "atob", "btoa", "structuredClone", "WebAssembly"}
+)
 
 SAMPLE_ARGUMENT = json.dumps(
     {
@@ -43,7 +47,7 @@ def traps_script(*, page: bool = False) -> str:
     start = "install();\ntrapDocument();\nremember();" if page else "install();\nremember();"
     return (
         "(function (emit, config) {\n'use strict';\nconst G = globalThis;\n"
-        f"{parts}\n{start}\nreturn {{ settle, fail, finish, evaluate: globalEval }};\n}})"
+        f"{parts}\n{start}\nreturn {{ settle, fail, finish, pending, evaluate: globalEval }};\n}})"
     )
 
 
@@ -68,7 +72,8 @@ class Data:
     """The data for a payload: ordinary JSON, or an attacker's with ``word`` as every value.
 
     With ``as_list`` the attacker's JSON holds lists of the word instead. With ``observe`` the run ends with a record
-    that another run of the program can be compared with; its clock and its random numbers are counted.
+    that another run of the program can be compared with; its clock and its random numbers are counted. ``absent`` are
+    names that the realm then lacks.
     """
 
     word: str | None = None
@@ -76,10 +81,29 @@ class Data:
     fixtures: bool = False
     """Whether a payload that is a function gets host objects as members of a plain one, as from a test runner."""
     observe: bool = False
+    absent: tuple[str, ...] = ()
 
 
 ORDINARY = Data()
 OBSERVED = Data(observe=True)
+
+_DECLARED = re.compile(r"\b(?:var|function)\s+([A-Za-z_$][\w$]*)")
+
+
+def observed(code: str, target: Target) -> Data:
+    """Return the circumstances in which ``code`` and its P' are compared.
+
+    Traps that show what an escape reaches stand under names that the real host may lack: a sandbox has none of them,
+    Electron's main process no page, and a program that declares a name runs where it is free.
+    """
+    hosts = _hosts()["targets"][target.value]
+    trapped = {"process", *hosts["stubs"], *(name for name, _ in hosts["recorders"])}
+    absent = trapped & set(_DECLARED.findall(code))
+    if target is Target.MAIN:
+        absent |= {"page"}
+    elif target is Target.SANDBOX:
+        absent = trapped | _NOT_IN_A_SANDBOX
+    return Data(observe=True, absent=tuple(sorted(absent)))
 
 
 def attacker_data() -> tuple[Data, ...]:
@@ -101,6 +125,7 @@ def trap_config(
         "platform": True,
         "fixtures": data.fixtures,
         "observe": data.observe,
+        "absent": data.absent,
         "bindings": sorted(bound.items()),
         "arg": SAMPLE_ARGUMENT,
         "word": data.word,

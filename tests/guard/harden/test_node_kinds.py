@@ -44,8 +44,6 @@ def test_what_the_walk_handles_is_understood() -> None:
         ("<a/>", "jsx_self_closing_element"),
         ("f(<a>b</a>)", "jsx_element"),
         ("<!-- a", "html_comment"),
-        ("using a = b", "using_declaration"),
-        ("{ await using a = b }", "using_declaration"),
         ("import a from 'b' with { type: 'json' }", "import_attribute"),
         ("class A { static get\nx() {} }", "static get"),
     ],

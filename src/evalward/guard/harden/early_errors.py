@@ -20,6 +20,7 @@ from evalward.guard.harden import (
     function_errors,
     module_errors,
     operand_errors,
+    resource_errors,
     statement_errors,
 )
 from evalward.guard.harden.await_chains import may_misread_await
@@ -91,6 +92,7 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "try_statement": statement_errors.try_,
     "unary_expression": expression_errors.unary,
     "update_expression": expression_errors.update,
+    "using_declaration": resource_errors.using,
     "variable_declaration": statement_errors.declaration,
     "while_statement": statement_errors.while_,
     "with_statement": statement_errors.with_,

@@ -144,7 +144,7 @@ def _async_body(printer: Printer, tree: Program) -> tuple[str, str, str]:
         given = f"const {printer.given}={printer.run('va')}(arguments);"
     else:
         given = ""
-    return _directive(tree), f"{given}return {printer.run('end')}(await(async()=>{{{body}}})());", ""
+    return _directive(tree), f"{given}return {printer.run('end')}((async()=>{{{body}}})());", ""
 
 
 def _module(printer: Printer, tree: Program) -> tuple[str, str, str]:
@@ -168,19 +168,19 @@ def _function(printer: Printer, tree: Program) -> tuple[str, str, str]:
         inner = inner.inner
     text = printer.expression(inner)
     declared = declared_variables(printer, [])
-    word = star = directive = awaits = ""
+    word = star = directive = delegates = ""
     parameters: list[str] = []
     if type(inner) is Function:
         word = "async " if inner.asynchronous else ""
         star = "*" if inner.generator else ""
         directive = '"use strict";' if inner.strict else ""
-        awaits = "yield*" if inner.generator else "await " if inner.asynchronous else ""
+        delegates = "yield*" if inner.generator else ""
         for element in inner.parameters:
             if element.default is not None:
                 break
             parameters.append(printer.scopes.fresh())
     applied = f"{printer.run('apply')}({text},this,arguments)"
-    body = f"{declared}return {printer.run('end')}({awaits}{applied});"
+    body = f"{declared}return {printer.run('end')}({delegates}{applied});"
     return f"({word}function{star}({','.join(parameters)}){{{directive}", body, "})"
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _NO_BINDINGS: Final[Mapping[str, str]] = MappingProxyType({})
 _LIMIT_BYTES: Final = 64 * 1024
 _MENTIONS_ELECTRON: Final = re.compile(rb"electron|browserwindow", re.IGNORECASE)
+_MENTIONS_APPLICATION: Final = re.compile(rb"electronapp", re.IGNORECASE)
 _ROUTES_TO_PAGES: Final = frozenset({Route.PAGE, Route.BODY})
 # Drivers in Node do not call what a text gives, unlike Playwright's clients in other languages.
 _SHAPES: Final = {Route.PAGE: Shape.SCRIPT, Route.BODY: Shape.ASYNC_BODY, Route.MAIN: Shape.SCRIPT}
@@ -114,6 +115,8 @@ def harden_payload(  # noqa: PLR0911, PLR0913  what a program follows from
 
 def _routes(payload: bytes, target: Target, bindings: Mapping[str, str]) -> frozenset[Route]:
     """Return the routes on which driver code may send text; to the main process only where it mentions Electron."""
+    if target is Target.MAIN:
+        return frozenset({Route.MAIN}) if _MENTIONS_APPLICATION.search(payload) else frozenset()
     if target is not Target.NODE:
         return frozenset()
     bound = any(kind.split("|")[0] == BindingKind.ELECTRON_APP for kind in bindings.values())

@@ -168,7 +168,7 @@ def _reachable(roots: Iterable[str]) -> dict[str, HostObject]:
             *each.methods.values(),
             *each.callbacks.values(),
             each.result,
-            each.instance,
+            f"new:{each.instance}",
         )
         pending.extend(_object_in(part) for result in results for part in result.split())
     events = (types for group in (_node()["events"], _node()["events"]["electron"]) for types in group)
@@ -183,7 +183,9 @@ def _merged(path: str) -> HostObject:
     first, *rest = (known[part] for part in path.split("|"))
     if not rest:
         return first
-    made = HostObject(path, others=first.others)
+    made = HostObject(
+        path, others=first.others, route=next((each.route for each in (first, *rest) if each.route), "")
+    )
     for each in (first, *rest):
         made.values |= each.values
         made.methods |= each.methods

@@ -113,6 +113,7 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "try_statement": ("body", "handler", "finalizer"),
     "unary_expression": ("operator", "argument"),
     "undefined": (),
+    "using_declaration": (),
     "update_expression": ("operator", "argument"),
     "variable_declaration": (),
     "variable_declarator": ("name", "value"),
@@ -134,18 +135,17 @@ REFUSED: Final = frozenset(
         "jsx_opening_element",
         "jsx_self_closing_element",
         "jsx_text",
-        "using_declaration",
     }
 )
-"""JSX, decorators, explicit resource management, import attributes, and comments that begin like those of HTML."""
+"""JSX, decorators, import attributes, and comments that begin like those of HTML."""
 
 # The first is read across a line end where ECMA-262 has two words; the others belong to what is refused.
-REFUSED_TOKENS: Final = frozenset({"static get", "using", "@", "</", "/>"})
+REFUSED_TOKENS: Final = frozenset({"static get", "@", "</", "/>"})
 _PUNCTUATION_AND_WORDS: Final = """
     export * default as { , } import from with var let const await of else if switch for ( ; ) in while do try break
     continue debugger return throw : case catch finally yield = [ ] < > . " ' class extends async function => new +=
     -= *= /= %= ^= &= |= >>= >>>= <<= **= &&= ||= ??= ... && || >> >>> << & ^ | + - / % ** <= == === != !== >= ??
-    instanceof ! ~ typeof void delete ++ -- ` ${ target meta static get set ?
+    instanceof ! ~ typeof void delete ++ -- ` ${ target meta static get set ? using
 """
 TOKENS: Final = frozenset(_PUNCTUATION_AND_WORDS.split())
 

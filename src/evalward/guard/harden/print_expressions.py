@@ -44,8 +44,16 @@ if TYPE_CHECKING:
     from evalward.guard.harden.tree import Route
 
 
-def _literal(_: Printer, node: Literal | Regex) -> str:
+def _literal(_: Printer, node: Literal) -> str:
     return node.text
+
+
+def _regex(printer: Printer, node: Regex) -> str:
+    """Print a regular expression; what is not ASCII is a string, because an escape would show in ``source``."""
+    if node.parts is None:
+        return node.text
+    pattern, flags = node.parts
+    return f"{printer.run('rx')}({string_text(pattern)},{string_text(flags)})"
 
 
 def _text(printer: Printer, node: Text) -> str:
@@ -208,7 +216,7 @@ def _pattern(_: Printer, __: Expression) -> str:
 
 HANDLERS: Final[dict[type[Expression], ExpressionPrinter]] = {
     Literal: _literal,
-    Regex: _literal,
+    Regex: _regex,
     Text: _text,
     Template: _template,
     Array: _array,

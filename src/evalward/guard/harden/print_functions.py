@@ -184,5 +184,8 @@ def _inner_parameters(printer: Printer, node: Function, arguments: Binding | Non
         first.append(f"{rest}={printer.run('ra')}(arguments,{len(node.parameters)})")
     if arguments is not None:
         first.append(f"{arguments.printed}={printer.run('va')}(arguments)")
+    if all(element.default is None for element in node.parameters):
+        # QuickJS counts a pattern for the rest in `length`, unless a default is before it.
+        names.append(f"{printer.scopes.fresh()}=void 0")
     names.append(f"...{{{','.join([*first, *steps.out])}}}")
     return ",".join(names)

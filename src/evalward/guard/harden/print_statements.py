@@ -8,6 +8,7 @@ from evalward.guard.harden.function_tree import Block, Class, Function, Function
 from evalward.guard.harden.literal_text import string_text
 from evalward.guard.harden.print_functions import block_body, declaration, registered
 from evalward.guard.harden.print_patterns import Steps
+from evalward.guard.harden.print_resources import resource, used
 from evalward.guard.harden.print_targets import assignment, put_binding
 from evalward.guard.harden.printer import mark
 from evalward.guard.harden.statement_tree import (
@@ -83,6 +84,8 @@ def declarators(printer: Printer, node: Declaration) -> str:
             steps.out.append(assignment(printer, target, text, strict=False))
     if not steps.out:
         return ""
+    if node.kind == "using":
+        return used(printer, node.declarators, steps)
     return f"{node.kind if declares else ''} {','.join(steps.out)}".strip()
 
 
@@ -175,7 +178,10 @@ def _for_in(printer: Printer, node: ForIn) -> str:
     given = printer.scopes.fresh()
     value = f"{printer.run('v')}({given})" if node.of else given
     steps.bind(node.target, value)
-    bound = f"{node.kind} {','.join(steps.out)};" if declares else f"{','.join(steps.out)};"
+    kind = "const" if node.kind == "using" else node.kind
+    bound = f"{kind} {','.join(steps.out)};" if declares else f"{','.join(steps.out)};"
+    if node.kind == "using":
+        bound += f"{resource(printer, node.target)};"
     if node.initial is not None and type(node.target) is Name:
         begun = printer.named(node.initial, string_text(node.target.name))
         right = f"({assignment(printer, node.target, begun, strict=False)},{right})"

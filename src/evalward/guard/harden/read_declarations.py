@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from evalward.guard.harden.tree import Expression
 
 
-DECLARATIONS: Final = kinds("variable_declaration", "lexical_declaration")
+DECLARATIONS: Final = kinds("variable_declaration", "lexical_declaration", "using_declaration")
 _DECLARATOR: Final = kind("variable_declarator")
 _FUNCTION_VALUES: Final = kinds("function_expression", "generator_function", "arrow_function")
-WORDS: Final = {token("var"): "var", token("let"): "let", token("const"): "const"}
+WORDS: Final = {token("var"): "var", token("let"): "let", token("const"): "const", token("using"): "using"}
 
 
 def declaration(reader: Reader, node: Node) -> Declaration:
-    """Read ``var``, ``let`` or ``const``; a ``var`` without a value only declares its name."""
+    """Read ``var``, ``let``, ``const`` or ``using``; a ``var`` without a value only declares its name."""
     children = reader.children(node)
     word = WORDS[children[0].kind_id]
     declarators: list[tuple[Expression, Expression | None]] = []

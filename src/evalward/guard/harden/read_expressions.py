@@ -101,7 +101,10 @@ def _string(reader: Reader, node: Node) -> Text:
 
 
 def _regex(reader: Reader, node: Node) -> Regex:
-    return Regex(reader.noted(reader.decoded(node, regexp_text, reader.text(node))))
+    source = reader.text(node)
+    pattern, _, flags = source[1:].rpartition("/")
+    text = reader.noted(reader.decoded(node, regexp_text, source))
+    return Regex(text, None if source.isascii() else (pattern, flags))
 
 
 def _array(reader: Reader, node: Node) -> Array:

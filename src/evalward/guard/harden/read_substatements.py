@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 FUNCTIONS: Final = kinds("function_declaration", "generator_function_declaration")
-_LEXICAL: Final = kinds("lexical_declaration", "class_declaration")
+_LEXICAL: Final = kinds("lexical_declaration", "class_declaration", "using_declaration")
 
 
 def substatement(reader: Reader, node: Node) -> Statement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from evalward.guard.harden import class_errors, function_errors, name_errors, operand_errors
+from evalward.guard.harden import class_errors, function_errors, name_errors, operand_errors, resource_errors
 from evalward.guard.harden.declared_names import Declared, Scope
 from evalward.guard.harden.walking import KIND_NAMES, Place, Walk, fail
 from evalward.guard.syntax.ambiguity import statement_fault
@@ -22,7 +22,7 @@ _NO_STATEMENTS: Final = frozenset(
 _PATTERNS: Final = frozenset({"array_pattern", "object_pattern"})
 
 
-def _end(walk: Walk, node: Node, children: list[Node]) -> list[Node]:
+def ended(walk: Walk, node: Node, children: list[Node]) -> list[Node]:
     """Check how a statement ends; return its children without the semicolon."""
     if KIND_NAMES[children[-1].kind_id] == ";":
         return children[:-1]
@@ -32,7 +32,7 @@ def _end(walk: Walk, node: Node, children: list[Node]) -> list[Node]:
 
 def expression(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
     """Check an expression statement (§14.5)."""
-    _end(walk, node, children)
+    ended(walk, node, children)
     start = node.start_byte
     if walk.source[start] in b"{fcal" and statement_fault(walk.source, start):
         raise fail("an expression statement begins like a declaration or block", node)
@@ -41,7 +41,7 @@ def expression(walk: Walk, node: Node, children: list[Node], place: Place) -> No
 
 def simple(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
     """Check ``throw`` and ``debugger``: what follows the word is on its line."""
-    parts = _end(walk, node, children)
+    parts = ended(walk, node, children)
     _same_line(walk, parts)
     walk.push_all(parts, place)
 
@@ -60,7 +60,7 @@ def _same_line(walk: Walk, parts: list[Node]) -> None:
 
 def jump(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
     """Check the aim of ``break`` and ``continue`` (§14.8.1, §14.9.1)."""
-    parts = _end(walk, node, children)
+    parts = ended(walk, node, children)
     _same_line(walk, parts)
     continues = KIND_NAMES[parts[0].kind_id] == "continue"
     if len(parts) == 1:
@@ -154,10 +154,12 @@ def for_in(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
     if awaits and (not of or not place.frame.is_async or place.frame.parameters):
         raise fail("for await outside of an async function, or with in", node)
     head = place.block()
-    declares = names[0] in {"var", "let", "const"}
+    declares = names[0] in {"var", "let", "const", "using"}
     target, operator = parts[1 if declares else 0], parts[2 if declares else 1]
     if KIND_NAMES[operator.kind_id] not in {"of", "in"}:
         raise fail("the head of a loop has an initializer", node)
+    if names[0] == "using":
+        resource_errors.head(walk, parts[0], target, plain=of and not awaits)
     if declares:
         bound = name_errors.bound_names(walk, target, head)
         _declare(bound, head.scope, names[0], of=of)
@@ -187,7 +189,7 @@ def _declare(bound: list[tuple[str, Node]], scope: Scope, kind: str, *, of: bool
 
 def declaration(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
     """Check ``var``, ``let`` and ``const`` (§14.3)."""
-    parts = _end(walk, node, children)
+    parts = ended(walk, node, children)
     kind = KIND_NAMES[parts[0].kind_id]
     for each in parts[1:]:
         if not each.is_named:

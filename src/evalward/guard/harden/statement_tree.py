@@ -23,7 +23,7 @@ class ExpressionStatement(Statement):
 
 @dataclass(slots=True, eq=False)
 class Declaration(Statement):
-    """``var``, ``let`` or ``const``."""
+    """``var``, ``let``, ``const`` or ``using``."""
 
     line: int
     kind: str

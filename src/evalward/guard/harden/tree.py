@@ -1,7 +1,6 @@
 """The tree that the emitter prints: what a payload means, without its spelling (names as in ESTree).
 
-``reader`` makes it from tree-sitter's nodes, which are slow to ask, and touches each of them once. Left-recursive
-chains are lists here, so that long ones do not nest.
+``reader`` makes it from nodes of tree-sitter, each touched once. Left-recursive chains are lists: they do not nest.
 """
 
 from __future__ import annotations
@@ -77,9 +76,10 @@ class Text(Expression):
 
 @dataclass(slots=True, eq=False)
 class Regex(Expression):
-    """A regular expression, with its text in P'."""
+    """A regular expression, with its text in P'; ``parts`` are pattern and flags where the text in P is not ASCII."""
 
     text: str
+    parts: tuple[str, str] | None = None
 
 
 @dataclass(slots=True, eq=False)

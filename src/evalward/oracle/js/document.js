@@ -7,6 +7,7 @@ const URL_ATTRIBUTES = ['href', 'src', 'action', 'formaction', 'xlink:href', 'da
 /** The browser drops control characters and blanks before it looks for the scheme. */
 const isScriptUrl = (value) => /^javascript:/i.test(String(value).replace(/[\u0000-\u0020]/g, ''));
 
+const MAX_TICKS = 6;
 let inspecting = false;
 
 /** Hit when `markup` would run code: handlers, javascript: URLs, srcdoc, and scripts where the sink runs them. */
@@ -134,12 +135,42 @@ function trapTimers() {
     expose(name, function (callback, _delay, ...args) {
       if (!isFunction(callback) && callback !== undefined && callback !== null) hit('timer-string', 'call', name);
       else if (capabilityOf(callback)) hit(capabilityOf(callback), 'call', name);
-      return apply(real, G, [callback, delay, ...args]);
+      if (!config.observe || !isFunction(callback) || delay === 0) return apply(real, G, [callback, delay, ...args]);
+      // The same number of times in each run, and all before the run is over.
+      let left = MAX_TICKS;
+      return apply(real, G, [() => { if (left-- > 0) apply(callback, G, args); }, 0]);
     });
   }
 }
 
+/** Replace what a function of `holder` gives by what `change` makes of it. */
+function changeResult(holder, name, part, change) {
+  const property = holder && describe(holder, name);
+  if (!property || !property[part]) return;
+  property[part] = new RealProxy(property[part], { __proto__: null, apply: (target, self, args) => change(apply(target, self, args)) });
+  define(holder, name, property);
+}
+
+const still = (value) => (typeof value === 'number' ? 1 : value);
+const stillObject = (value) => { for (const key of ownKeys(value)) value[key] = still(value[key]); return value; };
+
+/** Nothing that the clock, the network, the screen or chance decides: two runs have the same. */
+function holdStill() {
+  const holders = [PerformanceEntry, PerformanceResourceTiming, PerformanceNavigationTiming, PerformanceTiming].map((type) => type.prototype);
+  if (performance.memory) holders.push(getPrototypeOf(performance.memory));
+  for (const holder of holders) {
+    for (const name of ownKeys(holder)) {
+      if (name === 'toJSON') changeResult(holder, name, 'value', stillObject);
+      else changeResult(holder, name, 'get', still);
+    }
+  }
+  const lasting = (entries) => entries.filter((entry) => /^(navigation|mark|measure)$/.test(entry.entryType));
+  for (const name of ['getEntries', 'getEntriesByType', 'getEntriesByName']) changeResult(Performance.prototype, name, 'value', lasting);
+  changeResult(Crypto.prototype, 'randomUUID', 'value', () => '00000000-0000-4000-8000-000000000000');
+}
+
 function trapDocument() {
+  if (config.observe) holdStill();
   watchDocument();
   trapSinks();
   trapUrls();

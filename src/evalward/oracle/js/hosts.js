@@ -106,27 +106,27 @@ function processTrap() {
 /** A class for stubs to point at, so that `stub.constructor.constructor` is the trapped Function as it would be. */
 function Host() {}
 
-/** A mostly harmless host object: every read gives another, every call one that can be awaited. */
-function stub(path, depth = 0, awaitable = false) {
-  const value = new RealProxy(function () {}, {
+/**
+ * A mostly harmless host object: every read gives another, every call one that can be awaited. It is a function, unless
+ * `target` is an instance of a class.
+ */
+function stub(path, depth = 0, awaitable = false, target = (0, function () {})) {
+  const value = new RealProxy(target, {
     __proto__: null,
-    get(target, key) {
+    get(_, key) {
       if (key === Symbol.toPrimitive) return (hint) => (hint === 'number' ? 1 : config.word ?? 'stub');
       if (key === Symbol.iterator || key === Symbol.asyncIterator) return function* () { yield stub(path + '[]', depth + 1); };
-      if (typeof key === 'symbol') return undefined;
-      if (key === 'then' || key === 'catch' || key === 'finally') {
-        if (!awaitable) return undefined;
-        const settled = RealPromise.resolve(stub(path, depth));
-        return (...args) => apply(RealPromise.prototype[key], settled, args);
-      }
+      if (typeof key === 'symbol' || (key === 'toJSON' && config.observe)) return undefined;
+      if (key === 'then' || key === 'catch' || key === 'finally') return awaitable ? settledMember(path, depth, key) : undefined;
       if (key === 'constructor') return Host;
       if (key === 'call' || key === 'apply' || key === 'bind') return target[key];
       if (key === 'length') return 1;
       if (key in objectPrototype) return target[key];
       if (depth > 12) return undefined;
-      return stub(path + '.' + key, depth + 1);
+      return valueOf(path + '.' + key, depth) ?? stub(path + '.' + key, depth + 1);
     },
-    set(_, key, assigned) {
+    set(_, key, assigned, receiver) {
+      if (receiver !== value) return expose(key, assigned, receiver);
       leak(assigned, path + '.' + printable(key), 1);
       notice(path + '.' + printable(key) + ' =', [assigned]);
       return true;
@@ -138,6 +138,15 @@ function stub(path, depth = 0, awaitable = false) {
   apply(weakSet, stubs, [value, path]);
   return value;
 }
+
+/** A method of the promise that an awaitable stub is. */
+function settledMember(path, depth, key) {
+  const settled = RealPromise.resolve(stub(path, depth));
+  return (...args) => apply(RealPromise.prototype[key], settled, args);
+}
+
+// How many callbacks each stub has been given: what they do at the same time is told apart by it.
+const callbacks = create(null);
 
 function stubCall(path, depth, args) {
   const name = path.slice(path.lastIndexOf('.') + 1);
@@ -151,16 +160,22 @@ function stubCall(path, depth, args) {
   }
   for (let i = 0; i < args.length; i++) {
     leak(args[i], path + '()', 1);
-    const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && args[i].webPreferences;
+    const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && !apply(weakGet, data, [args[i]]) && args[i].webPreferences;
     if (preferences && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
       hit('electron', 'construct', path + ' (webPreferences)');
     }
     if (config.textCalls.includes(name) && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
       hit('nested-evaluation', 'call', path);
     }
+    // A driver sends the text of such a function to another realm. What P' sends is a program for that realm.
+    if (config.observe && config.textCalls.includes(name)) continue;
     if (isFunction(args[i]) && !capabilityOf(args[i]) && !apply(weakGet, stubs, [args[i]])) {
-      later(args[i], [stub(path + ' argument', depth + 1), stub(path + ' argument', depth + 1)], path);
+      const given = path + ' argument' + (config.observe ? (callbacks[path] = (callbacks[path] ?? 0) + 1) : '');
+      const passed = [stub(given, depth + 1), stub(given, depth + 1)];
+      // What lists call, they call at once: later, its effects would be counted by the jobs that a program takes.
+      if (config.observe && hasOwn(Array.prototype, name)) apply(args[i], undefined, passed);
+      else later(args[i], passed, path);
     }
   }
-  return depth > 12 ? undefined : stub(path + '()', depth + 1, true);
+  return depth > 12 ? undefined : resultOf(path, depth) ?? stub(path + '()', depth + 1, true);
 }

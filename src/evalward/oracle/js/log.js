@@ -1,7 +1,7 @@
 // The hit log: what was reached, written out at once through `emit`, so that a hit survives whatever the payload
 // does next. Everything is captured before the payload runs, because the payload may replace any built-in.
-const { apply, construct, defineProperty: define, getOwnPropertyDescriptor: describe, ownKeys, get: read, set: write, has } = Reflect;
-const { create, freeze, prototype: objectPrototype } = Object;
+const { apply, construct, defineProperty: define, getOwnPropertyDescriptor: describe, ownKeys, get: read, set: write, has, setPrototypeOf: reparent } = Reflect;
+const { create, freeze, hasOwn, prototype: objectPrototype } = Object;
 const { slice, charCodeAt } = String.prototype;
 const { then } = Promise.prototype;
 const RealPromise = Promise;
@@ -61,4 +61,4 @@ function leak(value, where, depth = 2) {
 }
 
 /** Define a plain global, as the host would have: writable and configurable. */
-const expose = (name, value) => define(G, name, { value, writable: true, configurable: true, enumerable: false });
+const expose = (name, value, holder = G) => define(holder, name, { value, writable: true, configurable: true, enumerable: false });

@@ -54,10 +54,10 @@ function show(value) {
     const path = apply(weakGet, stubs, [item]);
     if (path) return '<' + path + '>';
     if (capabilityOf(item)) return '<' + capabilityOf(item) + '>';
+    if (isFunction(item)) return shownFunction(item); // Not counted: P' may have one where P has a stub.
     for (let i = 0; i < met.length; i++) if (met[i] === item) return '#' + i;
     met[met.length] = item;
-    if (depth > 8) return '...';
-    return isFunction(item) ? shownFunction(item) : shownObject(item, depth, one);
+    return depth > 8 ? '...' : shownObject(item, depth, one);
   };
   try {
     return one(value, 0);

@@ -14,6 +14,8 @@ function install() {
   for (const name of config.stubs) expose(name, stub(name));
   for (const [name, path] of config.bindings) expose(name, path === 'json' ? jsonArgument() : stub(path));
   if (config.observe) countTime();
+  if (config.observe && !config.page) web();
+  for (const name of config.absent) delete G[name];
 }
 
 const known = create(null);
@@ -57,6 +59,9 @@ function fail(error) {
   leak(error, 'thrown value', 1);
   note = describeError(error);
 }
+
+/** Whether a compared run waits for its promise: the host may need longer for it than a moment. */
+const pending = () => config.observe && state === 'unsettled';
 
 let note = '';
 let completion = '';
