@@ -30,7 +30,7 @@ from evalward.oracle import Engine
 from evalward.oracle.emission import Emission, emit
 from evalward.oracle.engines_per_thread import EnginesPerThread
 from evalward.oracle.hardened_run import difference, is_denied, is_invalid, strong
-from evalward.oracle.traps import OBSERVED
+from evalward.oracle.traps import observed
 
 if TYPE_CHECKING:
     from evalward.oracle.reach import Oracle, Oracles
@@ -110,7 +110,7 @@ def compare(  # noqa: PLR0913, PLR0917 - one payload in one engine
 ) -> None:
     """Run a payload and its hardened form, and note how they differ."""
     takes_fixtures = target is Target.NODE and shape is Shape.FUNCTION and _TAKES_PATTERN.match(code)
-    data = replace(OBSERVED, fixtures=bool(takes_fixtures))
+    data = replace(observed(code, target), fixtures=bool(takes_fixtures))
     original = oracle.run(code, target, shape, data=data)
     if is_invalid(original) or strong(original) or original.ending in {"deadline", "limit", "crashed"}:
         return
