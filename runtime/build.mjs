@@ -18,7 +18,8 @@ async function expression(profile) {
     treeshake: { moduleSideEffects: true, propertyReadSideEffects: 'always', tryCatchDeoptimization: true },
     onwarn(warning) { throw new Error(warning.message); },
   });
-  const { output } = await bundle.generate({ format: 'iife', name: 'R', exports: 'default', strict: false, esModule: false });
+  // Not frozen: `Object.freeze` would be read from the realm when a program starts.
+  const { output } = await bundle.generate({ format: 'iife', name: 'R', exports: 'default', strict: false, esModule: false, freeze: false });
   // The function around the modules is the one that takes the configuration, so that a stack has one frame for both. Where a
   // profile divides capture from use (src/prepared.js), what captures is a function around it.
   const parts = /^var R = \(function \(\) \{([^]*)\}\)\(\);\s*$/.exec(output[0].code);

@@ -26,7 +26,7 @@ class PrepareFailed(Exception):  # noqa: N818 - the guard's answer
     """The guard gave nothing to prepare a page with, and the page is as it was. ``envelope`` says why."""
 
     def __init__(self, reply: Preparation) -> None:
-        message = str(reply.envelope.get("message", ""))
+        message = str(reply.envelope.get("error", ""))
         if reply.is_unknown:
             message = "The service is older than this client and cannot prepare pages."
         super().__init__(f"The page is not prepared ({reply.code}): {message}")
