@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -282,6 +284,16 @@ def test_the_key_is_in_no_log_and_no_envelope(
     seen = guard.log.read_text() + str(answer.envelope) + str(refused.envelope) + repr(prepared)
     assert refused.code == "INVALID_INPUT"
     assert not any(part in seen for part in (name, secret[:32], secret[32:]))
+
+
+def test_the_example_of_the_page_runs_as_printed(
+    page: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    text = (Path(__file__).parents[4] / "docs" / "how-to" / "run-hardened-programs.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (block,) = [each for each in blocks if "prepare(page" in each]
+    exec(compile(block, "page", "exec"), {"page": page})
 
 
 def test_a_page_of_the_asynchronous_api(guard: Guard) -> None:
