@@ -28,7 +28,7 @@ from stopwatch import ratio, timer
 
 import evalward
 from evalward.guard.harden import Hardened, NotHardenable, harden_payload
-from evalward.guard.harden.runtimes import runtime_for
+from evalward.guard.runtime_texts import runtime_for
 from evalward.guard.target import Shape, Target
 from evalward.oracle.cdp import Connection
 from evalward.oracle.chromium import ChromiumOracle, chromium_command

@@ -10,7 +10,7 @@ const PROFILES = ['main', 'renderer', 'sandbox'];
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const target = (profile) => here(`../src/evalward/guard/harden/built/${profile}.js`);
 
-/** The text of one profile: a function from the configuration to the run-time's functions, as one expression. */
+/** The text of one profile: an expression whose value is a function from the configuration to the run-time's functions. */
 async function expression(profile) {
   const bundle = await rollup({
     input: here(`src/entry/${profile}.js`),
@@ -18,11 +18,18 @@ async function expression(profile) {
     treeshake: { moduleSideEffects: true, propertyReadSideEffects: 'always', tryCatchDeoptimization: true },
     onwarn(warning) { throw new Error(warning.message); },
   });
-  const { output } = await bundle.generate({ format: 'iife', name: 'R', exports: 'default', strict: false, esModule: false });
-  // The function around the modules is the one that takes the configuration, so that a stack has one frame for both.
+  // Not frozen: `Object.freeze` would be read from the realm when a program starts.
+  const { output } = await bundle.generate({ format: 'iife', name: 'R', exports: 'default', strict: false, esModule: false, freeze: false });
+  // The function around the modules is the one that takes the configuration, so that a stack has one frame for both. Where a
+  // profile divides capture from use (src/prepared.js), what captures is a function around it.
   const parts = /^var R = \(function \(\) \{([^]*)\}\)\(\);\s*$/.exec(output[0].code);
   if (parts === null) throw new Error('the bundle is not one function');
-  const { code } = await minify(`X=(function(CONFIG){'use strict';${parts[1]}})`, {
+  const [modules, ...more] = parts[1].split(/^\s*CAPTURED\(\);$/m);
+  if (more.length > 1) throw new Error('the bundle is divided twice');
+  const text = more.length
+    ? `X=(function(){'use strict';${modules};return function(CONFIG,PLACE){${more[0]}}})()`
+    : `X=(function(CONFIG){'use strict';${modules}})`;
+  const { code } = await minify(text, {
     ecma: 2020,
     mangle: true,
     compress: { passes: 3, keep_fargs: true, unsafe: false, arguments: false, keep_infinity: true, pure_getters: false },

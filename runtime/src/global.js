@@ -1,7 +1,7 @@
 // The global object: a facade with which a payload reads every global through the membrane, and writes only its own.
 import {
-  G, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, newProxy, ownDescriptor, ownKeys,
-  ReferenceError, reflectSet,
+  G, apply, defineProperty, deleteProperty, get, getPrototypeOf, has, hasOwn, newProxy, ownDescriptor, ownKeys,
+  ReferenceError, reflectSet, stringIndexOf,
 } from './natives.js';
 import { deny } from './denial.js';
 import { callForeign, recordOf, standIn, v } from './membrane.js';
@@ -26,8 +26,15 @@ function isTaken(key) {
   return has(G, key);
 }
 
+// The head of a P′ in a prepared page looks for its run-time under a name that begins so: no payload makes such a global.
+const RESERVED = '__evalward_';
+const refuseReserved = (key) => {
+  if (typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
+};
+
 /** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */
 function setGlobal(key, value) {
+  refuseReserved(key);
   if (made[key] === 1) return reflectSet(G, key, value, G);
   for (let q = G; q !== null; q = getPrototypeOf(q)) {
     const property = ownDescriptor(q, key);
@@ -44,6 +51,7 @@ function setGlobal(key, value) {
 
 /** Define a global that does not exist, or that the payload has made. @returns {boolean} */
 function defineGlobal(key, property) {
+  refuseReserved(key);
   if (made[key] !== 1 && isTaken(key)) deny('global-object', 'a global is not written to');
   made[key] = 1;
   return defineProperty(G, key, property);
@@ -99,11 +107,13 @@ export const t = (self) => (self === undefined || self === null ? globalFacade :
  */
 export function hd(names, functions) {
   for (let i = 0; i < names.length; i++) {
+    refuseReserved(names[i]);
     if (isTaken(names[i])) continue;
     made[names[i]] = 1;
     defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: false });
   }
   for (let i = 0; i < functions.length; i += 2) {
+    refuseReserved(functions[i]);
     if (made[functions[i]] !== 1 && isTaken(functions[i])) deny('global-object', 'a global is not written to');
     made[functions[i]] = 1;
     defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable: false });

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evalward.guard.verdict import Location as Location
     from evalward.guard.verdict import TraceStep as TraceStep
     from evalward.guard.verdict import Verdict as Verdict
+    from evalward.judging.preparing import prepare_runtime as prepare_runtime
     from evalward.judging.verdict_cache import VerdictCache as VerdictCache
     from evalward.policy import Policy as Policy
 
@@ -34,6 +35,7 @@ _HOME = {
     "TraceStep": "evalward.guard.verdict",
     "Verdict": "evalward.guard.verdict",
     "VerdictCache": "evalward.judging.verdict_cache",
+    "prepare_runtime": "evalward.judging.preparing",
     "validate": "evalward.api",
 }
 

@@ -16,6 +16,7 @@ from evalward.guard import judge
 from evalward.guard.rules import Hardening
 from evalward.guard.target import Shape, Target, parse_target
 from evalward.judging.hardening import judge_hardened, renewed
+from evalward.judging.preparing import for_prepared
 from evalward.policy import Policy, judge_under
 from evalward.policy.named_sink import asked_sink
 
@@ -36,6 +37,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     bindings: Mapping[str, str] | None = None,
     cache: VerdictCache | None = None,
     harden: bool = False,
+    prepared: str = "",
 ) -> Verdict:
     """Return the verdict on ``code`` (UTF-8) for evaluation by ``sink``, or by ``target`` in ``shape``.
 
@@ -46,9 +48,11 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
     sink binds. A ``cache`` returns stored verdicts for the same payload under equal rules; policies, targets and
     threads may share it. With ``harden``, or where the policy requires it, an allow has the program to run instead of
     ``code`` (``Verdict.hardened``), for the sink or the shape; a payload without one is denied (EVAL_NOT_HARDENABLE).
+    ``prepared`` is the key of the page that runs it, from ``prepare_runtime``: the program then has a short head
+    instead of the run-time.
 
     Raises TypeError when ``code`` is not bytes: the bytes that are judged must be the bytes that run, so the caller
-    decides on the encoding. Raises ValueError for a target, shape or sink that does not exist, or that contradicts
+    decides on the encoding. Raises ValueError for a target, shape, sink or key that does not exist, or that contradicts
     the sink (then it is a CodedError, too). Every denial is a verdict, not an exception.
     """
     if not isinstance(code, bytes):
@@ -70,7 +74,8 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
         judge_hardened=judge_hardened if cache is None else partial(cache.judge, harden=True),
         harden=Hardening.REQUIRED if harden else None,
     )
-    return verdict if cache is None else renewed(verdict)
+    made = verdict if cache is None else renewed(verdict)
+    return for_prepared(made, prepared) if prepared else made
 
 
 @lru_cache(maxsize=1)

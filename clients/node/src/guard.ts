@@ -7,8 +7,16 @@ import { type DenialReport, reportFrom, unreportedBy } from './denied-run.js';
 import { type Evaluation, evaluationFrom, failedBy } from './evaluation.js';
 import { denialOf } from './failure.js';
 import type { MessageStream } from './message-stream.js';
+import { type Preparation, preparationFrom, unpreparedBy } from './preparation.js';
 import { decisionFrom } from './proof.js';
-import type { BatchResponse, CallResponse, EvaluateResponse, ReportResponse, ValidateResponse } from './protocol.js';
+import type {
+  BatchResponse,
+  CallResponse,
+  EvaluateResponse,
+  PrepareResponse,
+  ReportResponse,
+  ValidateResponse,
+} from './protocol.js';
 import {
   batchRequest,
   type CallOptions,
@@ -174,6 +182,20 @@ export class Guard implements Judge {
       return reportFrom(decisionId, reply);
     } catch (failure) {
       return unreportedBy(denied(failure));
+    }
+  }
+
+  /**
+   * Ask for the script that puts the run-time of hardened programs into a page, and for the key to it.
+   *
+   * `prepare` does it for a page of Playwright or Puppeteer. A failure is a reply with a `code` and without a script.
+   */
+  async prepareRuntime(): Promise<Preparation> {
+    try {
+      const request = { target: 'TARGET_RENDERER' };
+      return preparationFrom(await this.#transport.call<PrepareResponse>('PrepareRuntime', request, this.#timeoutMs));
+    } catch (failure) {
+      return unpreparedBy(denied(failure));
     }
   }
 

@@ -4,11 +4,14 @@ import { type AllowedDecision, DeniedError } from './decision.js';
 import { constructInError, constructInResult } from './denial-text.js';
 import { deniedRun } from './denied-run.js';
 import type { Judge } from './guard.js';
+import type { Prepared } from './prepare.js';
 import type { CheckDetails, Shape, Sink, Target } from './question.js';
 
 /** How a sink evaluates a text: the sink's name, or the target and the shape. */
-export type SinkOptions = CheckDetails &
-  (
+export type SinkOptions = Omit<CheckDetails, 'prepared'> & {
+  /** What `prepare` returned for the page of the sink: programs are small and run in that page alone. */
+  readonly prepared?: Prepared;
+} & (
     | { readonly sink: Sink; readonly target?: Target; readonly shape?: undefined; readonly wrap?: undefined }
     | {
         readonly sink?: undefined;
@@ -34,7 +37,8 @@ export function guarded<Args extends unknown[], Result>(
   judge: Judge,
   options: SinkOptions,
 ): (code: string, ...args: Args) => Promise<Awaited<Result>> {
-  const { wrap = false, ...asked } = structuredClone(options);
+  const { wrap = false, prepared, ...given } = structuredClone(options);
+  const asked = { ...given, ...(prepared !== undefined && { prepared: prepared.key }) };
   const shape = asked.shape;
   if (asked.sink !== undefined && (shape !== undefined || wrap)) {
     throw new TypeError('sink: a named sink defines its shape, so give no shape and no wrap');

@@ -10,6 +10,8 @@ export type { EvaluatedResult, Evaluation, FailedEvaluation } from './evaluation
 export { Guard, type GuardOptions, type Judge } from './guard.js';
 export { guarded, inShape, type SinkOptions } from './guarded.js';
 export { type ToolResult, toCallToolResult } from './mcp.js';
+export type { Preparation } from './preparation.js';
+export { type PreparablePage, prepare, type Prepared, PrepareError, type Preparer } from './prepare.js';
 export type {
   CallOptions,
   CheckDetails,

@@ -51,6 +51,7 @@ export interface ValidateRequest {
   readonly include_context: boolean;
   readonly sink: string;
   readonly harden?: Harden;
+  readonly prepared?: string;
 }
 
 export interface ValidateResponse {
@@ -153,6 +154,13 @@ export interface ReportResponse {
   readonly envelope?: Buffer;
 }
 
+export interface PrepareResponse {
+  readonly outcome?: string;
+  readonly prepared?: { readonly script?: string; readonly key?: string; readonly version?: string };
+  readonly error?: WireError;
+  readonly envelope?: Buffer;
+}
+
 interface Status {
   readonly details?: readonly { readonly type_url?: string; readonly value?: Buffer }[];
 }
@@ -170,7 +178,8 @@ const service = (loadPackageDefinition(definition) as { evalward: { v1: GrpcObje
 export const GuardService = service as ServiceClientConstructor;
 
 /** The RPCs that this package calls. */
-export type Method = 'Validate' | 'ValidateCall' | 'ValidateBatch' | 'ValidateStream' | 'Evaluate' | 'ReportDenial';
+export type Method =
+  'Validate' | 'ValidateCall' | 'ValidateBatch' | 'ValidateStream' | 'Evaluate' | 'ReportDenial' | 'PrepareRuntime';
 
 export interface Codec {
   readonly path: string;

@@ -57,6 +57,8 @@ export interface CheckDetails {
    * refuse; without it the policy decides.
    */
   readonly harden?: boolean;
+  /** The key of the page that runs the program, from `prepareRuntime`. */
+  readonly prepared?: string;
 }
 
 /** A sink, which implies target and shape; or a target, and the shape if it is known. */
@@ -113,10 +115,17 @@ export interface EvaluateOptions {
   readonly harden?: boolean;
 }
 
+const CHECK_OPTIONS = [
+  ...['sink', 'target', 'shape', 'profile', 'bindings', 'limits', 'sessionId', 'includeContext'],
+  ...['harden', 'prepared'],
+];
+
 /** Return the request; throw Unbuilt. */
 export function validateRequest(code: string, options: CheckOptions): ValidateRequest {
-  const known = ['sink', 'target', 'shape', 'profile', 'bindings', 'limits', 'sessionId', 'includeContext', 'harden'];
-  const { sink, target, shape, profile, bindings, limits, sessionId, includeContext, harden } = only(known, options);
+  const { sink, target, shape, profile, bindings, limits, sessionId, includeContext, harden, prepared } = only(
+    CHECK_OPTIONS,
+    options,
+  );
   if (sink !== undefined && (typeof sink !== 'string' || sink === ''))
     throw invalid('sink', 'has no such value', SINKS);
   return {
@@ -131,6 +140,7 @@ export function validateRequest(code: string, options: CheckOptions): ValidateRe
     request_id: randomBytes(8).toString('hex'),
     include_context: flag('includeContext', includeContext),
     ...hardening(harden),
+    ...(prepared !== undefined && { prepared: text('prepared', prepared) }),
   };
 }
 

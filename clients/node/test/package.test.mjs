@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import * as esm from 'evalward';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const NAMES = ['DeniedError', 'Guard', 'guarded', 'inShape', 'spawn', 'toCallToolResult'];
+const NAMES = ['DeniedError', 'Guard', 'PrepareError', 'guarded', 'inShape', 'prepare', 'spawn', 'toCallToolResult'];
 
 test('import and require give the same names', () => {
   const cjs = createRequire(import.meta.url)('evalward');

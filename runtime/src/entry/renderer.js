@@ -1,5 +1,9 @@
 // The run-time for pages: the DOM is mediated, and functions of the page may be called.
-import { ErrorCtor } from '../natives.js';
+import { ErrorCtor, hasOwn } from '../natives.js';
+import '../intrinsics/captured.js';
+import { holderAt } from '../intrinsics/roots.js';
+import '../page/captured.js';
+import '../prepared.js';
 import { onOrigin } from '../denial.js';
 import * as api from '../api.js';
 import '../page/realm.js';
@@ -14,8 +18,10 @@ installPage();
 /** A free name that a catalogue names: in a page its value is the page's, and passes the membrane like any other. */
 const b = (value) => api.v(value);
 
-// Last in the text: the frames of P′ lie after it.
-const functions = { ...api, b, origin: () => new ErrorCtor() };
+if (hasOwn(CONFIG, 'early')) holderAt(1);
+
+// Last in the text: the frames of P′ lie after it. A head without the run-time says itself where it is.
+const functions = { ...api, b, origin: () => (PLACE === undefined ? new ErrorCtor() : PLACE(ErrorCtor)) };
 onOrigin(functions.origin);
 
 export default functions;

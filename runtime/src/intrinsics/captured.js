@@ -1,7 +1,10 @@
 /** Natives that only handlers of intrinsics need; captured like those of natives.js, before anything else runs. */
 
-import { G } from '../natives.js';
+import { G, getPrototypeOf, StringCtor } from '../natives.js';
 
 const { Iterator } = G;
+
+export const { fromCharCode } = StringCtor;
+export const TypedArray = getPrototypeOf(Uint8Array);
 
 export const { from: iteratorFrom, prototype: { map: mapIterator } } = typeof Iterator === 'function' ? Iterator : { prototype: {} };

@@ -1,10 +1,8 @@
 /** Constructors as receivers of their static methods: `Promise.resolve`, `Array.from`, `Uint8Array.of`. */
 
-import { ArrayCtor, getPrototypeOf, PromisePrototype } from '../natives.js';
+import { ArrayCtor, getPrototypeOf, PromiseCtor } from '../natives.js';
 import { unwrap } from '../membrane.js';
-
-const TypedArray = getPrototypeOf(Uint8Array);
-const PromiseCtor = PromisePrototype.constructor;
+import { TypedArray } from './captured.js';
 
 /** The receiver of a static method: an intrinsic constructor itself, anything else as the payload holds it. */
 export const intrinsicConstructor = (self) => {

@@ -4,11 +4,12 @@
  * names, and is denied.
  */
 
-import { apply, charCodeAt, ownDescriptor, ownKeys, StringCtor, stringIndexOf, stringSlice, symbols } from '../natives.js';
+import { apply, charCodeAt, ownDescriptor, ownKeys, stringIndexOf, stringSlice, symbols } from '../natives.js';
 import { listed } from '../membrane.js';
 import { GLOBALS, NAMES } from './names.js';
 import { holderAt } from './roots.js';
 import { arrays } from './array.js';
+import { fromCharCode } from './captured.js';
 import { collections } from './collections.js';
 import { functions } from './function.js';
 import { intl } from './intl.js';
@@ -19,8 +20,6 @@ import { reflection } from './reflection.js';
 import { regexps } from './regexp.js';
 import { behave, lookUp } from './table.js';
 import { timers } from './timers.js';
-
-const { fromCharCode } = StringCtor;
 
 /** Three characters for a name: a number in base 86, the last digit first. */
 const nameCode = (name) => {

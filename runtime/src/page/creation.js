@@ -1,7 +1,8 @@
 /** Members that make elements, windows, workers and URLs of objects. */
-import { apply, construct, create, createDataProperty, G, getPrototypeOf, isNative, ownDescriptor, TypeError } from '../natives.js';
+import { apply, construct, create, createDataProperty, G, getPrototypeOf, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { unwrap } from '../membrane.js';
+import { blobType } from './captured.js';
 import { kindOf, DOCUMENT, rootElement } from './dom.js';
 import { isPassiveTag, judgeElement } from './elements.js';
 import { at, includes, lower, string } from './text.js';
@@ -39,11 +40,6 @@ const define = (self, args, real) => {
   }
   return apply(real, self, args.length > 2 ? [args[0], args[1]] : args);
 };
-
-const blobType = (() => {
-  const own = ownDescriptor(G, 'Blob');
-  return isNative(own?.value) ? ownDescriptor(own.value.prototype, 'type')?.get : undefined;
-})();
 
 /** `URL.createObjectURL(blob)`: a document of the page's origin comes of it, so its type is one that cannot run. */
 const objectUrl = (self, args, real) => {

@@ -2,35 +2,24 @@
  * The DOM's natives that the page's rules judge with, captured before any payload. A node's identity is asked of these
  * getters alone, so that neither an own property nor a form control called `attributes` answers in their place.
  */
-import { apply, construct, G as scope, getPrototypeOf, ownDescriptor, TypeError } from '../natives.js';
+import { apply, construct, G as scope, getPrototypeOf, hasOwn, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
+import { memberOf, prototypeOf, readDocument } from './captured.js';
 
 const BrandError = TypeError.prototype;
 
-const property = ownDescriptor(scope, 'document');
+/** The document of the page, whose nodes are alive; undefined where there is no page. Asked anew by each program. */
+export const home = readDocument === undefined ? undefined : apply(readDocument, scope, []);
 
-/**
- * The document of the page, whose nodes are alive. Web IDL makes it unforgeable: what can be redefined is a stand-in of a
- * host without a page, such as a test's, and so are the interfaces there.
- */
-export const home = property?.get && !property.configurable ? apply(property.get, scope, []) : undefined;
-
-const holder = (name) => {
-  if (home === undefined) return undefined;
-  const own = ownDescriptor(scope, name);
-  const made = own && 'value' in own ? own.value : undefined;
-  return typeof made === 'function' ? made.prototype : undefined;
-};
-
-/** A part of a member's descriptor, wherever in the chain of the interface it is; undefined where there is no interface. */
+/** A part of a member's descriptor; undefined where there is no interface. */
 const part = (name, member, which) => {
-  const first = holder(name);
-  for (let q = first; q !== null && q !== undefined; q = getPrototypeOf(q)) {
-    const property = ownDescriptor(q, member);
-    if (property !== undefined) return property[which];
-  }
-  return first === undefined ? undefined : missing;
+  const property = memberOf(name, member);
+  if (property !== null) return property[which];
+  return prototypeOf(name) === undefined ? undefined : missing;
 };
+
+// Whether this run of the module is the one that captures: it looks up at once what others look up when they need it.
+const isEarly = hasOwn(CONFIG, 'early');
 
 /** What a rule needs and the engine lacks is not answered with "no". */
 const missing = () => deny('dom-script-injection', 'the page lacks an interface');
@@ -40,16 +29,19 @@ const absent = () => { throw new TypeError('Illegal invocation'); };
 
 /** The getter of an attribute as a function of the object; it throws a TypeError on anything of another brand. Looked up once. */
 const getter = (name, member) => {
+  if (isEarly) memberOf(name, member);
   let real;
   return (object) => apply(real ??= part(name, member, 'get') ?? absent, object, []);
 };
 
 const setter = (name, member) => {
+  if (isEarly) memberOf(name, member);
   let real;
   return (object, value) => apply(real ??= part(name, member, 'set') ?? absent, object, [value]);
 };
 
 const method = (name, member) => {
+  if (isEarly) memberOf(name, member);
   let real;
   return (object, ...values) => apply(real ??= part(name, member, 'value') ?? absent, object, values);
 };
@@ -134,13 +126,15 @@ export const branded = (get, x) => {
 
 /** Whether elements of exactly this interface are inert: an engine gives it to names that mean nothing to it. */
 const INERT = ['HTMLUnknownElement', 'Element', 'SVGElement', 'MathMLElement'];
+if (isEarly) for (let i = 0; i < INERT.length; i++) prototypeOf(INERT[i]);
 export const isUnknown = (element) => {
   const prototype = getPrototypeOf(element);
-  for (let i = 0; i < INERT.length; i++) if (prototype === holder(INERT[i])) return true;
+  for (let i = 0; i < INERT.length; i++) if (prototype === prototypeOf(INERT[i])) return true;
   return false;
 };
 
 const parseText = method('DOMParser', 'parseFromString');
+if (isEarly) memberOf('DOMParser', 'constructor');
 
 /** Markup as a document of its own, without a browsing context. */
 export const parseDocument = (markup) => parseText(construct(part('DOMParser', 'constructor', 'value'), []), markup, 'text/html');

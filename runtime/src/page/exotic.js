@@ -2,8 +2,9 @@
  * Writes to the page's objects that their own properties do not foretell: a form's control called `action` hides nothing
  * from the setter, and an element of a list of options is inserted.
  */
-import { createDataProperty, G, getPrototypeOf, hasOwn, ownDescriptor } from '../natives.js';
+import { createDataProperty, getPrototypeOf, hasOwn, ownDescriptor } from '../natives.js';
 import { callForeign, recordOf } from '../membrane.js';
+import { prototypeOf } from './captured.js';
 import { branded, kindOf, optionCount, optionsOf } from './dom.js';
 import { admit } from './trees.js';
 
@@ -22,7 +23,7 @@ let textPrototypes;
 
 const prototypesOfTexts = () => {
   const list = [];
-  for (let i = 0; i < TEXTS.length; i++) createDataProperty(list, i, ownDescriptor(G, TEXTS[i])?.value?.prototype);
+  for (let i = 0; i < TEXTS.length; i++) createDataProperty(list, i, prototypeOf(TEXTS[i]));
   return list;
 };
 

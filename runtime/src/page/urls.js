@@ -1,15 +1,11 @@
 /** URLs: judged as the engine's own parser reads them, against a list of schemes for each use. */
-import { apply, construct, G, getPrototypeOf, isNative, ownDescriptor, regexpExec, TypeError } from '../natives.js';
+import { apply, construct, G, getPrototypeOf, regexpExec, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
-import { home } from './dom.js';
+import { readLocation, readPath, readProtocol, RealURL } from './captured.js';
 import { lower } from './text.js';
 import { words } from './words.js';
 
 const ParseError = TypeError.prototype;
-const RealURL = ownDescriptor(G, 'URL')?.value;
-const reader = (member) => (isNative(RealURL) ? ownDescriptor(RealURL.prototype, member)?.get : undefined);
-const readProtocol = reader('protocol');
-const readPath = reader('pathname');
 
 const EVERYWHERE = words('http: https: about:');
 const LINKS = words('mailto: tel: sms: ftp: blob:');
@@ -30,8 +26,7 @@ const parse = (text) => {
   }
 };
 
-const place = home === undefined ? undefined : ownDescriptor(G, 'location')?.get;
-const homeUrl = place === undefined || readProtocol === undefined ? null : parse(`${apply(place, G, [])}`);
+const homeUrl = readLocation === undefined || readProtocol === undefined ? null : parse(`${apply(readLocation, G, [])}`);
 const homeScheme = homeUrl === null ? '' : apply(readProtocol, homeUrl, []);
 const EXECUTABLE = words('javascript: vbscript: data: blob: filesystem: about:');
 

@@ -8,6 +8,8 @@ from evalward.client.denied_run import DenialReport
 from evalward.client.evaluation_reply import EvaluationReply
 from evalward.client.guard_reply import Decision
 from evalward.client.guarded import EvalDenied, SinkFailed, guarded, is_guarded
+from evalward.client.preparation import Preparation
+from evalward.client.prepare import Prepared, PrepareFailed, prepare
 from evalward.client.spawn import SpawnedGuard, SpawnError, spawn
 from evalward.client.sync import GuardClient
 from evalward.client.triage import Triage
@@ -24,6 +26,9 @@ __all__ = [
     "ItemDecision",
     "JudgedField",
     "Payload",
+    "Preparation",
+    "PrepareFailed",
+    "Prepared",
     "SinkFailed",
     "SpawnError",
     "SpawnedGuard",
@@ -31,5 +36,6 @@ __all__ = [
     "Triage",
     "guarded",
     "is_guarded",
+    "prepare",
     "spawn",
 ]

@@ -9,7 +9,15 @@ import grpc
 from grpc.aio import EOF  # type: ignore[attr-defined]  # the stubs lack it
 
 from evalward.client.address import CONNECT_SECONDS, Link, Tls, link_of
-from evalward.client.call_flow import EVALUATE, REPORT_DENIAL, VALIDATE, VALIDATE_CALL, CallFlow, Operation
+from evalward.client.call_flow import (
+    EVALUATE,
+    PREPARE_RUNTIME,
+    REPORT_DENIAL,
+    VALIDATE,
+    VALIDATE_CALL,
+    CallFlow,
+    Operation,
+)
 from evalward.client.diagnosis import PROBE_SECONDS, diagnosed
 from evalward.client.question import VALIDATE_SECONDS
 from evalward.client.steps import Connect, Diagnose, Message, Progress, Step, Steps, Unary
@@ -69,6 +77,7 @@ class AsyncGuardClient:
     validate_call = _method(VALIDATE_CALL)
     evaluate = _method(EVALUATE)
     report_denial = _method(REPORT_DENIAL)
+    prepare_runtime = _method(PREPARE_RUNTIME)
 
     async def validate_batch(
         self, items: Iterable[Payload], *, stop_on_first: bool = False, session_id: str = ""

@@ -23,6 +23,7 @@ from evalward.client.failure import (
     unreachable,
 )
 from evalward.client.peer import WrongPeer
+from evalward.client.preparation import Preparation
 from evalward.client.question import Question, Questions
 from evalward.client.steps import Connect, Diagnose, Message, Steps
 from evalward.client.stream import Conversation, late
@@ -70,6 +71,7 @@ class Operation(Generic[P, T]):
 VALIDATE: Final = Operation(Questions.validate, lambda denial: denial)
 VALIDATE_CALL: Final = Operation(Questions.validate_call, CallDecision.denied)
 REPORT_DENIAL: Final = Operation(Questions.report_denial, DenialReport.denied)
+PREPARE_RUNTIME: Final = Operation(Questions.prepare_runtime, Preparation.denied)
 EVALUATE: Final = Operation(Questions.evaluate, EvaluationReply.denied)
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
     from evalward.client.denied_run import DenialReport
+    from evalward.client.prepare import Prepared
     from evalward.client.sync import GuardClient
     from evalward.client.triage import Triage
 
@@ -55,6 +56,7 @@ def guarded(
     profile: str | None = None,
     wrap: bool = False,
     harden: bool | None = None,
+    prepared: Prepared | None = None,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], Coroutine[Any, Any, R]]: ...
 
@@ -71,6 +73,7 @@ def guarded(
     profile: str | None = None,
     wrap: bool = False,
     harden: bool | None = None,
+    prepared: Prepared | None = None,
     triage: Triage | None = None,
 ) -> Callable[Concatenate[str | bytes, P], R]: ...
 
@@ -86,6 +89,7 @@ def guarded(  # noqa: PLR0913 - what a sink is
     profile: str | None = None,
     wrap: bool = False,
     harden: bool | None = None,
+    prepared: Prepared | None = None,
     triage: Triage | None = None,
 ) -> Callable[..., Any]:
     """Return ``eval_fn`` guarded: it is called only with the text of an allowed payload, or with its hardened program.
@@ -97,8 +101,8 @@ def guarded(  # noqa: PLR0913 - what a sink is
     TypeError. ``profile`` must be at least as strict as the policy's; an ALLOW under the profile ``seed`` counts only
     if ``profile`` is ``seed``. A coroutine function needs an AsyncGuardClient, any other function a GuardClient;
     another combination raises TypeError. ``harden``: the hardened program runs where the policy offers one (None),
-    always (True: a payload without one is denied), or never (False, which a policy may refuse). ``triage`` stores
-    denied payloads.
+    always (True: a payload without one is denied), or never (False, which a policy may refuse). ``prepared``, which
+    ``prepare`` returns, makes programs that run in that page alone. ``triage`` stores denied payloads.
 
     The result takes ``(code, …)``, text or UTF-8. It raises EvalDenied for a denied payload, also for a program that is
     denied something while it runs (EVAL_DENIED_AT_RUN_TIME, which is reported to the guard), and SinkFailed for another
@@ -118,6 +122,7 @@ def guarded(  # noqa: PLR0913 - what a sink is
         bindings=bindings,
         profile=profile,
         harden=harden,
+        prepared="" if prepared is None else prepared.key,
     )
 
     def sync_sink(code: str | bytes, *args: Any, **rest: Any) -> Any:

@@ -14,6 +14,7 @@ from evalward.client import request_fields
 from evalward.client.call_decision import CallDecision, call_decision_from
 from evalward.client.denied_run import DenialReport, report_from
 from evalward.client.evaluation_reply import EvaluationReply, reply_from, seconds_for
+from evalward.client.preparation import Preparation, preparation_from
 from evalward.client.proof import decision_from
 from evalward.client.request_fields import Unsendable
 from evalward.client.too_large import sendable_arguments, sendable_payload
@@ -66,12 +67,14 @@ class Questions:
         session_id: str = "",
         include_context: bool = False,
         harden: bool | None = None,
+        prepared: str = "",
     ) -> Question[Decision]:
         """Ask whether ``sink``, or ``target`` in ``shape``, may run ``code``; every failure is a denial.
 
         ``limits`` are those of Limits, and may only be smaller than the policy's. With ``include_context`` a denial
         contains the source lines around each finding. ``harden``: True requires a hardened program, False declines
         it, and None takes what the policy offers; run ``Decision.hardened`` instead of ``code`` if it is there.
+        ``prepared`` is the key of the page that runs it (``prepare_runtime``).
         """
         if sink is None and target is None:
             raise Unsendable("target", "or a sink is needed")
@@ -82,6 +85,7 @@ class Questions:
             bindings=request_fields.bindings("bindings", bindings),
             include_context=request_fields.flag("include_context", include_context),
             harden=request_fields.harden(harden),
+            prepared=request_fields.text("prepared", prepared),
         )
         if shape is not None:
             request.shape = request_fields.shape(shape)
@@ -180,6 +184,14 @@ class Questions:
             construct=request_fields.name("construct", construct),
         )
         return Question("ReportDenial", request, self.seconds, partial(report_from, decision_id))
+
+    def prepare_runtime(self, target: str = "renderer") -> Question[Preparation]:
+        """Ask for the script that puts the run-time of hardened programs into a page, and for the key to it.
+
+        ``prepare`` does it for a page of Playwright. A failure is a reply with a ``code`` and without a script.
+        """
+        request = pb.PrepareRuntimeRequest(target=request_fields.target(target))
+        return Question("PrepareRuntime", request, self.seconds, preparation_from)
 
     def budget(self, size: int) -> float:
         """Return the timeout in seconds of a verdict on ``size`` bytes."""

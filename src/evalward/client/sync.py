@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 import grpc
 
 from evalward.client.address import CONNECT_SECONDS, Link, Tls, link_of
-from evalward.client.call_flow import EVALUATE, REPORT_DENIAL, VALIDATE, VALIDATE_CALL, CallFlow, Operation
+from evalward.client.call_flow import (
+    EVALUATE,
+    PREPARE_RUNTIME,
+    REPORT_DENIAL,
+    VALIDATE,
+    VALIDATE_CALL,
+    CallFlow,
+    Operation,
+)
 from evalward.client.diagnosis import PROBE_SECONDS, diagnosed
 from evalward.client.question import VALIDATE_SECONDS
 from evalward.client.steps import Connect, Diagnose, Progress, Step, Steps, Unary
@@ -81,6 +89,7 @@ class GuardClient:
     validate_call = _method(VALIDATE_CALL)
     evaluate = _method(EVALUATE)
     report_denial = _method(REPORT_DENIAL)
+    prepare_runtime = _method(PREPARE_RUNTIME)
 
     def validate_batch(
         self, items: Iterable[Payload], *, stop_on_first: bool = False, session_id: str = ""

@@ -265,6 +265,7 @@ class ValidateRequest(_message.Message):
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
     SINK_FIELD_NUMBER: _builtins.int
     HARDEN_FIELD_NUMBER: _builtins.int
+    PREPARED_FIELD_NUMBER: _builtins.int
     code: _builtins.bytes
     """The text that would reach the sink, as UTF-8. Invalid UTF-8 is answered with a denial."""
     target: Global___Target.ValueType
@@ -286,6 +287,10 @@ class ValidateRequest(_message.Message):
     harden: Global___Harden.ValueType
     """Whether an ALLOW carries a hardened program. It is made for the sink, or for the declared shape. In a batch,
     HARDEN_UNSPECIFIED gives one only where the policy requires it.
+    """
+    prepared: _builtins.str
+    """The key of the page that runs the program, from PrepareRuntime. A program for it has a short head in place of the
+    run-time, unless the key is another version's. Without effect for a target that cannot be prepared. Empty: none.
     """
     @_builtins.property
     def bindings(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
@@ -309,10 +314,11 @@ class ValidateRequest(_message.Message):
         include_context: _builtins.bool = ...,
         sink: _builtins.str = ...,
         harden: Global___Harden.ValueType = ...,
+        prepared: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "limits", b"limits", "profile", b"profile", "shape", b"shape"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "harden", b"harden", "include_context", b"include_context", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "_shape", b"_shape", "bindings", b"bindings", "code", b"code", "harden", b"harden", "include_context", b"include_context", "limits", b"limits", "prepared", b"prepared", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "shape", b"shape", "sink", b"sink", "target", b"target"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -1487,6 +1493,94 @@ class ReportDenialResponse(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
 
 Global___ReportDenialResponse: _TypeAlias = ReportDenialResponse  # noqa: Y015
+
+@_typing.final
+class PrepareRuntimeRequest(_message.Message):
+    """PrepareRuntimeRequest asks for what prepares a realm."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TARGET_FIELD_NUMBER: _builtins.int
+    target: Global___Target.ValueType
+    """The realm; only the renderer's can be prepared."""
+    def __init__(
+        self,
+        *,
+        target: Global___Target.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PrepareRuntimeRequest: _TypeAlias = PrepareRuntimeRequest  # noqa: Y015
+
+@_typing.final
+class PreparedRuntime(_message.Message):
+    """PreparedRuntime prepares a realm. The key is a secret of the caller and of the page."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCRIPT_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    script: _builtins.str
+    """The script: run it in each new document before any script of the page. A second run does nothing."""
+    key: _builtins.str
+    """The value of ValidateRequest.prepared."""
+    version: _builtins.str
+    """Version of the run-time that the script holds."""
+    def __init__(
+        self,
+        *,
+        script: _builtins.str = ...,
+        key: _builtins.str = ...,
+        version: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "script", b"script", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreparedRuntime: _TypeAlias = PreparedRuntime  # noqa: Y015
+
+@_typing.final
+class PrepareRuntimeResponse(_message.Message):
+    """PrepareRuntimeResponse is what prepares a realm, or why there is nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PREPARED_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    ENVELOPE_FIELD_NUMBER: _builtins.int
+    envelope: _builtins.bytes
+    """The canonical JSON envelope; it has neither script nor key."""
+    @_builtins.property
+    def prepared(self) -> Global___PreparedRuntime:
+        """The script and its key."""
+
+    @_builtins.property
+    def error(self) -> Global___Error:
+        """The request is invalid: the target cannot be prepared."""
+
+    def __init__(
+        self,
+        *,
+        prepared: Global___PreparedRuntime | None = ...,
+        error: Global___Error | None = ...,
+        envelope: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["error", b"error", "outcome", b"outcome", "prepared", b"prepared"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["envelope", b"envelope", "error", b"error", "outcome", b"outcome", "prepared", b"prepared"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_outcome: _TypeAlias = _typing.Literal["prepared", "error"]  # noqa: Y015
+    _WhichOneofArgType_outcome: _TypeAlias = _typing.Literal["outcome", b"outcome"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_outcome) -> _WhichOneofReturnType_outcome | None: ...
+
+Global___PrepareRuntimeResponse: _TypeAlias = PrepareRuntimeResponse  # noqa: Y015
 
 @_typing.final
 class ListErrorCodesRequest(_message.Message):

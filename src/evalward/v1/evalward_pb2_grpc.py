@@ -65,6 +65,11 @@ class GuardServiceStub(object):
                 request_serializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.SerializeToString,
                 response_deserializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.FromString,
                 _registered_method=True)
+        self.PrepareRuntime = channel.unary_unary(
+                '/evalward.v1.GuardService/PrepareRuntime',
+                request_serializer=evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeRequest.SerializeToString,
+                response_deserializer=evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeResponse.FromString,
+                _registered_method=True)
         self.ListErrorCodes = channel.unary_unary(
                 '/evalward.v1.GuardService/ListErrorCodes',
                 request_serializer=evalward_dot_v1_dot_evalward__pb2.ListErrorCodesRequest.SerializeToString,
@@ -133,6 +138,14 @@ class GuardServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PrepareRuntime(self, request, context):
+        """PrepareRuntime returns the script that puts the run-time of hardened programs into a page, and the key with which a
+        program finds it there. Idempotent, without side effects; each answer has a new key.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListErrorCodes(self, request, context):
         """ListErrorCodes returns the registry of codes. Idempotent, without side effects.
         """
@@ -187,6 +200,11 @@ def add_GuardServiceServicer_to_server(servicer, server):
                     servicer.ReportDenial,
                     request_deserializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.FromString,
                     response_serializer=evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.SerializeToString,
+            ),
+            'PrepareRuntime': grpc.unary_unary_rpc_method_handler(
+                    servicer.PrepareRuntime,
+                    request_deserializer=evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeRequest.FromString,
+                    response_serializer=evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeResponse.SerializeToString,
             ),
             'ListErrorCodes': grpc.unary_unary_rpc_method_handler(
                     servicer.ListErrorCodes,
@@ -367,6 +385,33 @@ class GuardService(object):
             '/evalward.v1.GuardService/ReportDenial',
             evalward_dot_v1_dot_evalward__pb2.ReportDenialRequest.SerializeToString,
             evalward_dot_v1_dot_evalward__pb2.ReportDenialResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PrepareRuntime(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/evalward.v1.GuardService/PrepareRuntime',
+            evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeRequest.SerializeToString,
+            evalward_dot_v1_dot_evalward__pb2.PrepareRuntimeResponse.FromString,
             options,
             channel_credentials,
             insecure,

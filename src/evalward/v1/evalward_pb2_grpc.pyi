@@ -64,6 +64,10 @@ class GuardServiceStub:
     decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
     like the first and recorded once.
     """
+    PrepareRuntime: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.PrepareRuntimeRequest, _evalward_pb2.PrepareRuntimeResponse]
+    """PrepareRuntime returns the script that puts the run-time of hardened programs into a page, and the key with which a
+    program finds it there. Idempotent, without side effects; each answer has a new key.
+    """
     ListErrorCodes: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
     GetPolicy: _grpc.UnaryUnaryMultiCallable[_evalward_pb2.GetPolicyRequest, _evalward_pb2.GetPolicyResponse]
@@ -98,6 +102,10 @@ class GuardServiceAsyncStub(GuardServiceStub):
     """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
     decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
     like the first and recorded once.
+    """
+    PrepareRuntime: _aio.UnaryUnaryMultiCallable[_evalward_pb2.PrepareRuntimeRequest, _evalward_pb2.PrepareRuntimeResponse]  # type: ignore[assignment]
+    """PrepareRuntime returns the script that puts the run-time of hardened programs into a page, and the key with which a
+    program finds it there. Idempotent, without side effects; each answer has a new key.
     """
     ListErrorCodes: _aio.UnaryUnaryMultiCallable[_evalward_pb2.ListErrorCodesRequest, _evalward_pb2.ListErrorCodesResponse]  # type: ignore[assignment]
     """ListErrorCodes returns the registry of codes. Idempotent, without side effects."""
@@ -166,6 +174,16 @@ class GuardServiceServicer(metaclass=_abc_1.ABCMeta):
         """ReportDenial records that a hardened program was denied something while it ran. Only the caller that got the
         decision can report it, once, and only while the service remembers it. Idempotent: a repeated report is answered
         like the first and recorded once.
+        """
+
+    @_abc_1.abstractmethod
+    def PrepareRuntime(
+        self,
+        request: _evalward_pb2.PrepareRuntimeRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_evalward_pb2.PrepareRuntimeResponse, _abc.Awaitable[_evalward_pb2.PrepareRuntimeResponse]]:
+        """PrepareRuntime returns the script that puts the run-time of hardened programs into a page, and the key with which a
+        program finds it there. Idempotent, without side effects; each answer has a new key.
         """
 
     @_abc_1.abstractmethod

@@ -17,10 +17,10 @@ from evalward.guard.harden.runtimes import (
     bound_names,
     configuration,
     hosts_text,
-    runtime_for,
 )
 from evalward.guard.harden.travel import Program, Programs, Sent
 from evalward.guard.harden.tree import Route
+from evalward.guard.runtime_texts import runtime_for
 from evalward.guard.sinks import sinks
 from evalward.guard.syntax.grammar import COMMENTS, kinds
 from evalward.guard.syntax.readings import programs_for

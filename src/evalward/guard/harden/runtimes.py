@@ -1,42 +1,18 @@
-"""The built run-times, and the configuration that P' gives them (harden.md §3)."""
+"""The configuration that P' gives its run-time (harden.md §3)."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from evalward.guard.harden.hosts import bound_objects, compiled_hosts, parameter_objects
-from evalward.guard.target import Target
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_PROFILES: Final = {
-    Target.MAIN: "main",
-    Target.NODE: "main",
-    Target.RENDERER: "renderer",
-    Target.SANDBOX: "sandbox",
-}
-_VERSION_LENGTH: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """The text of a run-time, an expression whose value is a function of the configuration, and its version."""
-
-    text: str
-    version: str
-
-
-@cache
-def runtime_for(target: Target) -> Runtime:
-    """Return the run-time for ``target``; its version is the start of the SHA-256 of its text."""
-    text = (files(__package__) / "built" / f"{_PROFILES[target]}.js").read_text(encoding="ascii").strip()
-    return Runtime(text, hashlib.sha256(text.encode()).hexdigest()[:_VERSION_LENGTH])
+    from evalward.guard.target import Target
 
 
 def _in_script(text: str) -> str:

@@ -12,6 +12,7 @@ from evalward.server.decide.call_decider import CallDecider
 from evalward.server.decide.decider import Decider
 from evalward.server.decide.denial_reporter import DenialReporter
 from evalward.server.decide.lazy_sandbox import LazyEvaluator
+from evalward.server.decide.preparer import Preparer
 from evalward.server.decide.reportable import ReportableDecisions
 from evalward.server.requests.proto_enums import TARGET_NUMBERS
 from evalward.v1 import evalward_pb2 as pb
@@ -36,6 +37,7 @@ class ActivePolicy:
     calls: CallDecider
     batches: BatchDecider
     reports: DenialReporter
+    preparer: Preparer
     reply: pb.GetPolicyResponse
 
 
@@ -73,6 +75,7 @@ class DeciderParts:
             ),
             batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
             reports=DenialReporter(decider, audit_trail, provenance, self.decisions),
+            preparer=Preparer(decider, provenance),
             reply=_reply(policy, provenance),
         )
 

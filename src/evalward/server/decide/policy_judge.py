@@ -11,6 +11,7 @@ from evalward.errors import Code, CodedError, Repair
 from evalward.guard.rules import Hardening
 from evalward.judging.executor import Job, Lost, Overloaded, TooLong, not_started
 from evalward.judging.hardening import renewed
+from evalward.judging.preparing import for_prepared
 from evalward.policy import exception_of, hardened_under, settled, utc_day
 from evalward.server.decide.load_shedding import PATIENCE_SHARE, check_open, overloaded, patience
 
@@ -150,7 +151,10 @@ class PolicyJudge:
             asked.validation_request.target, tool=request.tool, today=asked.today
         )
         verdict = settled(verdict, enforcement=enforcement, exception=asked.exception)
-        return renewed(hardened_under(asked.hardening, verdict))
+        verdict = renewed(hardened_under(asked.hardening, verdict))
+        # Not part of the job: neither a worker nor the cache gets the key.
+        key = asked.validation_request.prepared
+        return for_prepared(verdict, key) if key else verdict
 
     def _rules(self, validation_request: ValidationRequest, exception: PolicyException | None) -> Rules:
         if not (

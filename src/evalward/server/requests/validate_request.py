@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from evalward.errors import Code, CodedError, Repair, pointer
 from evalward.guard.target import Shape, Target
 from evalward.identifiers import CALLER_ID
+from evalward.judging.preparing import KEY
 from evalward.policy.named_sink import asked_sink
 from evalward.server.requests.proto_enums import HARDENING, PROFILES, SHAPES, TARGETS
 from evalward.v1 import evalward_pb2 as pb
@@ -50,6 +51,7 @@ class ValidationRequest(NamedTuple):
     include_context: bool = False
     sink: str | None = None
     harden: Hardening | None = None
+    prepared: str = ""
 
 
 class Received(NamedTuple):
@@ -117,6 +119,7 @@ class RequestReader:
             include_context=message.include_context,
             sink=sink.id if sink else None,
             harden=hardening_of(message.harden),
+            prepared=_key_of(message.prepared) if message.prepared else "",
         )
 
     def _sink(self, message: pb.ValidateRequest) -> Sink:
@@ -174,6 +177,17 @@ def member(name: str, number: int, members: Mapping[int, E]) -> E:
 def hardening_of(number: int) -> Hardening | None:
     """Return what a request's ``harden`` asks for, None for what the policy decides; raise CodedError as ``member``."""
     return None if number == pb.HARDEN_UNSPECIFIED else member("harden", number, HARDENING)
+
+
+def _key_of(prepared: str) -> str:
+    """Return the key of a prepared page; raise CodedError (INVALID_INPUT) for a malformed one, without its text."""
+    if KEY.fullmatch(prepared) is None:
+        raise CodedError(
+            Code.INVALID_INPUT,
+            "The request's prepared is no key of PrepareRuntime.",
+            repair=Repair(field="/prepared", pattern=KEY.pattern),
+        )
+    return prepared
 
 
 def _check_caller_text(name: str, text: str) -> None:

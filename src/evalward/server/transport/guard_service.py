@@ -26,6 +26,7 @@ from evalward.server.transport.responses import (
     batch_response,
     call_response,
     evaluate_response,
+    prepare_response,
     report_response,
     stream_response,
     validate_response,
@@ -111,6 +112,10 @@ class GuardService:
             "ReportDenial": pending_requests.unary(
                 self.report_denial,
                 response_serializer=pb.ReportDenialResponse.SerializeToString,
+            ),
+            "PrepareRuntime": pending_requests.unary(
+                self.prepare_runtime,
+                response_serializer=pb.PrepareRuntimeResponse.SerializeToString,
             ),
             "ListErrorCodes": pending_requests.unary(
                 self._metadata_rpc("ListErrorCodes", lambda: self._codes),
@@ -252,6 +257,21 @@ class GuardService:
         self._finish(call, [decision])
         abort_for_infrastructure(decision, context)
         return report_response(decision)
+
+    def prepare_runtime(self, wire: bytes, context: grpc.ServicerContext) -> pb.PrepareRuntimeResponse:
+        """Return what prepares a page; failures are reported as in ``validate``."""
+        call = self._call("PrepareRuntime", context)
+        with self.in_flight:
+            made = self.active_policy.preparer.decide(
+                wire,
+                remaining=remaining_seconds(context),
+                stopping=self.in_flight.stopping,
+                caller=call.caller,
+            )
+        # Nothing is judged, so that an answer counts as no ALLOW.
+        self._finish(call, [] if made.prepared else [made.decision])
+        abort_for_infrastructure(made.decision, context)
+        return prepare_response(made)
 
     def refuse_unread(self, context: grpc.ServicerContext, most: int) -> None:
         """Reject a call whose request has not been read, since ``most`` other requests are still incomplete."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evalward.server.decide.batch_decider import BatchDecision, Item
     from evalward.server.decide.call_decider import CallDecision
     from evalward.server.decide.decisions import Decision
+    from evalward.server.decide.preparer import Preparation
 
 _ALLOWED: Final = pb.Allowed()
 
@@ -127,6 +128,16 @@ def report_response(decision: Decision) -> pb.ReportDenialResponse:
     if decision.code is None:
         return pb.ReportDenialResponse(reported=pb.DenialReported(), envelope=decision.canonical)
     return pb.ReportDenialResponse(error=typed_error(decision.envelope), envelope=decision.canonical)
+
+
+def prepare_response(made: Preparation) -> pb.PrepareRuntimeResponse:
+    """Return the response of PrepareRuntime."""
+    decision = made.decision
+    if made.prepared is None:
+        return pb.PrepareRuntimeResponse(error=typed_error(decision.envelope), envelope=decision.canonical)
+    return pb.PrepareRuntimeResponse(
+        prepared=pb.PreparedRuntime(**made.prepared._asdict()), envelope=decision.canonical
+    )
 
 
 def _failure(item: Item) -> pb.BatchItemFailure:

@@ -1,0 +1,44 @@
+/**
+ * The DOM's natives, each found once for a realm. Where the run-time was put into a page before its scripts, they are found
+ * then, and are the engine's own; otherwise when a rule first needs them, so that the start touches no interface.
+ */
+import { G, getPrototypeOf, isNative, ownDescriptor } from '../natives.js';
+
+const property = ownDescriptor(G, 'document');
+
+/**
+ * The getter of the document, if Web IDL made it: it is unforgeable. What can be redefined is a stand-in of a host without a
+ * page, such as a test's, and so are the interfaces there.
+ */
+export const readDocument = property === undefined || property.configurable ? undefined : property.get;
+
+const prototypes = { __proto__: null };
+const members = { __proto__: null };
+
+/** The prototype of the interface `name`; undefined where there is none. */
+export const prototypeOf = (name) => {
+  if (name in prototypes || readDocument === undefined) return prototypes[name];
+  const own = ownDescriptor(G, name);
+  const made = own && 'value' in own ? own.value : undefined;
+  return prototypes[name] = typeof made === 'function' ? made.prototype : undefined;
+};
+
+/** The descriptor of a member, wherever in the chain of the interface it is; null without the member. */
+export const memberOf = (name, member) => {
+  const key = name + '.' + member;
+  if (key in members) return members[key];
+  for (let q = prototypeOf(name); q !== null && q !== undefined; q = getPrototypeOf(q)) {
+    const found = ownDescriptor(q, member);
+    if (found !== undefined) return members[key] = found;
+  }
+  return members[key] = null;
+};
+
+export const RealURL = ownDescriptor(G, 'URL')?.value;
+const reader = (member) => (isNative(RealURL) ? ownDescriptor(RealURL.prototype, member)?.get : undefined);
+export const readProtocol = reader('protocol');
+export const readPath = reader('pathname');
+export const readLocation = readDocument === undefined ? undefined : ownDescriptor(G, 'location')?.get;
+
+const RealBlob = ownDescriptor(G, 'Blob')?.value;
+export const blobType = isNative(RealBlob) ? ownDescriptor(RealBlob.prototype, 'type')?.get : undefined;
