@@ -135,17 +135,9 @@ class GuardService:
 
     def validate(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateResponse:
         """Judge one payload; a domain failure is an outcome, an infrastructure failure a rich status."""
-        call = self._call("Validate", context)
-        with self.in_flight:
-            decision = self.active_policy.decider.decide(
-                wire,
-                remaining=remaining_seconds(context),
-                stopping=self.in_flight.stopping,
-                caller=call.caller,
-            )
-        self._finish(call, [decision])
-        abort_for_infrastructure(decision, context)
-        return validate_response(decision)
+        return validate_response(
+            self._decide("Validate", wire, context, lambda: self.active_policy.decider.decide)
+        )
 
     def validate_call(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateCallResponse:
         """Judge one tool call; failures are reported as in ``validate``."""
@@ -232,31 +224,15 @@ class GuardService:
 
     def evaluate(self, wire: bytes, context: grpc.ServicerContext) -> pb.EvaluateResponse:
         """Judge one payload for the sandbox and run it there; failures are reported as in ``validate``."""
-        call = self._call("Evaluate", context)
-        with self.in_flight:
-            decision = self.active_policy.evaluator().evaluate(
-                wire,
-                remaining=remaining_seconds(context),
-                stopping=self.in_flight.stopping,
-                caller=call.caller,
-            )
-        self._finish(call, [decision])
-        abort_for_infrastructure(decision, context)
-        return evaluate_response(decision)
+        return evaluate_response(
+            self._decide("Evaluate", wire, context, lambda: self.active_policy.evaluator().evaluate)
+        )
 
     def report_denial(self, wire: bytes, context: grpc.ServicerContext) -> pb.ReportDenialResponse:
         """Record what a hardened program was denied while it ran; failures are reported as in ``validate``."""
-        call = self._call("ReportDenial", context)
-        with self.in_flight:
-            decision = self.active_policy.reports.decide(
-                wire,
-                remaining=remaining_seconds(context),
-                stopping=self.in_flight.stopping,
-                caller=call.caller,
-            )
-        self._finish(call, [decision])
-        abort_for_infrastructure(decision, context)
-        return report_response(decision)
+        return report_response(
+            self._decide("ReportDenial", wire, context, lambda: self.active_policy.reports.decide)
+        )
 
     def prepare_runtime(self, wire: bytes, context: grpc.ServicerContext) -> pb.PrepareRuntimeResponse:
         """Return what prepares a page; failures are reported as in ``validate``."""
@@ -308,6 +284,26 @@ class GuardService:
     def streams(self) -> int:
         """The number of open streams."""
         return len(self._streams)
+
+    def _decide(
+        self,
+        rpc: str,
+        wire: bytes,
+        context: grpc.ServicerContext,
+        decider: Callable[[], Callable[..., Decision]],
+    ) -> Decision:
+        """Decide one request with what ``decider`` gives, which is asked once the caller is permitted."""
+        call = self._call(rpc, context)
+        with self.in_flight:
+            decision = decider()(
+                wire,
+                remaining=remaining_seconds(context),
+                stopping=self.in_flight.stopping,
+                caller=call.caller,
+            )
+        self._finish(call, [decision])
+        abort_for_infrastructure(decision, context)
+        return decision
 
     def _finish(self, call: RpcCall, decisions: Sequence[Decision], *, times: int = 1) -> None:
         """Count the decisions of ``call`` and notify the observers; each decision stands for ``times`` payloads."""
