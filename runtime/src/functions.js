@@ -2,10 +2,9 @@
 import {
   apply, create, defineProperty, getPrototypeOf, hasOwn, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
 } from './natives.js';
-import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
 import { a, v } from './membrane.js';
-import { isProtected, writable } from './protection.js';
+import { writable } from './protection.js';
 
 // A place is a start in the high bits and an end in the low ones: one number is cheaper to keep than two.
 const SHIFT = 0x4000000;
@@ -120,11 +119,6 @@ export function pm(method, name) {
 /** What a constructor returns: natives write to it where it is a species or a custom constructor. */
 export function rt(value, newTarget) {
   return newTarget !== undefined && isObject(value) ? writable(value) : value;
-}
-
-/** What fields are about to be defined on. */
-export function fg(self) {
-  if (isProtected(self)) deny('prototype-tampering');
 }
 
 /** The prototype that a literal gives its object. */

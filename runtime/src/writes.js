@@ -164,17 +164,32 @@ export function set(o, key, value, self) {
 export function setOwn(self, key, value) {
   const present = ownDescriptor(self, key);
   if (present === undefined) {
-    return defineProperty(self, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+    return define(self, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
   }
-  return hasOwn(present, 'value') && present.writable && defineProperty(self, key, { __proto__: null, value });
+  return hasOwn(present, 'value') && present.writable && define(self, key, { __proto__: null, value });
 }
 
 onInheritedSet(set);
 
 let exotic;
 /** A profile's objects whose own properties do not say what a write does: {set(o, key, value, self),
- *  define(o, key, descriptor), isDirect(prototype)}, the last for prototypes whose setters do nothing but keep a text. */
+ *  define(o, key, descriptor), isList(o), isDirect(prototype)}, the last for prototypes whose setters keep a text and do no more. */
 export const onExotic = (rules) => { exotic = rules; };
+
+// The prototype of own instances on which fields were defined last.
+let lastFields;
+
+/** Make sure that the engine may define properties on `o` by itself, such as the fields of a class. @throws a denial */
+export function assertDefinable(o) {
+  if (!isObject(o)) return;
+  if (isProtected(o)) deny('prototype-tampering');
+  if (exotic === undefined || isOpaque(o)) return;
+  const p = getPrototypeOf(o);
+  if (p === null || p === lastFields || p === ObjectPrototype || p === ArrayPrototype) return;
+  if (exotic.isList(o)) deny('dom-script-injection');
+  const made = ownDescriptor(p, 'constructor');
+  if (made !== undefined && typeof made.value === 'function' && isOwn(made.value)) lastFields = p;
+}
 
 let defineGlobal;
 let facade;
@@ -184,7 +199,10 @@ export const onGlobalDefine = (global, define) => { facade = global; defineGloba
 /** [[DefineOwnProperty]] of a safe descriptor that has no prototype. @returns {boolean} */
 export function define(o, key, property) {
   if (o === facade) return defineGlobal(key, property);
-  if (exotic !== undefined) exotic.define(o, key, property);
+  if (exotic !== undefined) {
+    const done = exotic.define(o, key, property);
+    if (done !== undefined) return done;
+  }
   if (!isOpaque(o)) assertOpen(o);
   return defineProperty(o, key, property);
 }

@@ -4,6 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import idl from '@webref/idl';
+import { callbacks } from './callbacks.mjs';
 import { suspects } from './suspects.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
@@ -66,6 +67,19 @@ for (const [path, behaviour] of decisions) {
 
 // A listener is added to the window's facade, or to nothing.
 for (const name of ['addEventListener', 'removeEventListener', 'dispatchEvent', 'when']) add(name, 'window', 'EventTarget');
+
+// What the engine reads methods of is passed as a view, unless a rule of its own says how the member is called.
+const LISTENING = new Set(['addEventListener', 'removeEventListener']);
+for (const [path, places] of callbacks(definitions)) {
+  const [type, member] = path.split('.');
+  if ((decisions.has(path) && !GENERIC.has(decisions.get(path))) || LISTENING.has(member)) continue;
+  const behaviour = `view${places.join('')}`;
+  if (member === 'constructor') add(type, behaviour, '*');
+  else {
+    const prefix = kinds.get(path).isStatic ? '!' : '';
+    for (const holder of review.holders[path] ?? review.holders[type] ?? includers.get(type) ?? [type]) add(member, behaviour, prefix + holder);
+  }
+}
 
 const lines = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, row]) => {
   const text = [...row].map(([behaviour, holders]) => `${behaviour} ${holders.join(' ')}`).join('|');

@@ -2,7 +2,7 @@
 
 import { apply, isObject } from '../natives.js';
 import { v } from '../membrane.js';
-import { writable } from '../writes.js';
+import { assertDefinable, writable } from '../writes.js';
 import { at } from './arguments.js';
 
 export const json = {
@@ -21,7 +21,10 @@ export const json = {
       const reviver = at(args, 1);
       if (typeof reviver !== 'function') return apply(real, undefined, args);
       return apply(real, undefined, [args[0], function (...given) {
-        if (isObject(this)) writable(this);
+        if (isObject(this)) {
+          writable(this);
+          assertDefinable(this);
+        }
         return apply(reviver, this, given);
       }]);
     },

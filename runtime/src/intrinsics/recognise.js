@@ -4,7 +4,7 @@
  * names, and is denied.
  */
 
-import { apply, charCodeAt, ownDescriptor, ownKeys, stringIndexOf, stringSlice, symbols } from '../natives.js';
+import { apply, charCodeAt, ownDescriptor, stringIndexOf, stringSlice, symbols } from '../natives.js';
 import { listed } from '../membrane.js';
 import { GLOBALS, NAMES } from './names.js';
 import { holderAt } from './roots.js';

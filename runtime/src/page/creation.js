@@ -3,11 +3,16 @@ import { apply, construct, create, createDataProperty, G, getPrototypeOf, TypeEr
 import { deny } from '../denial.js';
 import { unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
-import { kindOf, DOCUMENT, rootElement } from './dom.js';
-import { isPassiveTag, judgeElement } from './elements.js';
+import {
+  branded, contentEditable, designMode, DOCUMENT, elementsInDocument, elementsInFragment, FRAGMENT, hostOf, kindOf, nodeCount, parentOf,
+  rootElement,
+} from './dom.js';
+import { isPassiveTag, isScript, judgeElement, tagOf } from './elements.js';
 import { at, includes, lower, string } from './text.js';
-import { judgeTree, parsed } from './trees.js';
+import { guarded, judgeTree, parsed, shadowRootOf } from './trees.js';
 import { essence, isPassive, judgeUrl } from './urls.js';
+import { viewed } from './views.js';
+import { words } from './words.js';
 
 /** `createElement(name, options)` and `createElementNS(namespace, name, options)`. */
 const element = (self, args, real) => {
@@ -83,9 +88,34 @@ const timer = (self, args, real) => {
 
 const COMMANDS_WITH_URLS = { __proto__: null, createlink: 'link', insertimage: 'media' };
 
+const HARMLESS_COMMANDS = words('copy selectall stylewithcss defaultparagraphseparator');
+
+/** Deny an editing command while the text of a script may be edited, in the document or in a shadow tree. */
+const refuseEditable = (document) => {
+  if (kindOf(document) === DOCUMENT) refuseEditableIn(elementsInDocument(document, '*'), lower(designMode(document)) === 'on');
+};
+
+const refuseEditableIn = (list, isDesigned) => {
+  const count = nodeCount(list);
+  for (let i = 0; i < count; i++) {
+    if (isScript(tagOf(list[i])) && (isDesigned || isEditable(list[i]))) deny('dom-script-injection', 'an editable script');
+    const shadow = shadowRootOf(list[i]);
+    if (shadow) refuseEditableIn(elementsInFragment(shadow, '*'), isDesigned);
+  }
+};
+
+/** Whether an element of any namespace is editable: as the nearest one that can say it, or in a tree that starts with such a host. */
+const isEditable = (element) => {
+  for (let q = element; q !== null; q = kindOf(q) === FRAGMENT && branded(hostOf, q) ? hostOf(q) : parentOf(q)) {
+    if (branded(contentEditable, q) && contentEditable(q)) return true;
+  }
+  return false;
+};
+
 const command = (self, args, real) => {
   if (args.length === 0) return apply(real, self, []);
   const name = lower(string(args[0]));
+  if (HARMLESS_COMMANDS[name] !== true) refuseEditable(self);
   const show = !!at(args, 1);
   const value = args.length > 2 && args[2] !== undefined ? string(args[2]) : '';
   if (name === 'inserthtml') return insertMarkup(self, real, value);
@@ -130,8 +160,24 @@ const withWindow = (args) => {
   return copy ? [args[0], copy] : args;
 };
 
-/** A method of EventTarget on the window's facade, or on nothing. */
-const ofTarget = (self, args, real) => apply(real, self === undefined || self === null ? G : unwrap(self), unwrapped(args));
+/** A method of EventTarget on the window's facade, or on nothing. A listener may be an object. */
+const ofTarget = (self, args, real) => {
+  unwrapped(args);
+  if (args.length > 1) args[1] = viewed(args[1]);
+  return apply(real, self === undefined || self === null ? G : unwrap(self), args);
+};
+
+const withViews = (args, places) => {
+  for (let i = 0; i < places.length; i++) if (+places[i] < args.length) args[+places[i]] = viewed(args[+places[i]]);
+  return args;
+};
+
+/** A member of which the arguments at `places`, a digit each, are objects with methods that the native calls. */
+const viewing = (places) => ({
+  __proto__: null,
+  call: (self, args, real) => apply(real, self, withViews(args, places)),
+  construct: (args, newTarget, real) => construct(real, withViews(args, places), newTarget),
+});
 
 export const creation = {
   __proto__: null,
@@ -143,7 +189,12 @@ export const creation = {
   refuse,
   worker: () => () => deny('worker'),
   timer: () => timer,
-  command: () => command,
+  command: () => guarded(command),
   event: () => event,
   window: () => ofTarget,
+  view0: () => viewing('0'),
+  view01: () => viewing('01'),
+  view012: () => viewing('012'),
+  view1: () => viewing('1'),
+  view2: () => viewing('2'),
 };

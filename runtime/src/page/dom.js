@@ -68,11 +68,14 @@ export const elementsInFragment = method('DocumentFragment', 'querySelectorAll')
 export const replaceFragment = method('DocumentFragment', 'replaceChildren');
 export const elementsInDocument = method('Document', 'querySelectorAll');
 export const rootElement = getter('Document', 'documentElement');
+export const designMode = getter('Document', 'designMode');
 export const adopt = method('Document', 'adoptNode');
 export const makeFragment = method('Document', 'createDocumentFragment');
 export const makeElement = method('Document', 'createElementNS');
 const implementation = getter('Document', 'implementation');
 const makeDocument = method('DOMImplementation', 'createHTMLDocument');
+
+export const contentEditable = getter('HTMLElement', 'isContentEditable');
 
 export const attributeName = getter('Attr', 'localName');
 export const attributeValue = getter('Attr', 'value');

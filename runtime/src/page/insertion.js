@@ -1,9 +1,9 @@
 /** Members that move nodes: what comes from another document is judged and made the page's before it is inserted. */
 import { apply } from '../natives.js';
 import { deny } from '../denial.js';
-import { branded, DOCUMENT, ELEMENT, home, kindOf, parentOf, rangeAt, rangeCount, rangeEnd, rangeStart } from './dom.js';
+import { branded, DOCUMENT, ELEMENT, home, kindOf, ownerDocument, parentOf, rangeAt, rangeCount, rangeEnd, rangeStart } from './dom.js';
 import { at, string } from './text.js';
-import { admit, isAlive, isScriptNode, judgeTree, rememberShadow } from './trees.js';
+import { admit, guarded, isAlive, isNested, isScriptNode, judgeTree, refuseUnjudged, rememberShadow } from './trees.js';
 
 const refuseScript = (node) => {
   if (isScriptNode(node)) deny('dom-script-injection');
@@ -30,7 +30,7 @@ const admitAll = (target, list) => {
 };
 
 /** `appendChild(node)` and the like: the first argument is inserted below `this`, and returned. */
-const child = (self, args, real) => {
+const child = guarded((self, args, real) => {
   const given = at(args, 0);
   if (kindOf(self) === 0 || kindOf(given) === 0) return apply(real, self, args);
   refuseScript(self);
@@ -38,19 +38,19 @@ const child = (self, args, real) => {
   const inserted = args[0];
   const result = apply(real, self, args);
   return result === inserted ? given : result;
-};
+});
 
 /** `append(...nodes)` and the like, below `this`. */
-const children = (self, args, real) => apply(real, self, admitAll(self, converted(args)));
+const children = guarded((self, args, real) => apply(real, self, admitAll(self, converted(args))));
 
 /** `before(...nodes)` and the like, beside `this`. */
-const siblings = (self, args, real) => {
+const siblings = guarded((self, args, real) => {
   const list = converted(args);
   const parent = kindOf(self) === 0 ? null : parentOf(self);
   return apply(real, self, parent === null ? list : admitAll(parent, list));
-};
+});
 
-const adjacentElement = (self, args, real) => {
+const adjacentElement = guarded((self, args, real) => {
   const list = converted(args);
   if (kindOf(self) !== ELEMENT || list.length < 2) return apply(real, self, list);
   const given = list[1];
@@ -59,21 +59,21 @@ const adjacentElement = (self, args, real) => {
   if (parent !== null) refuseScript(parent);
   if (kindOf(given) !== 0 && (isAlive(self) || (parent !== null && isAlive(parent)))) list[1] = admit(given);
   return apply(real, self, list);
-};
+});
 
 /** A setter whose value becomes a child of `this`, such as `document.body`. */
-const slot = (self, args, real) => {
+const slot = guarded((self, args, real) => {
   const given = at(args, 0);
   if (kindOf(self) !== 0 && kindOf(given) !== 0 && isAlive(self)) admit(given);
   return apply(real, self, [given]);
-};
+});
 
 /** `select.add(option, before)`. */
-const option = (self, args, real) => {
+const option = guarded((self, args, real) => {
   if (args.length > 1 && typeof args[1] === 'object' && args[1] !== null && kindOf(args[1]) === 0) args[1] = +args[1];
   if (kindOf(at(args, 0)) !== 0) args[0] = admit(args[0]);
   return apply(real, self, args);
-};
+});
 
 /** Whether a boundary of a range is in a script: then its changes would write the script's text. */
 const refuseScriptRange = (range) => {
@@ -86,12 +86,20 @@ const refuseScriptRange = (range) => {
   }
 };
 
-const inRange = (self, args, real) => {
+/** `surroundContents` moves what is in the range, which nobody has judged where it is not the page's. */
+const refuseForeignRange = (range) => {
+  if (!isNested() || !branded(rangeStart, range)) return;
+  const start = rangeStart(range);
+  if (start !== home && ownerDocument(start) !== home) deny('dom-script-injection', 'an insertion within another');
+};
+
+const inRange = guarded((self, args, real) => {
   refuseScriptRange(self);
+  refuseForeignRange(self);
   const list = converted(args);
   if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0 && isAlive(rangeStart(self))) list[0] = admit(list[0]);
   return apply(real, self, list);
-};
+});
 
 const deleteRange = (self, args, real) => {
   if (branded(rangeCount, self)) for (let i = 0; i < rangeCount(self); i++) refuseScriptRange(rangeAt(self, i));
@@ -100,11 +108,14 @@ const deleteRange = (self, args, real) => {
 };
 
 /** `document.adoptNode(node)` and `importNode(node, deep)`. */
-const bring = (self, args, real) => {
+const bring = guarded((self, args, real) => {
   const given = at(args, 0);
-  if (kindOf(self) === DOCUMENT && self === home && kindOf(given) !== 0) judgeTree(given);
+  if (kindOf(self) === DOCUMENT && self === home && kindOf(given) !== 0) {
+    refuseUnjudged();
+    judgeTree(given);
+  }
   return apply(real, self, args.length > 1 ? [given, typeof args[1] === 'object' ? true : !!args[1]] : [given]);
-};
+});
 
 /** `attachShadow(init)`: the root is remembered, and is never copied where it could not be found again. */
 const shadow = (self, args, real) => {

@@ -6,7 +6,7 @@ import {
   namespaceOf, nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith,
 } from './dom.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
-import { isAlive, isScriptNode, isTemplate, judgeMarkup, parsed } from './trees.js';
+import { guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed } from './trees.js';
 
 const XHTML = 'http://www.w3.org/1999/xhtml';
 
@@ -36,19 +36,19 @@ const content = (self, markup, real) => {
   else replaceChildren(self, parsed(markup, self));
 };
 
-const setInner = (self, args, real) => {
+const setInner = guarded((self, args, real) => {
   const markup = stringOrEmpty(at(args, 0));
   return kindOf(self) === 0 ? apply(real, self, ['']) : content(self, markup, real);
-};
+});
 
-const setUnsafe = (self, args, real) => {
+const setUnsafe = guarded((self, args, real) => {
   const markup = string(at(args, 0));
   if (args.length === 0 || kindOf(self) === 0) return apply(real, self, []);
   refuseDeclaredShadow(markup);
   return content(self, markup, real);
-};
+});
 
-const setOuter = (self, args, real) => {
+const setOuter = guarded((self, args, real) => {
   const markup = stringOrEmpty(at(args, 0));
   const parent = kindOf(self) === ELEMENT ? parentOf(self) : null;
   if (parent === null || kindOf(parent) === DOCUMENT) return apply(real, self, ['']);
@@ -60,7 +60,7 @@ const setOuter = (self, args, real) => {
   }
   replaceWith(self, parsed(markup, kindOf(parent) === ELEMENT ? parent : body()));
   return undefined;
-};
+});
 
 /** Where `insertAdjacentHTML` inserts: the parent, and the node before which it does. */
 const place = (element, where) => {
@@ -73,7 +73,7 @@ const place = (element, where) => {
   }
 };
 
-const insertAdjacent = (self, args, real) => {
+const insertAdjacent = guarded((self, args, real) => {
   if (args.length < 2 || kindOf(self) !== ELEMENT) return apply(real, self, []);
   const where = string(args[0]);
   const markup = string(args[1]);
@@ -86,7 +86,7 @@ const insertAdjacent = (self, args, real) => {
   }
   insertBefore(parent, parsed(markup, contextOf(parent)), next);
   return undefined;
-};
+});
 
 const contextual = (self, args, real) => {
   if (args.length === 0 || !branded(rangeStart, self)) return apply(real, self, []);

@@ -1,5 +1,6 @@
 /** Trees of nodes: judged as a whole before they enter the page. */
 import { apply, regexpExec, weakMap } from '../natives.js';
+import { deny } from '../denial.js';
 import { judgeAttribute } from './attributes.js';
 import {
   adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
@@ -14,13 +15,16 @@ const attached = weakMap();
 /** Remember the shadow root of a host, which a payload made. */
 export const rememberShadow = (host, root) => attached.set(host, root);
 
+/** The shadow root of an element, also a closed one of the payload's. */
+export const shadowRootOf = (element) => shadowOf(element) ?? attached.get(element);
+
 const judgeOne = (element) => {
   const tag = judgeElement(element);
   const list = attributesOf(element);
   const count = attributeCount(list);
   for (let i = 0; i < count; i++) judgeAttribute(tag, attributeName(list[i]), attributeValue(list[i]));
   if (tag === 'template' && branded(templateContent, element)) judgeFragment(templateContent(element));
-  const shadow = shadowOf(element) ?? attached.get(element);
+  const shadow = shadowRootOf(element);
   if (shadow) judgeFragment(shadow);
 };
 
@@ -41,8 +45,40 @@ export const judgeTree = (node) => {
   else if (kind === ATTRIBUTE) judgeAttribute('', attributeName(node), attributeValue(node));
 };
 
-/** Whether what is inserted below `node` comes to life: it belongs to the page, or to a shadow tree. */
+// How many mediated insertions are under way, one within another: reactions of custom elements and events such as `blur` run
+// the payload's code in the middle of a native. Whether the outermost one inserts where nothing is alive, so that nothing is judged.
+let underWay = 0;
+let unjudged = false;
+
+/** Whether an insertion runs within another. */
+export const isNested = () => underWay > 1;
+
+/** Deny that nodes enter the page in the middle of an insertion of what nobody has judged: they may be where it goes. */
+export const refuseUnjudged = () => {
+  if (unjudged) deny('dom-script-injection', 'an insertion within another');
+};
+
+/** A rule that judges, and then calls a native in which the payload's code may run before anything is inserted. */
+export const guarded = (rule) => (self, args, real) => {
+  underWay++;
+  try {
+    return rule(self, args, real);
+  } finally {
+    if (--underWay === 0) unjudged = false;
+  }
+};
+
+/**
+ * Whether what is inserted below `node` comes to life: it belongs to the page, or to a shadow tree, or may be on its way there.
+ */
 export const isAlive = (node) => {
+  if (underWay > 1) return true;
+  const alive = isInPage(node);
+  if (!alive && underWay === 1) unjudged = true;
+  return alive;
+};
+
+const isInPage = (node) => {
   const kind = kindOf(node);
   const owner = kind === DOCUMENT ? node : ownerDocument(node);
   if (owner === home) return true;
@@ -64,6 +100,7 @@ const gather = (parent) => {
  */
 export const admit = (node) => {
   if (ownerDocument(node) === home) return node;
+  refuseUnjudged();
   judgeTree(node);
   if (kindOf(node) === FRAGMENT && !branded(hostOf, node)) return gather(node);
   adopt(home, node);

@@ -30,12 +30,22 @@ const homeUrl = readLocation === undefined || readProtocol === undefined ? null 
 const homeScheme = homeUrl === null ? '' : apply(readProtocol, homeUrl, []);
 const EXECUTABLE = words('javascript: vbscript: data: blob: filesystem: about:');
 
-/** The media type of a `data:` URL, without its parameters. */
+// `token/token`, and parameters of tokens: engines disagree about anything else, and take the last of several types for one.
+const TYPE = /^[a-z\d!#$&^_.+-]+\/[a-z\d!#$&^_.+-]+(?= *(?:; *[a-z\d_.+-]+=[a-z\d_.+-]+ *)*$)/;
+
+/** The media type in a text, without its parameters; '' where there is none, '*' where it cannot be told. */
 export const essence = (type) => {
+  if (type === '') return '';
+  const found = apply(regexpExec, TYPE, [lower(type)]);
+  return found === null ? '*' : found[0];
+};
+
+/** The media type of a `data:` URL's path, without its parameters: it ends at the first comma. */
+const essenceOfData = (path) => {
   let end = 0;
-  while (end < type.length && type[end] !== ';' && type[end] !== ',') end++;
+  while (end < path.length && path[end] !== ';' && path[end] !== ',') end++;
   let out = '';
-  for (let i = 0; i < end; i++) if (type[i] > ' ') out += type[i];
+  for (let i = 0; i < end; i++) if (path[i] > ' ') out += path[i];
   return lower(out);
 };
 
@@ -75,7 +85,7 @@ const isAllowed = (text, use) => {
   if (use === 'frame') return false;
   if (LINKS[scheme]) return true;
   if (scheme !== 'data:' || readPath === undefined) return false;
-  return use === 'media' || isPassive(essence(apply(readPath, parse(text), [])));
+  return use === 'media' || isPassive(essenceOfData(apply(readPath, parse(text), [])));
 };
 
 /** Deny a URL that runs script where it is used as `use`: link, media or frame. */
