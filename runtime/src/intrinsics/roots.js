@@ -50,31 +50,38 @@ const rare = names(RARE);
 /** Whether the global called `name` is one that ECMA-262 or ECMA-402 defines: the audit says what its members are. */
 export const isIntrinsicName = (name) => apply(includes, ` ${COMMON} ${RARE} `, [` ${name} `]);
 
-let next = 0;
-const holders = [{ object: G, path: '' }];
+let next = -1;
+let holders = [{ object: G, path: '' }];
 
-const add = (object, path) => {
+const append = (list, object, path) => {
   if (!isObject(object)) return;
-  createDataProperty(holders, holders.length, { object, path });
+  createDataProperty(list, list.length, { object, path });
   const prototype = valueOf(object, 'prototype');
-  if (isObject(prototype)) createDataProperty(holders, holders.length, { object: prototype, path: path + '.prototype' });
+  if (isObject(prototype)) createDataProperty(list, list.length, { object: prototype, path: path + '.prototype' });
+};
+
+/** Find more holders. All of a step are kept or none: a stack may overflow in the middle of one. */
+const findMore = () => {
+  const found = [];
+  for (let j = 0; j < holders.length; j++) createDataProperty(found, j, holders[j]);
+  const add = (object, path) => append(found, object, path);
+  if (next < 0) {
+    for (let j = 0; j < common.length; j++) add(valueOf(G, common[j]), common[j]);
+    eachHidden(add);
+  } else {
+    const path = rare[next];
+    const namespace = valueOf(G, path);
+    add(namespace, path);
+    // Intl and Temporal hold constructors.
+    const keys = typeof namespace === 'object' ? ownKeys(namespace) : [];
+    for (let j = 0; j < keys.length; j++) if (typeof keys[j] === 'string') add(valueOf(namespace, keys[j]), path + '.' + keys[j]);
+  }
+  holders = found;
+  next++;
 };
 
 /** The namespace, constructor or prototype at index `i`, and its path; undefined past the last. */
 export const holderAt = (i) => {
-  while (i >= holders.length) {
-    if (holders.length === 1) {
-      for (let j = 0; j < common.length; j++) add(valueOf(G, common[j]), common[j]);
-      eachHidden(add);
-    } else {
-      if (next === rare.length) return undefined;
-      const path = rare[next++];
-      const namespace = valueOf(G, path);
-      add(namespace, path);
-      // Intl and Temporal hold constructors.
-      const keys = typeof namespace === 'object' ? ownKeys(namespace) : [];
-      for (let j = 0; j < keys.length; j++) if (typeof keys[j] === 'string') add(valueOf(namespace, keys[j]), path + '.' + keys[j]);
-    }
-  }
+  while (i >= holders.length && next < rare.length) findMore();
   return holders[i];
 };
