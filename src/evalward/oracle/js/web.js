@@ -1,4 +1,4 @@
-// The web's classes that Node and Electron have, as far as programs use them. Written here, in the payload's own realm.
+// The web's classes that Node and Electron have, to the extent that programs use them. Written here, in the payload's own realm.
 // Only runs that are compared have them: the engines' contexts have none, and a stub is no class that P' knows.
 
 class URLSearchParams {
