@@ -145,7 +145,7 @@ function settledMember(path, depth, key) {
   return (...args) => apply(RealPromise.prototype[key], settled, args);
 }
 
-// How many callbacks each stub has been given: what they do at the same time is told apart by it.
+// How many callbacks each stub has been given: what they do at the same time is distinguished by it.
 const callbacks = create(null);
 
 function stubCall(path, depth, args) {
