@@ -18,9 +18,15 @@ export function ca(error) {
 /** The start of `finally`. */
 export const fi = checkAlive;
 
+const ignore = () => {};
+
 /** The completion value. A promise is checked when it is fulfilled. */
 export function end(value) {
-  if (dead) checkAlive();
+  if (dead) {
+    // The host hears of the denial from here; a rejection that nothing handles would end its process.
+    if (typeof value === 'object' && value !== null && isPromise(value)) apply(then, value, [undefined, ignore]);
+    checkAlive();
+  }
   value = v(value);
   if (!isObject(value)) return value;
   if (typeof value === 'object' && isPromise(value)) return settled(value);

@@ -149,11 +149,18 @@ def corpus() -> list[tuple[str, str]]:
     "share", [0, *(pytest.param(share, marks=pytest.mark.exhaustive) for share in range(1, 16))]
 )
 def test_every_benign_program_that_v8_accepts_is_accepted(share: int) -> None:
-    rows = corpus()[share::16]
+    rows = known_to_v8(corpus()[share::16])
     wrong = [
         row for row, valid in zip(rows, v8_accepts(rows), strict=True) if valid is not (refusal(*row) is None)
     ]
     assert wrong == []
+
+
+def known_to_v8(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the rows without those that declare with ``using``, where Node's V8 does not know it."""
+    if v8_accepts([("{ using x = null; }", "script")]) == [True]:
+        return rows
+    return [row for row in rows if not re.search(r"\busing\b", row[0])]
 
 
 TOKEN = re.compile(
@@ -198,7 +205,7 @@ def _mutate(tokens: list[str], choose: random.Random) -> None:
 
 
 def check_mutants(seed: int, count: int) -> None:
-    rows = mutants(seed, count)
+    rows = known_to_v8(mutants(seed, count))
     verdicts = [refusal(*row) is None for row in rows]
     accepted = v8_accepts(rows)
     assert [
