@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
+from evalward.errors import Code, CodedError
 from evalward.identifiers import CALLER_ID
 from evalward.server.requests.caller import TRACEPARENT, Caller, parse_traceparent
 from evalward.server.transport.signed_calls import ProvenContext
@@ -95,3 +96,11 @@ def token_principal(token: str) -> str:
 
 def _id(data: bytes) -> str:
     return sha256(data).hexdigest()[:_ID_DIGITS]
+
+
+def not_permitted() -> CodedError:
+    """Return the refusal of a caller whose certificate names no one that may ask."""
+    return CodedError(
+        Code.PERMISSION_DENIED,
+        "The client's certificate is valid, but its name is not permitted.",
+    )

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import grpc
 
-from evalward.errors import REGISTRY, Code, CodedError
-from evalward.errors.stats import by_domain
+from evalward.errors import REGISTRY, CodedError
 from evalward.server.decide.load_shedding import overloaded
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.limit_names import UNREAD
 from evalward.server.observe.observer import Observers
 from evalward.server.requests.caller import TRACEPARENT
 from evalward.server.requests.validate_request import RequestReader
-from evalward.server.transport.caller_identity import CallerIdentityReader
+from evalward.server.transport.caller_identity import CallerIdentityReader, not_permitted
 from evalward.server.transport.error_messages import code_message
 from evalward.server.transport.in_flight import InFlight
 from evalward.server.transport.responses import (
@@ -28,6 +27,7 @@ from evalward.server.transport.responses import (
     evaluate_response,
     prepare_response,
     report_response,
+    stats_response,
     stream_response,
     validate_response,
 )
@@ -126,9 +126,9 @@ class GuardService:
                 response_serializer=pb.GetPolicyResponse.SerializeToString,
             ),
         }
-        if self._stats is not None:
+        if (stats := self._stats) is not None:
             handlers["GetErrorStats"] = pending_requests.unary(
-                self._metadata_rpc("GetErrorStats", self.error_stats),
+                self._metadata_rpc("GetErrorStats", lambda: stats_response(stats)),
                 response_serializer=pb.GetErrorStatsResponse.SerializeToString,
             )
         return grpc.method_handlers_generic_handler(SERVICE_NAME, handlers)
@@ -268,18 +268,6 @@ class GuardService:
 
         return handler
 
-    def error_stats(self) -> pb.GetErrorStatsResponse:
-        """Return the counts of failures; registered only when the operator enables it."""
-        stats = cast("ErrorStats", self._stats)
-        counts = stats.by_code()
-        return pb.GetErrorStatsResponse(
-            total=sum(counts.values()),
-            by_code={REGISTRY[code].number: number for code, number in counts.items()},
-            by_domain=by_domain(counts),
-            by_symbol={code.value: number for code, number in counts.items()},
-            sampling=stats.sampling,
-        )
-
     @property
     def streams(self) -> int:
         """The number of open streams."""
@@ -321,15 +309,8 @@ class GuardService:
         call = RpcCall(rpc, caller)
         if not self._callers.permits(context):
             refusal = self.active_policy.decider.refused(
-                RequestContext(RequestReader(b""), caller=caller), _not_permitted()
+                RequestContext(RequestReader(b""), caller=caller), not_permitted()
             )
             self._finish(call, [refusal])
             abort_for_infrastructure(refusal, context)
         return call
-
-
-def _not_permitted() -> CodedError:
-    return CodedError(
-        Code.PERMISSION_DENIED,
-        "The client's certificate is valid, but its name is not permitted.",
-    )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from evalward.errors import REGISTRY
+from evalward.errors.stats import by_domain
 from evalward.server.decide.batch_decider import Status
 from evalward.server.requests.proto_enums import SHAPE_NUMBERS, SHAPES
 from evalward.server.transport.error_messages import evaluated_message, typed_error, usage_message
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
+    from evalward.errors.stats import ErrorStats
     from evalward.guard.target import Shape
     from evalward.guard.verdict import HardenedProgram
     from evalward.server.decide.batch_decider import BatchDecision, Item
@@ -150,3 +153,15 @@ def _failure(item: Item) -> pb.BatchItemFailure:
 
 def _status(item: Item) -> pb.ItemStatus.ValueType:
     return pb.ItemStatus.ValueType(item.status)
+
+
+def stats_response(stats: ErrorStats) -> pb.GetErrorStatsResponse:
+    """Return the counts of failures."""
+    counts = stats.by_code()
+    return pb.GetErrorStatsResponse(
+        total=sum(counts.values()),
+        by_code={REGISTRY[code].number: number for code, number in counts.items()},
+        by_domain=by_domain(counts),
+        by_symbol={code.value: number for code, number in counts.items()},
+        sampling=stats.sampling,
+    )
