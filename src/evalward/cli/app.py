@@ -16,6 +16,7 @@ class _Commands(LazyGroup):
     homes = {  # noqa: RUF012 - declared ClassVar in the base class
         "check": "evalward.cli.check:check",
         "demo": "evalward.cli.demo:demo",
+        "mcp": "evalward.cli.mcp:app",
         "serve": "evalward.cli.serve:serve",
         "health": "evalward.cli.health:health",
         "codes": "evalward.cli.codes:codes",

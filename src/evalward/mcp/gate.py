@@ -14,6 +14,7 @@ from evalward.errors import Code, CodedError, Meta, NotJsonError, canonical_json
 from evalward.mcp.result import failure_result, to_result
 from evalward.tools import route
 from evalward.tools.pointer import steps_of
+from evalward.tools.projection import only
 from evalward.tools.schema_places import at, root_place, walk
 from evalward.tools.tool import SOURCE_FIELDS
 
@@ -169,21 +170,6 @@ class Gate:
                 f"the eval tool {tool.name} {served.runs_elsewhere}: guard its sink with guarded() "
                 f"and give it as sinks={{{tool.name!r}: sink}}"
             )
-
-
-def only(value: Any, paths: Sequence[tuple[str, ...]]) -> Any:
-    """Return ``value`` reduced to the places of ``paths``, so that no password is sent along with code."""
-    if () in paths:
-        return value
-    below: dict[str, list[tuple[str, ...]]] = {}
-    for first, *rest in paths:
-        below.setdefault(first, []).append(tuple(rest))
-    if isinstance(value, dict):
-        return {key: only(item, below[key]) for key, item in value.items() if key in below}
-    if isinstance(value, list):
-        # Null keeps the indices, so that the paths stay valid.
-        return [only(item, below[str(i)]) if str(i) in below else None for i, item in enumerate(value)]
-    return None
 
 
 def _source_fields(served: Served) -> list[str]:

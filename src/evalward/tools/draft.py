@@ -7,9 +7,11 @@ wrong guess causes a denial and no escape; every guess is marked.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from pydantic import ValidationError
 
 from evalward.guard.target import Target
 from evalward.tools.field_names import folded
@@ -17,12 +19,11 @@ from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.schema_patterns import PatternError, compiled
 from evalward.tools.schema_places import root_place, walk
-from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType
+from evalward.tools.manifest import MAX_TOOLS, Manifest, PageTools
+from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from evalward.tools.manifest import Manifest
 
 _EVAL_NAME = re.compile(
     r"eval|javascript|(run|exec\w*|inject)_?(js|script|code|function)|(^|_)js($|_)", re.IGNORECASE
@@ -88,6 +89,38 @@ def draft_manifest(tools: Sequence[Mapping[str, Any]], *, server: str) -> str:
     page_tools += "page_tools: {prefixes: [webmcp_], action: deny}\n"
     kept = [tool for tool in tools if not str(tool["name"]).startswith("webmcp_")]
     return f"{_NOTE}{head}{page_tools}tools:\n{draft_tools(kept)}"
+
+
+def closed_draft(tools: Sequence[Mapping[str, Any]], *, server: str) -> Manifest | None:
+    """Return a manifest of ``tools`` that no one has reviewed: all fields are forbidden that may hold more than data.
+
+    Those are fields that look like code, URLs, markup, launch values or paths. No tool is an eval tool. A tool that no
+    manifest can describe is left out; None: no tool is left.
+    """
+    found = [_closed(tool) for tool in tools if not str(tool["name"]).startswith("webmcp_")]
+    kept = {tool.name: tool for tool in found if tool is not None}
+    if not kept:
+        return None
+    return Manifest(
+        api_version="evalward/v1",
+        server=server[:256],
+        page_tools=PageTools(prefixes=("webmcp_",)),
+        tools=tuple(islice(kept.values(), MAX_TOOLS)),
+    )
+
+
+def _closed(tool: Mapping[str, Any]) -> Tool | None:
+    name, schema = str(tool["name"]), tool.get("inputSchema") or {"type": "object"}
+    schema = _with_patterns_of_ours(schema, [])
+    found = [*SOURCE_FIELDS, *scripts_in(schema), *kinds_in(name, schema)]
+    declared = {steps[-1] for steps, _ in walk(root_place(schema))}
+    closed = tuple(dict.fromkeys(each for each in found if each in declared))
+    try:
+        return Tool(
+            name=name, operation_type=OperationType.COMMAND, forbidden_fields=closed, input_schema=schema
+        )
+    except ValidationError:
+        return None
 
 
 def draft_tools(tools: Sequence[Mapping[str, Any]]) -> str:

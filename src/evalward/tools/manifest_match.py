@@ -32,13 +32,14 @@ class Match:
     renamed: tuple[tuple[str, str], ...] = ()
 
     @property
+    def fits(self) -> bool:
+        """Whether the server's list matches the manifest in its tools and their fields."""
+        return bool(self.ready) and not (self.new or self.missing or self.changed or self.renamed)
+
+    @property
     def exact(self) -> bool:
-        """Whether the server's list matches the manifest in its name, its tools and their fields."""
-        return (
-            bool(self.ready)
-            and self.same_name
-            and not (self.new or self.missing or self.changed or self.renamed)
-        )
+        """Whether the server's list matches the manifest in its name, too."""
+        return self.fits and self.same_name
 
     def as_json(self) -> dict[str, Any]:
         """Return the match as plain JSON data."""

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("mcp_types", reason="the extra evalward[mcp] is not installed")
 
-from evalward.mcp.gate import only
+from evalward.tools.projection import only
 
 ARGUMENTS = {
     "code": "x",

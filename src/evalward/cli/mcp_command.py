@@ -1,0 +1,29 @@
+"""How ``evalward mcp`` reads its arguments: the server's command behind ``--``, which no option of ours is read from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalward.cli.bare_allow_eval import spelled_out
+from evalward.cli.lazy import PanelCommand, SuggestingGroup
+
+_END = "--"
+_HELP = frozenset({"-h", "--help"})
+
+
+class McpGroup(SuggestingGroup):
+    """A group whose command ``run`` need not be named: ``evalward mcp -- COMMAND``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert ``run`` where no command is named."""
+        named = bool(args) and (args[0] in self.commands or args[0] in _HELP)
+        return super().parse_args(ctx, args if named or not args else ["run", *args])
+
+
+class ServerCommand(PanelCommand):
+    """A command with options of ours, ``--allow-eval`` among them, and the server's command behind ``--``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Normalise the flag in front of the server's command, then parse."""
+        place = args.index(_END) if _END in args else len(args)
+        return super().parse_args(ctx, [*spelled_out(args[:place]), *args[place:]])

@@ -1,0 +1,45 @@
+"""The options of ``evalward mcp``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Command = Annotated[
+    list[str],
+    typer.Argument(metavar="-- COMMAND [ARGUMENTS]", help="The server's command, as it stands in a client's file."),
+]
+Manifest = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_MANIFEST",
+        help="A manifest (YAML or JSON), or ready:NAME. Default: the ready one that fits the server's tools.",
+    ),
+]
+AllowEval = Annotated[
+    str,
+    typer.Option(
+        envvar="EVALWARD_ALLOW_EVAL",
+        metavar="[=TARGETS]",
+        help="Targets whose payloads may be allowed: --allow-eval=renderer; the bare flag: all.",
+    ),
+]
+Policy = Annotated[Path | None, typer.Option(envvar="EVALWARD_POLICY", help="A policy file (YAML or TOML).")]
+AuditLog = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="EVALWARD_AUDIT_LOG",
+        help="The audit log. Default: a file of this process in the user's state directory.",
+    ),
+]
+Workers = Annotated[
+    str,
+    typer.Option(envvar="EVALWARD_WORKERS", help="Guard processes; 0: judge in this process, auto: one per core."),
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Ask a running service instead: HOST:PORT, tls:HOST:PORT or unix:PATH; EVALWARD_TOKEN is its token.",
+    ),
+]

@@ -1,0 +1,135 @@
+"""What becomes of a tool call: the line to send to the server, or the result that denies it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from evalward.client.denied_run import denied_run
+from evalward.client.guard_reply import denial
+from evalward.errors import Code, CodedError, NotJsonError, canonical_json
+from evalward.proxy.known_tools import known_tools
+from evalward.proxy.tool_calls import with_texts
+from evalward.tools import route
+from evalward.tools.pointer import steps_of
+from evalward.tools.projection import only
+
+if TYPE_CHECKING:
+    from evalward.client.call_decision import CallDecision
+    from evalward.proxy.call_guard import CallGuard
+    from evalward.proxy.known_tools import KnownTools
+    from evalward.proxy.listing import Listing
+    from evalward.proxy.messages import Message
+    from evalward.proxy.tool_calls import ToolCall
+    from evalward.tools import Manifest, Tool
+
+LOG: Final = logging.getLogger("evalward.proxy")
+_UNLISTED: Final = "The server has not listed its tools, so that nothing says which fields of a call are code."
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdict on a call: ``envelope`` denies it; else ``line`` replaces its line, None: the client's own is sent.
+
+    ``allow`` is the decision on a call whose code was replaced by hardened programs.
+    """
+
+    envelope: dict[str, Any] | None = None
+    line: bytes | None = None
+    allow: CallDecision | None = None
+
+
+class CallJudge:
+    """Judges the calls of one session with ``guard``. ``declared`` is the operator's manifest, from ``source``."""
+
+    def __init__(
+        self, guard: CallGuard, listing: Listing, *, declared: Manifest | None, source: str = ""
+    ) -> None:
+        self._guard = guard
+        self._listing = listing
+        self._declared = declared
+        self._source = source
+        self._known: KnownTools | None = None
+        self._served: tuple[dict[str, Any], ...] | None = None
+        self._told: set[str] = set()
+
+    @property
+    def needs_tools(self) -> bool:
+        """Whether a call can be judged only after the server has listed its tools."""
+        return not self._listing.is_whole
+
+    def hidden(self) -> frozenset[str]:
+        """Return the names of the tools that a client is not shown."""
+        known, allowed = self._known_now(), self._guard.allowed_targets()
+        return frozenset() if known is None or allowed is None else known.hidden(allowed)
+
+    def judge(self, message: Message, call: ToolCall) -> Judged:
+        """Return the verdict on ``call``, which ``message`` asks for; never raises."""
+        try:
+            return self._judged(message, call)
+        except (NotJsonError, UnicodeEncodeError):
+            return Judged(denial(Code.INVALID_INPUT, "The arguments cannot be written as JSON.").envelope)
+        except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
+            LOG.error("a call could not be judged: %s", type(error).__name__)  # noqa: TRY400 - no payload in the log
+            why = f"The call could not be judged ({type(error).__name__})."
+            return Judged(denial(Code.INTERNAL, why).envelope)
+
+    def denied_at_run_time(self, allow: CallDecision, construct: str) -> dict[str, Any]:
+        """Record that the program of ``allow`` was denied ``construct``, and return the envelope that says so."""
+        report = self._guard.report_denial(allow.decision_id, construct)
+        return denied_run(allow, construct, is_reported=report.recorded).envelope
+
+    def _judged(self, message: Message, call: ToolCall) -> Judged:
+        try:
+            way = route(self._tool(call.name), call.arguments)
+        except CodedError as refusal:
+            return Judged(self._guard.refused(call.name, refusal))
+        if not way.fields:
+            return Judged()
+        tool = way.tool
+        judged = [steps_of(found.path) for found in way.fields]
+        if tool.when is not None:
+            judged.append((tool.when.field,))
+        decision = self._guard.validate_call(
+            call.name,
+            canonical_json(only(call.arguments, judged)),
+            runs=[found.path for found in way.fields if found.is_text],
+        )
+        if decision.allowed is not True:
+            return Judged(decision.envelope)
+        texts = {each.path: each.hardened.decode("ascii") for each in decision.judged if each.hardened is not None}
+        return Judged(line=with_texts(message, texts), allow=decision) if texts else Judged()
+
+    def _tool(self, name: str) -> Tool:
+        """Return the tool called ``name``; raise CodedError (TOOL_UNKNOWN) for one that nothing describes."""
+        known = self._known_now()
+        if known is None:
+            raise CodedError(Code.TOOL_UNKNOWN, _UNLISTED)
+        if name in known.differing or known.manifest is None:
+            why = f"The tool differs from {known.name}, so nothing says which of its fields are code."
+            raise CodedError(Code.TOOL_UNKNOWN, why)
+        tool = known.manifest.tool(name)
+        if tool is None:
+            raise CodedError(Code.TOOL_UNKNOWN, f"The tool is not in {known.name}.")
+        return tool
+
+    def _known_now(self) -> KnownTools | None:
+        """Return what is known of the tools that the server lists now; the same list is compared once."""
+        served = self._listing.tools
+        if served is None:
+            return None
+        if self._known is None or served is not self._served:
+            self._known = known_tools(
+                served, server=self._listing.server, declared=self._declared, source=self._source
+            )
+            self._served = served
+            if self._known.manifest is not None:
+                self._guard.use(self._known.manifest)
+            self._tell(self._known)
+        return self._known
+
+    def _tell(self, known: KnownTools) -> None:
+        if known.notice and known.notice not in self._told:
+            self._told.add(known.notice)
+            LOG.warning("%s", known.notice)

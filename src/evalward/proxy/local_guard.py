@@ -1,0 +1,131 @@
+"""The whole service in this process, without sockets: policy, workers, verdict cache, hardening, audit log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from evalward.client.call_decision import CallDecision
+from evalward.client.denied_run import DenialReport
+from evalward.client.guard_reply import Unproven, denial
+from evalward.client.question import Questions
+from evalward.client.request_fields import Unsendable
+from evalward.errors import Code, CodedError
+from evalward.guard import judge
+from evalward.judging.caching import CachingExecutor
+from evalward.judging.in_process import InProcessExecutor
+from evalward.judging.verdict_cache import VerdictCache
+from evalward.server.decide.active_policy import ActivePolicy, DeciderParts
+from evalward.server.decide.lazy_sandbox import LazySandbox
+from evalward.server.settings import Settings
+from evalward.server.transport.responses import call_response, report_response
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from evalward.audit import AuditSink
+    from evalward.client.guard_reply import Decision
+    from evalward.client.question import Question
+    from evalward.errors import Provenance
+    from evalward.guard.target import Target
+    from evalward.judging.executor import Executor
+    from evalward.policy import Policy
+    from evalward.tools import Manifest
+
+SECONDS: Final = 5.0
+"""For the verdict on a call, beyond which it is a denial."""
+
+
+class LocalGuard:
+    """Judges under ``policy`` and writes to ``audit_log``, which it closes. ``workers`` 0: in the calling thread."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        provenance: Provenance,
+        audit_log: AuditSink,
+        *,
+        workers: int = 1,
+        session: str = "",
+    ) -> None:
+        settings = Settings()
+        self._policy = policy
+        self._provenance = provenance
+        self._audit_log = audit_log
+        self._session = session
+        self._executor: Executor = CachingExecutor(
+            _executor(workers, settings), VerdictCache(settings.verdict_cache)
+        )
+        self._sandbox = LazySandbox(
+            deadline_ms=settings.evaluation_deadline_ms, queue=settings.evaluation_queue, runner=None
+        )
+        self._parts = DeciderParts(
+            audit_log=audit_log,
+            executor=self._executor,
+            sandbox=self._sandbox,
+            manifest=None,
+            batch_items=settings.batch_items,
+            batch_bytes=settings.batch_bytes,
+            verbose=settings.errors_verbose,
+        )
+        self._active = self._parts.under(policy, provenance)
+        self._questions = Questions(SECONDS)
+
+    def use(self, manifest: Manifest) -> None:
+        """Judge later calls by ``manifest``; raise ManifestError when the policy rejects its bindings."""
+        self._active = replace(self._parts, manifest=manifest).under(self._policy, self._provenance)
+
+    def allowed_targets(self) -> Collection[Target]:
+        """Return the targets that the policy lets evaluate."""
+        return self._policy.allowed_targets
+
+    def validate_call(self, tool: str, arguments_json: bytes, *, runs: Collection[str]) -> CallDecision:
+        """Judge and record the fields of a call."""
+        try:
+            question = self._questions.validate_call(
+                tool, arguments_json, runs=runs, judged_fields_only=True, session_id=self._session
+            )
+        except Unsendable as refusal:
+            return CallDecision.denied(denial(refusal.code, f"The call cannot be judged: {refusal}."))
+        decided = self._active.calls.decide(_wire(question), remaining=question.seconds)
+        return _read(question, call_response(decided), CallDecision.denied)
+
+    def refused(self, tool: str, refusal: CodedError) -> dict[str, Any]:
+        """Record a call that is refused before anything is judged."""
+        request = RequestContext(RequestReader(b""))
+        request.tool = tool if is_loggable_tool(tool) else None
+        request.reader.receive(Received(), session_id=self._session, request_id="")
+        return dict(self._active.decider.refused(request, refusal).envelope)
+
+    def report_denial(self, decision_id: str, construct: str) -> DenialReport:
+        """Record a denial at run time."""
+        question = self._questions.report_denial(decision_id, construct)
+        decided = self._active.reports.decide(_wire(question), remaining=question.seconds)
+        return _read(question, report_response(decided), DenialReport.denied)
+
+    def close(self) -> None:
+        """End the workers and close the audit log."""
+        self._executor.close()
+        self._sandbox.close()
+        self._audit_log.close()
+
+
+def _executor(workers: int, settings: Settings) -> Executor:
+    if not workers:
+        return InProcessExecutor(judge, max_concurrent=settings.max_concurrent, queue=settings.queue)
+    # Imported here: the pool needs Unix sockets, and a system without them judges in this process.
+    from evalward.judging.workers.worker_pool import WorkerPool  # noqa: PLC0415
+
+    return WorkerPool(workers, queue=settings.queue)
+
+
+def _wire(question: Question[Any]) -> bytes:
+    return question.request.SerializeToString()
+
+
+def _read(question: Question[Any], response: Any, deny: Any) -> Any:
+    """Return the reply in ``response``, checked as a client checks it."""
+    try:
+        return question.read(response)
+    except Unproven as why:
+        return deny(denial(Code.INTERNAL, f"The verdict does not hold: {why}."))
