@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.client.denied_run import denied_run
 from evalward.client.guard_reply import denial
@@ -28,16 +28,23 @@ LOG: Final = logging.getLogger("evalward.proxy")
 _UNLISTED: Final = "The server has not listed its tools, so that nothing says which fields of a call are code."
 
 
+class HardenedRun(NamedTuple):
+    """A call that runs ``programs``: pairs of a program and the payload that it replaces. ``allow`` decided on it."""
+
+    allow: CallDecision
+    programs: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The verdict on a call: ``envelope`` denies it; else ``line`` replaces its line, None: the client's own is sent.
 
-    ``allow`` is the decision on a call whose code was replaced by hardened programs.
+    ``run`` is what runs where hardened programs replace the code.
     """
 
     envelope: dict[str, Any] | None = None
     line: bytes | None = None
-    allow: CallDecision | None = None
+    run: HardenedRun | None = None
 
 
 class CallJudge:
@@ -75,10 +82,10 @@ class CallJudge:
             why = f"The call could not be judged ({type(error).__name__})."
             return Judged(denial(Code.INTERNAL, why).envelope)
 
-    def denied_at_run_time(self, allow: CallDecision, construct: str) -> dict[str, Any]:
-        """Record that the program of ``allow`` was denied ``construct``, and return the envelope that says so."""
-        report = self._guard.report_denial(allow.decision_id, construct)
-        return denied_run(allow, construct, is_reported=report.recorded).envelope
+    def denied_at_run_time(self, run: HardenedRun, construct: str) -> dict[str, Any]:
+        """Record that a program of ``run`` was denied ``construct``, and return the envelope that says so."""
+        report = self._guard.report_denial(run.allow.decision_id, construct)
+        return denied_run(run.allow, construct, is_reported=report.recorded).envelope
 
     def _judged(self, message: Message, call: ToolCall) -> Judged:
         try:
@@ -99,7 +106,11 @@ class CallJudge:
         if decision.allowed is not True:
             return Judged(decision.envelope)
         texts = {each.path: each.hardened.decode("ascii") for each in decision.judged if each.hardened is not None}
-        return Judged(line=with_texts(message, texts), allow=decision) if texts else Judged()
+        if not texts:
+            return Judged()
+        payloads = {found.path: found.code.decode() for found in way.fields}
+        programs = tuple((program, payloads[path]) for path, program in texts.items())
+        return Judged(line=with_texts(message, texts), run=HardenedRun(decision, programs))
 
     def _tool(self, name: str) -> Tool:
         """Return the tool called ``name``; raise CodedError (TOOL_UNKNOWN) for one that nothing describes."""

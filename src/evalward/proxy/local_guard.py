@@ -17,6 +17,8 @@ from evalward.judging.in_process import InProcessExecutor
 from evalward.judging.verdict_cache import VerdictCache
 from evalward.server.decide.active_policy import ActivePolicy, DeciderParts
 from evalward.server.decide.lazy_sandbox import LazySandbox
+from evalward.server.decide.request_context import RequestContext
+from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader
 from evalward.server.settings import Settings
 from evalward.server.transport.responses import call_response, report_response
 
@@ -67,6 +69,7 @@ class LocalGuard:
             batch_items=settings.batch_items,
             batch_bytes=settings.batch_bytes,
             verbose=settings.errors_verbose,
+            validates_commands=False,
         )
         self._active = self._parts.under(policy, provenance)
         self._questions = Questions(SECONDS)
@@ -93,7 +96,7 @@ class LocalGuard:
     def refused(self, tool: str, refusal: CodedError) -> dict[str, Any]:
         """Record a call that is refused before anything is judged."""
         request = RequestContext(RequestReader(b""))
-        request.tool = tool if is_loggable_tool(tool) else None
+        request.tool = tool if CALLER_TEXT.fullmatch(tool) else None
         request.reader.receive(Received(), session_id=self._session, request_id="")
         return dict(self._active.decider.refused(request, refusal).envelope)
 

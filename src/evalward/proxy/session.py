@@ -2,8 +2,8 @@
 
 Both directions go through byte for byte, with these exceptions. From the client: a refused or denied message is answered
 here and does not reach the server; an allowed call has hardened programs in place of its code. From the server: hidden
-tools are taken out of ``tools/list``; a denial at run time becomes an envelope; answers to the proxy's own requests are
-kept.
+tools are taken out of ``tools/list``; a denial at run time becomes an envelope; a quoted program becomes the payload;
+answers to the proxy's own requests are kept.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.proxy.answers import denied, line_of, refused, tools_request
+from evalward.proxy.echoes import with_payloads
 from evalward.proxy.lines import one_line
 from evalward.proxy.messages import CALL, INVALID_REQUEST, Kind, MalformedMessage, read_message
 from evalward.proxy.run_time import construct_denied
 from evalward.proxy.tool_calls import read_call
 
 if TYPE_CHECKING:
-    from evalward.client.call_decision import CallDecision
-    from evalward.proxy.judge import CallJudge
+    from evalward.proxy.judge import CallJudge, HardenedRun
     from evalward.proxy.lines import Line
     from evalward.proxy.listing import Listing
     from evalward.proxy.messages import Id, Message
@@ -44,11 +44,11 @@ class Sends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A request that the server has not answered; ``allow`` is that of a call with hardened programs."""
+    """A request that the server has not answered; ``run`` is that of a call with hardened programs."""
 
     method: str
     is_first_page: bool = False
-    allow: CallDecision | None = None
+    run: HardenedRun | None = None
 
 
 class Session:
@@ -98,13 +98,16 @@ class Session:
             return self._listed(answer, data, pending)
         if pending.method in _INTRODUCTIONS and isinstance(result, dict):
             self._listing.introduced(result)
-        elif pending.allow is not None:
-            construct = construct_denied(answer)
-            if construct is not None:
-                return Sends(
-                    client=denied(answer["id"], self._judge.denied_at_run_time(pending.allow, construct))
-                )
+        elif pending.run is not None:
+            return self._ran(answer, data, pending.run)
         return Sends(client=data)
+
+    def _ran(self, answer: dict[str, Any], data: bytes, run: HardenedRun) -> Sends:
+        construct = construct_denied(answer)
+        if construct is not None:
+            return Sends(client=denied(answer["id"], self._judge.denied_at_run_time(run, construct)))
+        shown, is_changed = with_payloads(answer, run.programs)
+        return Sends(client=line_of(shown) if is_changed else data)
 
     def _request(self, message: Message, data: bytes, *, is_last_try: bool) -> Sends:
         self._check_id(message)
@@ -119,7 +122,7 @@ class Session:
         judged = self._judge.judge(message, call)
         if judged.envelope is not None:
             return Sends(client=denied(message.id, judged.envelope))
-        self._forwarded(message, _Pending(CALL, allow=judged.allow))
+        self._forwarded(message, _Pending(CALL, run=judged.run))
         return Sends(server=one_line(data) if judged.line is None else judged.line)
 
     def _check_id(self, message: Message) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field, StrictStr, model_validator
 
 from evalward.errors import canonical_json
 from evalward.policy.fields import ToolName, problem
+from evalward.tools.schema_check import PROVEN
 from evalward.tools.tool import Declaration, OperationType, Tool
 from evalward.tools.variant import EVERY_TOOL, Variant
 
@@ -85,10 +86,10 @@ class Manifest(Declaration):
             for tool in self.tools
             if chosen.tools is None or tool.name in chosen.tools
         ]
-        # Validated again, so that no cached property of the other schemas is kept.
+        # Validated again, so that no cached property of the other schemas is kept; a variant only has fewer fields.
         declared = [tool.model_dump(mode="json", exclude_unset=True) for tool in tools]
         return Manifest.model_validate(
-            {**self.model_dump(mode="json", exclude={"tools", "variants"}), "tools": declared}
+            {**self.model_dump(mode="json", exclude={"tools", "variants"}), "tools": declared}, context=PROVEN
         )
 
     @cached_property

@@ -15,6 +15,7 @@ from evalward.policy.issues import Issue, words_of
 from evalward.policy.line_numbers import Places
 from evalward.policy.policy_file import FileRefusedError
 from evalward.tools.manifest import Manifest
+from evalward.tools.schema_check import PROVEN
 from evalward.tools.strict_json import read_arguments
 from evalward.tools.tool import OperationType
 
@@ -48,8 +49,11 @@ class ManifestError(FileRefusedError):
         super().__init__(Code.CONFIG_INVALID, source, issues)
 
 
-def read_manifest_file(path: str | os.PathLike[str]) -> Manifest:
-    """Return the manifest in the YAML or JSON file at ``path``; raise ManifestError."""
+def read_manifest_file(path: str | os.PathLike[str], *, has_proven_schemas: bool = False) -> Manifest:
+    """Return the manifest in the YAML or JSON file at ``path``; raise ManifestError.
+
+    ``has_proven_schemas``: the input schemas are not checked, which takes a second, since a test has checked them.
+    """
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in _PLACES:
@@ -66,15 +70,25 @@ def read_manifest_file(path: str | os.PathLike[str]) -> Manifest:
         raise ManifestError(str(file), [Issue("", error.message, "one JSON object")]) from None
     # Computed once, and only for an invalid file.
     places = cache(lambda: _PLACES[suffix](text))
-    return parse_manifest(document, source=str(file), lines=lambda path: places().line_of(path))
+    return parse_manifest(
+        document,
+        source=str(file),
+        lines=lambda path: places().line_of(path),
+        has_proven_schemas=has_proven_schemas,
+    )
 
 
-def parse_manifest(document: object, *, source: str, lines: Lines | None = None) -> Manifest:
-    """Return the manifest that plain data describes; ``source`` names it in the ManifestError, ``lines`` its lines."""
+def parse_manifest(
+    document: object, *, source: str, lines: Lines | None = None, has_proven_schemas: bool = False
+) -> Manifest:
+    """Return the manifest that plain data describes; ``source`` names it in the ManifestError, ``lines`` its lines.
+
+    ``has_proven_schemas`` is as in ``read_manifest_file``.
+    """
     if not isinstance(document, dict):
         raise ManifestError(source, [Issue("", "no manifest in it", "a mapping with api_version and tools")])
     try:
-        return Manifest.model_validate(document)
+        return Manifest.model_validate(document, context=PROVEN if has_proven_schemas else None)
     except ValidationError as error:
         found = [_issue(item, document, lines) for item in error.errors(include_url=False)]
         raise ManifestError(source, sorted(found, key=lambda issue: issue.line or 0)) from None

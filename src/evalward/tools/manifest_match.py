@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalward.tools.ready import ready_manifests
+from evalward.tools.ready import families, families_with, ready_manifest
 from evalward.tools.variant import list_digest, schema_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from evalward.tools.manifest import Manifest
     from evalward.tools.variant import Variant
@@ -61,17 +61,33 @@ def match(tools: Sequence[Mapping[str, Any]], *, server: str | None) -> Match:
     ``server`` is the name in the server's answer to ``initialize``, None when it is not known. Tools that a page
     registered are left out: they change at run time.
     """
-    found = [
-        _compared(family, manifest, variant, tools, server)
-        for family, manifest in ready_manifests().items()
-        for variant in manifest.variants
-    ]
+    exact = [each for each in _candidates(families_with(_digest(tools)), tools, server) if each.exact]
+    if exact:
+        return exact[0]
+    found = _candidates(families(), tools, server)
     listed = {str(tool["name"]) for tool in tools}
     best = min(found, key=lambda each: (not each.exact, not each.same_name, _distance(each)))
     # Single common names prove nothing: more than half of the tools must be known.
     if len(best.new) * 2 > len(listed):
         return Match(best.digest, None, new=tuple(sorted(listed)))
     return best
+
+
+def _candidates(
+    names: Iterable[str], tools: Sequence[Mapping[str, Any]], server: str | None
+) -> list[Match]:
+    return [
+        _compared(family, ready_manifest(family), variant, tools, server)
+        for family in names
+        for variant in ready_manifest(family).variants
+    ]
+
+
+def _digest(tools: Sequence[Mapping[str, Any]]) -> str:
+    """Return the digest of ``tools`` without those that a page registered."""
+    return list_digest(
+        (str(tool["name"]), _schema(tool)) for tool in tools if not str(tool["name"]).startswith("webmcp_")
+    )
 
 
 def _compared(

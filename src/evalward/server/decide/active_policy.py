@@ -43,7 +43,7 @@ class ActivePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeciderParts:
-    """The parts that stay when the policy changes."""
+    """The parts that stay when the policy changes. ``validates_commands`` is as in ``CallDecider``."""
 
     audit_log: AuditSink
     executor: Executor
@@ -52,6 +52,7 @@ class DeciderParts:
     batch_items: int
     batch_bytes: int
     verbose: int
+    validates_commands: bool = True
     decisions: ReportableDecisions = field(default_factory=ReportableDecisions)
 
     def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
@@ -71,7 +72,12 @@ class DeciderParts:
             decider=decider,
             evaluator=LazyEvaluator(decider, audit_trail, provenance, self.sandbox),
             calls=CallDecider(
-                decider, audit_trail, policy=policy, provenance=provenance, manifest=self.manifest
+                decider,
+                audit_trail,
+                policy=policy,
+                provenance=provenance,
+                manifest=self.manifest,
+                validates_commands=self.validates_commands,
             ),
             batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
             reports=DenialReporter(decider, audit_trail, provenance, self.decisions),

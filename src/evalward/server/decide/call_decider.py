@@ -84,7 +84,9 @@ class CallDecider:
         policy: Policy,
         provenance: Provenance,
         manifest: Manifest | None,
+        validates_commands: bool = True,
     ) -> None:
+        """``validates_commands`` false: every request must hold the judged fields only."""
         self._decider = decider
         self._audit_trail = audit_trail
         self._provenance = provenance
@@ -92,7 +94,7 @@ class CallDecider:
         self._max_bytes = ARGUMENTS_FACTOR * policy.limits.payload_bytes
         self._manifest = manifest
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in manifest.tools} if manifest else {}
-        self._validators = _validators(self._tools)
+        self._validators = _validators(self._tools) if validates_commands else {}
         for tool in self._tools.values():
             check_bindings(tool, policy)
 

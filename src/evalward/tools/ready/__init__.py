@@ -15,17 +15,35 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "ready:"
 """Marks the name of a ready manifest where a file name is possible: ``ready:chrome-devtools-mcp/slim``."""
+_SUFFIX: Final = ".yaml"
 
 
 @cache
+def families() -> tuple[str, ...]:
+    """Return the names of the ready manifests."""
+    names = sorted(each.name for each in files(__package__).iterdir())
+    return tuple(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
+@cache
+def ready_manifest(family: str) -> Manifest:
+    """Return the ready manifest ``family`` with all of its variants."""
+    with as_file(files(__package__) / f"{family}{_SUFFIX}") as path:
+        return read_manifest_file(path, has_proven_schemas=True)
+
+
 def ready_manifests() -> dict[str, Manifest]:
     """Return every ready manifest with all of its variants, by name."""
-    found = {}
-    for entry in sorted(files(__package__).iterdir(), key=lambda each: each.name):
-        if entry.name.endswith(".yaml"):
-            with as_file(entry) as path:
-                found[path.stem] = read_manifest_file(path)
-    return found
+    return {family: ready_manifest(family) for family in families()}
+
+
+def families_with(digest: str) -> list[str]:
+    """Return the families that have a variant with ``digest``, without parsing the others."""
+    return [
+        family
+        for family in families()
+        if digest in (files(__package__) / f"{family}{_SUFFIX}").read_text(encoding="utf-8")
+    ]
 
 
 def ready_names() -> list[str]:
@@ -43,19 +61,19 @@ def load_ready(name: str) -> Manifest:
     Raise ManifestError for another name.
     """
     family, _, variant = name.partition("/")
-    manifest = ready_manifests().get(family)
+    manifest = ready_manifest(family) if family in families() else None
     if manifest is not None:
         if not variant and len(manifest.variants) == 1:
             return manifest.variant(manifest.variants[0].name)
         if any(each.name == variant for each in manifest.variants):
             return manifest.variant(variant)
-    names = ready_names()
     if manifest is not None:
         several = ", ".join(f"{family}/{each.name}" for each in manifest.variants)
         problem = (
             f"{family} has no variant {variant}" if variant else f"{family} has several variants; name one"
         )
         raise ManifestError(name, [Issue("", problem, several)])
+    names = ready_names()
     raise ManifestError(
         name, [Issue("", f"no ready manifest of this name{did_you_mean(name, names)}", ", ".join(names))]
     )
