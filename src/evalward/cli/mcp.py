@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
@@ -14,10 +15,14 @@ from evalward.cli import mcp_options as options
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.log_format import LogStyle, log_to_stderr
 from evalward.cli.mcp_command import McpGroup, ServerCommand
+from evalward.proxy.listing import Listing
 from evalward.proxy.process_tree import ServerProcess, adopt_orphans
+from evalward.proxy.session import Session
+from evalward.proxy.stdio import StdioProxy
 
 if TYPE_CHECKING:
     from evalward.proxy.call_guard import CallGuard
+    from evalward.proxy.judge import CallJudge
 
 app = typer.Typer(
     cls=McpGroup,
@@ -33,7 +38,7 @@ _SIGNALLED = 128
 
 
 @app.command("run", cls=ServerCommand)
-def run(
+def run(  # noqa: PLR0913 - one parameter per option
     command: options.Command,
     *,
     manifest: options.Manifest = None,
@@ -61,23 +66,23 @@ def run(
         process = _started(command)
         guard: CallGuard | None = None
         has_server_ended = False
+        judge: Future[CallJudge] = Future()
+        listing = Listing()
+        proxy = StdioProxy(
+            Session(judge.result, listing), listing, process, client_in=client_in, client_out=client_out
+        )
         try:
-            # Imported while the server starts.
+            proxy.start()
+            # Imported while the server starts: its answer to initialize does not wait for the guard.
             from evalward.cli.mcp_guard import guard_of, manifest_of  # noqa: PLC0415
-            from evalward.proxy.judge import CallJudge  # noqa: PLC0415
-            from evalward.proxy.listing import Listing  # noqa: PLC0415
-            from evalward.proxy.session import Session  # noqa: PLC0415
-            from evalward.proxy.stdio import StdioProxy  # noqa: PLC0415
+            from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415
 
             declared = manifest_of(manifest)
             guard = guard_of(
                 server=server, policy=policy, allow_eval=allow_eval, audit_log=audit_log, workers=workers
             )
-            listing = Listing()
-            judge = CallJudge(guard, listing, declared=declared, source=str(manifest or ""))
-            has_server_ended = StdioProxy(
-                Session(judge, listing), listing, process, client_in=client_in, client_out=client_out
-            ).run()
+            judge.set_result(Judge(guard, listing, declared=declared, source=str(manifest or "")))
+            has_server_ended = proxy.wait()
         except _Ending:
             pass
         finally:

@@ -1,4 +1,4 @@
-"""How ``evalward mcp`` reads its arguments: the server's command behind ``--``, which no option of ours is read from."""
+"""How ``evalward mcp`` reads its arguments: behind ``--`` stands the server's command, with options of its own."""
 
 from __future__ import annotations
 

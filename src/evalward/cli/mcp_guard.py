@@ -37,7 +37,8 @@ def guard_of(
         from evalward.proxy.remote_guard import RemoteGuard  # noqa: PLC0415 - loads gRPC
 
         if policy is not None or allow_eval or audit_log is not None:
-            raise typer.BadParameter("a running service has a policy and an audit log of its own", param_hint="--server")
+            why = "a running service has a policy and an audit log of its own"
+            raise typer.BadParameter(why, param_hint="--server")
         try:
             return RemoteGuard(server, token=os.environ.get("EVALWARD_TOKEN"), session=_SESSION)
         except (OSError, TypeError, ValueError) as error:

@@ -7,7 +7,9 @@ import typer
 
 Command = Annotated[
     list[str],
-    typer.Argument(metavar="-- COMMAND [ARGUMENTS]", help="The server's command, as it stands in a client's file."),
+    typer.Argument(
+        metavar="-- COMMAND [ARGUMENTS]", help="The server's command, as it stands in a client's file."
+    ),
 ]
 Manifest = Annotated[
     Path | None,
@@ -34,7 +36,9 @@ AuditLog = Annotated[
 ]
 Workers = Annotated[
     str,
-    typer.Option(envvar="EVALWARD_WORKERS", help="Guard processes; 0: judge in this process, auto: one per core."),
+    typer.Option(
+        envvar="EVALWARD_WORKERS", help="Guard processes; 0: judge in this process, auto: one per core."
+    ),
 ]
 Server = Annotated[
     str | None,

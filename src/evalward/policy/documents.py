@@ -39,7 +39,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             if key.value in seen:
                 raise DocumentError(f"{where}: the key {key.value} is given twice")
             seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+        return dict(super().construct_mapping(node, deep=deep))
 
 
 def read_regular_file(file: Path, max_bytes: int) -> bytes:

@@ -1,17 +1,16 @@
-"""The lines that the proxy writes itself: denials as results of tools, refusals as JSON-RPC errors, and its requests."""
+"""The lines that the proxy writes itself: denials as results of tools, refusals as errors, and its own requests."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from evalward.adapters import to_call_tool_result
-from evalward.errors import Code
+from evalward.codes import Code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evalward.proxy.messages import Id, MalformedMessage
+    from evalward.proxy.messages import Id, MalformedMessageError
 
 
 def line_of(body: Mapping[str, Any]) -> bytes:
@@ -21,10 +20,12 @@ def line_of(body: Mapping[str, Any]) -> bytes:
 
 def denied(id_: Id | None, envelope: Mapping[str, Any]) -> bytes:
     """Return the line that answers the call ``id_`` with ``envelope``."""
+    from evalward.adapters import to_call_tool_result  # noqa: PLC0415 - not before the server has started
+
     return line_of({"jsonrpc": "2.0", "id": id_, "result": to_call_tool_result(envelope)})
 
 
-def refused(refusal: MalformedMessage) -> bytes:
+def refused(refusal: MalformedMessageError) -> bytes:
     """Return the line that refuses a message; its id is null where it is uncertain (JSON-RPC 2.0, section 5)."""
     error = {
         "code": refusal.number,

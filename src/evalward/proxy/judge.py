@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from evalward.tools import Manifest, Tool
 
 LOG: Final = logging.getLogger("evalward.proxy")
-_UNLISTED: Final = "The server has not listed its tools, so that nothing says which fields of a call are code."
+_UNLISTED: Final = (
+    "The server has not listed its tools, so that nothing says which fields of a call are code."
+)
 
 
 class HardenedRun(NamedTuple):
@@ -60,11 +62,6 @@ class CallJudge:
         self._known: KnownTools | None = None
         self._served: tuple[dict[str, Any], ...] | None = None
         self._told: set[str] = set()
-
-    @property
-    def needs_tools(self) -> bool:
-        """Whether a call can be judged only after the server has listed its tools."""
-        return not self._listing.is_whole
 
     def hidden(self) -> frozenset[str]:
         """Return the names of the tools that a client is not shown."""
@@ -105,7 +102,9 @@ class CallJudge:
         )
         if decision.allowed is not True:
             return Judged(decision.envelope)
-        texts = {each.path: each.hardened.decode("ascii") for each in decision.judged if each.hardened is not None}
+        texts = {
+            each.path: each.hardened.decode("ascii") for each in decision.judged if each.hardened is not None
+        }
         if not texts:
             return Judged()
         payloads = {found.path: found.code.decode() for found in way.fields}

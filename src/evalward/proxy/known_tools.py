@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalward.tools import Manifest
 from evalward.tools.describe import visible
 from evalward.tools.draft import closed_draft, draft_manifest, draft_tools
 from evalward.tools.manifest_match import match
@@ -20,13 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from evalward.guard.target import Target
+    from evalward.tools import Manifest
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTools:
     """``manifest`` judges the calls (None: every call is denied); ``name`` says which one it is.
 
-    ``differing`` are the tools that are denied, by name. ``notice`` is what the operator must read, empty where everything fits: the YAML that would list the tools.
+    ``differing`` are the tools that are denied, by name. ``notice`` is what the operator must read, the YAML that would
+    list the tools; it is empty where everything fits.
     """
 
     manifest: Manifest | None

@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from mcp_types import ListToolsResult
-from pydantic import ValidationError
-
 MOST_TOOLS = 4096
 
 
 class Listing:
-    """What the server has said of itself. ``is_whole`` is true once the last page has been read.
+    """What the server has said of itself.
 
     Thread-safe: answers come on one thread, calls on another.
     """
@@ -22,12 +19,6 @@ class Listing:
         self._pages: list[dict[str, Any]] = []
         self._tools: tuple[dict[str, Any], ...] | None = None
         self._changed = threading.Condition()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all tools are known."""
-        with self._changed:
-            return self._tools is not None
 
     @property
     def tools(self) -> tuple[dict[str, Any], ...] | None:
@@ -44,6 +35,9 @@ class Listing:
 
     def page(self, result: dict[str, Any], *, is_first: bool) -> bool:
         """Take one page of ``tools/list``; return whether it was one, and not of another list."""
+        from mcp_types import ListToolsResult  # noqa: PLC0415 - not before the server has started
+        from pydantic import ValidationError  # noqa: PLC0415 - as above
+
         try:
             ListToolsResult.model_validate(result)
         except ValidationError:

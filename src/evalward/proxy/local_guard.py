@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from evalward.client.call_decision import CallDecision
 from evalward.client.denied_run import DenialReport
@@ -15,7 +15,7 @@ from evalward.guard import judge
 from evalward.judging.caching import CachingExecutor
 from evalward.judging.in_process import InProcessExecutor
 from evalward.judging.verdict_cache import VerdictCache
-from evalward.server.decide.active_policy import ActivePolicy, DeciderParts
+from evalward.server.decide.active_policy import DeciderParts
 from evalward.server.decide.lazy_sandbox import LazySandbox
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader
@@ -23,7 +23,7 @@ from evalward.server.settings import Settings
 from evalward.server.transport.responses import call_response, report_response
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from evalward.audit import AuditSink
     from evalward.client.guard_reply import Decision
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from evalward.judging.executor import Executor
     from evalward.policy import Policy
     from evalward.tools import Manifest
+
+R = TypeVar("R")
 
 SECONDS: Final = 5.0
 """For the verdict on a call, beyond which it is a denial."""
@@ -126,7 +128,7 @@ def _wire(question: Question[Any]) -> bytes:
     return question.request.SerializeToString()
 
 
-def _read(question: Question[Any], response: Any, deny: Any) -> Any:
+def _read(question: Question[R], response: Any, deny: Callable[[Decision], R]) -> R:
     """Return the reply in ``response``, checked as a client checks it."""
     try:
         return question.read(response)

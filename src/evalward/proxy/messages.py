@@ -40,7 +40,7 @@ class Message(NamedTuple):
     method: str = ""
 
 
-class MalformedMessage(ValueError):
+class MalformedMessageError(ValueError):
     """The line is refused: ``number`` is the JSON-RPC error, ``id`` the request's, where it is certain."""
 
     def __init__(self, number: int, reason: str, id_: Id | None = None) -> None:
@@ -51,28 +51,36 @@ class MalformedMessage(ValueError):
 
 
 def read_message(line: bytes) -> Message:
-    """Return the message in ``line``; raise MalformedMessage."""
+    """Return the message in ``line``; raise MalformedMessageError."""
     text = line.removesuffix(b"\n").removesuffix(b"\r")
     if b"\r" in text:
-        raise MalformedMessage(PARSE_ERROR, "A message holds no carriage return: some readers end a line there.")
+        raise MalformedMessageError(
+            PARSE_ERROR, "A message holds no carriage return: some readers end a line there."
+        )
     if text.startswith(_BOM):
-        raise MalformedMessage(PARSE_ERROR, "A message begins with no byte order mark.")
+        raise MalformedMessageError(PARSE_ERROR, "A message begins with no byte order mark.")
     body, repeats = _parsed(text)
     if isinstance(body, list):
-        raise MalformedMessage(INVALID_REQUEST, "Batches are no part of MCP since 2025-06-18; send each message alone.")
+        raise MalformedMessageError(
+            INVALID_REQUEST, "Batches are no part of MCP since 2025-06-18; send each message alone."
+        )
     if not isinstance(body, dict):
-        raise MalformedMessage(INVALID_REQUEST, "A message is one JSON object.")
+        raise MalformedMessageError(INVALID_REQUEST, "A message is one JSON object.")
     id_ = _certain_id(body)
     if repeats:
-        raise MalformedMessage(INVALID_REQUEST, "A key is given twice in one object.", id_)
+        raise MalformedMessageError(INVALID_REQUEST, "A key is given twice in one object.", id_)
     if _has_lone_surrogate(text, body):
-        raise MalformedMessage(INVALID_REQUEST, "A text has a lone surrogate, which UTF-8 cannot carry.", id_)
+        raise MalformedMessageError(
+            INVALID_REQUEST, "A text has a lone surrogate, which UTF-8 cannot carry.", id_
+        )
     for key in body:
         if key not in _KEYS:
             known = ", ".join(sorted(_KEYS))
-            raise MalformedMessage(INVALID_REQUEST, f"The message has an unknown key; there are {known}.", id_)
+            raise MalformedMessageError(
+                INVALID_REQUEST, f"The message has an unknown key; there are {known}.", id_
+            )
     if body.get("jsonrpc") != "2.0":
-        raise MalformedMessage(INVALID_REQUEST, 'The message has no "jsonrpc": "2.0".', id_)
+        raise MalformedMessageError(INVALID_REQUEST, 'The message has no "jsonrpc": "2.0".', id_)
     return _classified(body, id_)
 
 
@@ -80,17 +88,19 @@ def _classified(body: dict[str, Any], id_: Id | None) -> Message:
     is_answer = "result" in body or "error" in body
     if "method" not in body:
         if not is_answer or "params" in body:
-            raise MalformedMessage(INVALID_REQUEST, "The message is neither a request nor a response.", id_)
+            raise MalformedMessageError(
+                INVALID_REQUEST, "The message is neither a request nor a response.", id_
+            )
         return Message(Kind.RESPONSE, body, id_)
     method = body["method"]
     if is_answer or not isinstance(method, str) or not 0 < len(method) <= _MOST_METHOD:
-        raise MalformedMessage(INVALID_REQUEST, "The message is neither a request nor a response.", id_)
+        raise MalformedMessageError(INVALID_REQUEST, "The message is neither a request nor a response.", id_)
     if method != CALL and folded(method) == folded(CALL):
-        raise MalformedMessage(INVALID_REQUEST, f"The method can be taken for {CALL}.", id_)
+        raise MalformedMessageError(INVALID_REQUEST, f"The method can be taken for {CALL}.", id_)
     if "id" not in body:
         return Message(Kind.NOTIFICATION, body, None, method)
     if id_ is None:
-        raise MalformedMessage(INVALID_REQUEST, "The id of a request is a text or an integer.")
+        raise MalformedMessageError(INVALID_REQUEST, "The id of a request is a text or an integer.")
     return Message(Kind.REQUEST, body, id_, method)
 
 
@@ -121,11 +131,11 @@ def _parsed(text: bytes) -> tuple[Any, bool]:
     try:
         value = json.loads(text.decode("utf-8"), object_pairs_hook=read, parse_constant=_no_constant)
     except UnicodeDecodeError:
-        raise MalformedMessage(PARSE_ERROR, "The message is not UTF-8.") from None
+        raise MalformedMessageError(PARSE_ERROR, "The message is not UTF-8.") from None
     except RecursionError:
-        raise MalformedMessage(PARSE_ERROR, "The message is nested too deep.") from None
+        raise MalformedMessageError(PARSE_ERROR, "The message is nested too deep.") from None
     except ValueError:
-        raise MalformedMessage(PARSE_ERROR, "The message is not JSON.") from None
+        raise MalformedMessageError(PARSE_ERROR, "The message is not JSON.") from None
     return value, is_repeated
 
 

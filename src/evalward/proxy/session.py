@@ -1,9 +1,9 @@
 """One session between a client and a server: what becomes of each message. Pure but for the guard that it asks.
 
-Both directions go through byte for byte, with these exceptions. From the client: a refused or denied message is answered
-here and does not reach the server; an allowed call has hardened programs in place of its code. From the server: hidden
-tools are taken out of ``tools/list``; a denial at run time becomes an envelope; a quoted program becomes the payload;
-answers to the proxy's own requests are kept.
+Both directions go through byte for byte, with these exceptions. From the client: a refused or denied message is
+answered here and does not reach the server; an allowed call has hardened programs in place of its code. From the
+server: hidden tools are taken out of ``tools/list``; a denial at run time becomes an envelope; a quoted program becomes
+the payload; answers to the proxy's own requests are kept.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from evalward.proxy.answers import denied, line_of, refused, tools_request
 from evalward.proxy.echoes import with_payloads
 from evalward.proxy.lines import one_line
-from evalward.proxy.messages import CALL, INVALID_REQUEST, Kind, MalformedMessage, read_message
+from evalward.proxy.messages import CALL, INVALID_REQUEST, Kind, MalformedMessageError, read_message
 from evalward.proxy.run_time import construct_denied
 from evalward.proxy.tool_calls import read_call
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evalward.proxy.judge import CallJudge, HardenedRun
     from evalward.proxy.lines import Line
     from evalward.proxy.listing import Listing
@@ -52,9 +54,12 @@ class _Pending:
 
 
 class Session:
-    """The messages of one session. Lines of the client come on one thread, lines of the server on another."""
+    """The messages of one session. Lines of the client come on one thread, lines of the server on another.
 
-    def __init__(self, judge: CallJudge, listing: Listing) -> None:
+    ``judge`` waits until there is one: messages pass while the guard is being built, and calls do not.
+    """
+
+    def __init__(self, judge: Callable[[], CallJudge], listing: Listing) -> None:
         self._judge = judge
         self._listing = listing
         self._lock = threading.Lock()
@@ -66,17 +71,17 @@ class Session:
     def from_client(self, line: Line, *, is_last_try: bool = False) -> Sends:
         """Return what becomes of a client's ``line``. ``is_last_try``: do not wait for the list of tools."""
         if line.is_too_long:
-            return Sends(client=refused(MalformedMessage(INVALID_REQUEST, "The message is too long.")))
+            return Sends(client=refused(MalformedMessageError(INVALID_REQUEST, "The message is too long.")))
         if not line.data.strip():
             return Sends()
         try:
             message = read_message(line.data)
             if message.kind is Kind.REQUEST:
                 return self._request(message, line.data, is_last_try=is_last_try)
-            if message.method == CALL:
-                raise MalformedMessage(INVALID_REQUEST, "A tool call needs an id.")
-        except MalformedMessage as refusal:
+        except MalformedMessageError as refusal:
             return Sends(client=refused(refusal))
+        if message.method == CALL:
+            return Sends(client=refused(MalformedMessageError(INVALID_REQUEST, "A tool call needs an id.")))
         if message.method == "notifications/cancelled":
             self._cancelled(message)
         return Sends(server=one_line(line.data))
@@ -105,7 +110,7 @@ class Session:
     def _ran(self, answer: dict[str, Any], data: bytes, run: HardenedRun) -> Sends:
         construct = construct_denied(answer)
         if construct is not None:
-            return Sends(client=denied(answer["id"], self._judge.denied_at_run_time(run, construct)))
+            return Sends(client=denied(answer["id"], self._judge().denied_at_run_time(run, construct)))
         shown, is_changed = with_payloads(answer, run.programs)
         return Sends(client=line_of(shown) if is_changed else data)
 
@@ -117,9 +122,9 @@ class Session:
             self._forwarded(message, _Pending(message.method, is_first_page=cursor is None))
             return Sends(server=one_line(data))
         call = read_call(message)
-        if self._judge.needs_tools and not is_last_try:
+        if self._listing.tools is None and not is_last_try:
             return Sends(server=self._ask_for_tools(), waits_for_tools=True)
-        judged = self._judge.judge(message, call)
+        judged = self._judge().judge(message, call)
         if judged.envelope is not None:
             return Sends(client=denied(message.id, judged.envelope))
         self._forwarded(message, _Pending(CALL, run=judged.run))
@@ -129,10 +134,12 @@ class Session:
         with self._lock:
             if message.id in self._pending or str(message.id).startswith(self._own_prefix):
                 # No id in the refusal: the client would take it for the answer to its first request.
-                raise MalformedMessage(INVALID_REQUEST, "The id is that of a request without an answer yet.")
+                raise MalformedMessageError(
+                    INVALID_REQUEST, "The id is that of a request without an answer yet."
+                )
             if len(self._pending) >= MOST_IN_FLIGHT:
                 why = f"{MOST_IN_FLIGHT} requests have no answer yet."
-                raise MalformedMessage(INVALID_REQUEST, why, message.id)
+                raise MalformedMessageError(INVALID_REQUEST, why, message.id)
 
     def _forwarded(self, message: Message, pending: _Pending) -> None:
         if message.id is not None:
@@ -177,7 +184,7 @@ class Session:
             return Sends()
         if not is_page or not isinstance(result, dict):
             return Sends(client=data)
-        hidden = self._judge.hidden()
+        hidden = self._judge().hidden()
         shown = [tool for tool in result["tools"] if tool["name"] not in hidden]
         if len(shown) == len(result["tools"]):
             return Sends(client=data)

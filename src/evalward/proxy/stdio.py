@@ -28,7 +28,7 @@ LIST_SECONDS: Final = 10.0
 class StdioProxy:
     """Moves the lines of one session. ``client_in`` and ``client_out`` are the client's streams."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the two sides and what is between them
         self,
         session: Session,
         listing: Listing,
@@ -49,10 +49,13 @@ class StdioProxy:
         self._ended = threading.Event()
         self._has_server_ended = False
 
-    def run(self) -> bool:
-        """Move lines until the client or the server has gone; return whether it was the server."""
+    def start(self) -> None:
+        """Begin to move lines."""
         for move, name in ((self._from_client, "proxy-client"), (self._from_server, "proxy-server")):
             threading.Thread(target=self._guarded, args=(move,), name=name, daemon=True).start()
+
+    def wait(self) -> bool:
+        """Wait until the client or the server has gone; return whether it was the server."""
         self._ended.wait()
         return self._has_server_ended
 

@@ -6,11 +6,7 @@ import copy
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_types import CallToolRequestParams
-from pydantic import ValidationError
-
-from evalward.proxy.messages import INVALID_PARAMS, MalformedMessage, folded
-from evalward.tools.pointer import steps_of
+from evalward.proxy.messages import INVALID_PARAMS, MalformedMessageError, folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,25 +24,34 @@ class ToolCall(NamedTuple):
 
 
 def read_call(message: Message) -> ToolCall:
-    """Return the call that ``message`` asks for; raise MalformedMessage when it is none."""
+    """Return the call that ``message`` asks for; raise MalformedMessageError when it is none."""
+    from mcp_types import CallToolRequestParams  # noqa: PLC0415 - not before the server has started
+    from pydantic import ValidationError  # noqa: PLC0415 - as above
+
     params = message.body.get("params")
     if not isinstance(params, dict):
-        raise MalformedMessage(INVALID_PARAMS, "tools/call needs params, an object.", message.id)
+        raise MalformedMessageError(INVALID_PARAMS, "tools/call needs params, an object.", message.id)
     for key in params:
         meant = _KNOWN.get(folded(key), key)
         if meant != key:
-            raise MalformedMessage(INVALID_PARAMS, f"A key of params can be taken for {meant}.", message.id)
+            raise MalformedMessageError(
+                INVALID_PARAMS, f"A key of params can be taken for {meant}.", message.id
+            )
     try:
         # Texts are not converted: {"name": 1} is an error here as it is at the server.
         call = CallToolRequestParams.model_validate(params, strict=True)
     except ValidationError as error:
         places = ", ".join(dict.fromkeys("/".join(map(str, each["loc"])) for each in error.errors()))
-        raise MalformedMessage(INVALID_PARAMS, f"The params of tools/call are invalid: {places}.", message.id) from None
+        raise MalformedMessageError(
+            INVALID_PARAMS, f"The params of tools/call are invalid: {places}.", message.id
+        ) from None
     return ToolCall(call.name, params.get("arguments") or {})
 
 
 def with_texts(message: Message, texts: Mapping[str, str]) -> bytes:
     """Return the line of ``message`` with ``texts`` in its arguments, by their JSON Pointers."""
+    from evalward.tools.pointer import steps_of  # noqa: PLC0415 - not before the server has started
+
     body = copy.deepcopy(message.body)
     for pointer, text in texts.items():
         *above, last = steps_of(pointer)

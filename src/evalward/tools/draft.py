@@ -17,9 +17,9 @@ from evalward.guard.target import Target
 from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
+from evalward.tools.manifest import MAX_TOOLS, Manifest, PageTools
 from evalward.tools.schema_patterns import PatternError, compiled
 from evalward.tools.schema_places import root_place, walk
-from evalward.tools.manifest import MAX_TOOLS, Manifest, PageTools
 from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType, Tool
 
 if TYPE_CHECKING:

@@ -73,9 +73,7 @@ def match(tools: Sequence[Mapping[str, Any]], *, server: str | None) -> Match:
     return best
 
 
-def _candidates(
-    names: Iterable[str], tools: Sequence[Mapping[str, Any]], server: str | None
-) -> list[Match]:
+def _candidates(names: Iterable[str], tools: Sequence[Mapping[str, Any]], server: str | None) -> list[Match]:
     return [
         _compared(family, ready_manifest(family), variant, tools, server)
         for family in names

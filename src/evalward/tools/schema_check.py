@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pydantic import ValidationInfo
+from pydantic import ValidationInfo  # noqa: TC002 - pydantic looks the annotation up
 
 from evalward.policy.fields import problem
 from evalward.tools.schema_patterns import PatternError, compiled

@@ -76,7 +76,7 @@ class _Progress:
 class CallDecider:
     """Decides ValidateCall requests under one manifest; without a manifest every tool is unknown."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts
         self,
         decider: Decider,
         audit_trail: AuditTrail,
