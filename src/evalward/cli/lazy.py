@@ -45,6 +45,7 @@ class LazyGroup(SuggestingGroup):
     """A group whose ``homes`` map a command's name to ``module:function``, or ``module:app`` for a group."""
 
     homes: ClassVar[Mapping[str, str]] = {}
+    leaf_class: ClassVar[type[TyperCommand]] = PanelCommand
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is the base class's
         """Return the names in the order of the help."""
@@ -56,11 +57,13 @@ class LazyGroup(SuggestingGroup):
             if cmd_name not in self.homes:
                 return None
             module, _, attribute = self.homes[cmd_name].partition(":")
-            self.commands[cmd_name] = _as_command(cmd_name, getattr(import_module(module), attribute))
+            self.commands[cmd_name] = _as_command(
+                cmd_name, getattr(import_module(module), attribute), self.leaf_class
+            )
         return self.commands[cmd_name]
 
 
-def _as_command(name: str, command: Any) -> Any:
+def _as_command(name: str, command: Any, kind: type[TyperCommand]) -> Any:
     if isinstance(command, typer.Typer):
         for each in command.registered_commands:
             if each.cls in (None, TyperCommand):
@@ -71,5 +74,5 @@ def _as_command(name: str, command: Any) -> Any:
         group.name = name
         return group
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, cls=PanelCommand)(command)
+    single.command(name, cls=kind)(command)
     return get_command(single)

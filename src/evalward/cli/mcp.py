@@ -1,142 +1,24 @@
-"""``evalward mcp``: a guard before an MCP server that nobody changes."""
-
-import os
-import shutil
-import signal
-import sys
-from collections.abc import Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+"""``evalward mcp``: a guard before an MCP server that nobody changes, and what helps to set it up."""
 
 import typer
 
-from evalward.cli import mcp_options as options
-from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
-from evalward.cli.log_format import LogStyle, log_to_stderr
-from evalward.cli.mcp_command import McpGroup, ServerCommand
-from evalward.proxy.listing import Listing
-from evalward.proxy.process_tree import ServerProcess, adopt_orphans
-from evalward.proxy.session import Session
-from evalward.proxy.stdio import StdioProxy
-
-if TYPE_CHECKING:
-    from evalward.proxy.call_guard import CallGuard
-    from evalward.proxy.judge import CallJudge
+from evalward.cli.mcp_command import McpGroup
 
 app = typer.Typer(
     cls=McpGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Guard an MCP server that you did not write: put `evalward mcp --` before its command.",
 )
 
-_SWITCH_SECONDS = 0.001
-_GRACE_SECONDS = 5.0
-_SIGNALLED = 128
 
-
-@app.command("run", cls=ServerCommand)
-def run(  # noqa: PLR0913 - one parameter per option
-    command: options.Command,
-    *,
-    manifest: options.Manifest = None,
-    allow_eval: options.AllowEval = "",
-    policy: options.Policy = None,
-    audit_log: options.AuditLog = None,
-    workers: options.Workers = "1",
-    server: options.Server = None,
-) -> None:
-    """Run the server's COMMAND with a guard before it; `evalward mcp -- COMMAND` means the same.
-
-    Every message passes unchanged, but for calls of tools that carry code, URLs, markup, launch values or paths: those
-    are judged first. A denied call is answered with the reason. Without --allow-eval or --policy no code may run.
+@app.callback()
+def mcp() -> None:
+    """Guard an MCP server that you did not write: put `evalward mcp --` before its command.
 
     \b
     Examples:
-      evalward mcp --allow-eval renderer -- npx -y @playwright/mcp@latest --headless
-      evalward mcp --manifest manifest.yaml -- python my_server.py
+      evalward mcp --allow-eval renderer -- npx -y @playwright/mcp@latest
+      evalward mcp doctor -- npx -y @playwright/mcp@latest
+      evalward mcp config claude-desktop --allow-eval renderer --write -- npx -y @playwright/mcp@latest
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    log_to_stderr(LogStyle.TEXT)
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    client_in, client_out = _own_streams()
-    adopt_orphans()
-    with _ending_by_signals() as ending:
-        process = _started(command)
-        guard: CallGuard | None = None
-        has_server_ended = False
-        judge: Future[CallJudge] = Future()
-        listing = Listing()
-        proxy = StdioProxy(
-            Session(judge.result, listing), listing, process, client_in=client_in, client_out=client_out
-        )
-        try:
-            proxy.start()
-            # Imported while the server starts: its answer to initialize does not wait for the guard.
-            from evalward.cli.mcp_guard import guard_of, manifest_of  # noqa: PLC0415
-            from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415
-
-            declared = manifest_of(manifest)
-            guard = guard_of(
-                server=server, policy=policy, allow_eval=allow_eval, audit_log=audit_log, workers=workers
-            )
-            judge.set_result(Judge(guard, listing, declared=declared, source=str(manifest or "")))
-            has_server_ended = proxy.wait()
-        except _Ending:
-            pass
-        finally:
-            ending.ignore()
-            process.close_input()
-            if guard is not None:
-                guard.close()
-            code = process.end(seconds=_GRACE_SECONDS)
-    if has_server_ended and code:
-        raise typer.Exit(code if code > 0 else _SIGNALLED - code)
-
-
-class _Ending(BaseException):
-    """A signal asks the proxy to end. Not an Exception: no handler of failures may take it for one."""
-
-
-class _Signals:
-    """The signals that end the proxy, from which the main thread gets ``_Ending``."""
-
-    def __init__(self) -> None:
-        self._names = [name for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
-
-    def take(self) -> None:
-        for name in self._names:
-            signal.signal(getattr(signal, name), _end)
-
-    def ignore(self) -> None:
-        """Let no second signal interrupt the end, which leaves no process behind."""
-        for name in self._names:
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-
-
-def _end(_number: int, _frame: object) -> NoReturn:
-    raise _Ending
-
-
-@contextmanager
-def _ending_by_signals() -> Iterator[_Signals]:
-    signals = _Signals()
-    signals.take()
-    yield signals
-
-
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Return the client's streams; whatever else writes to standard output goes to standard error."""
-    client_in = os.fdopen(os.dup(0), "rb")
-    client_out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return client_in, client_out
-
-
-def _started(command: list[str]) -> ServerProcess:
-    try:
-        return ServerProcess([shutil.which(command[0]) or command[0], *command[1:]])
-    except OSError as error:
-        typer.echo(f"evalward mcp: {command[0]} cannot be started: {error.strerror}", err=True)
-        raise typer.Exit(INFRASTRUCTURE_FAILURE) from None

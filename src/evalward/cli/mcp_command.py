@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from evalward.cli.bare_allow_eval import spelled_out
-from evalward.cli.lazy import PanelCommand, SuggestingGroup
+from evalward.cli.lazy import LazyGroup, PanelCommand
 
 _END = "--"
 _HELP = frozenset({"-h", "--help"})
-
-
-class McpGroup(SuggestingGroup):
-    """A group whose command ``run`` need not be named: ``evalward mcp -- COMMAND``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert ``run`` where no command is named."""
-        named = bool(args) and (args[0] in self.commands or args[0] in _HELP)
-        return super().parse_args(ctx, args if named or not args else ["run", *args])
 
 
 class ServerCommand(PanelCommand):
@@ -27,3 +18,19 @@ class ServerCommand(PanelCommand):
         """Normalise the flag in front of the server's command, then parse."""
         place = args.index(_END) if _END in args else len(args)
         return super().parse_args(ctx, [*spelled_out(args[:place]), *args[place:]])
+
+
+class McpGroup(LazyGroup):
+    """A group whose command ``run`` need not be named: ``evalward mcp -- COMMAND``."""
+
+    homes: ClassVar = {
+        "run": "evalward.cli.mcp_run:run",
+        "config": "evalward.cli.mcp_config:config",
+        "doctor": "evalward.cli.mcp_doctor:doctor",
+    }
+    leaf_class: ClassVar = ServerCommand
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Insert ``run`` where no command is named."""
+        named = bool(args) and (args[0] in self.homes or args[0] in _HELP)
+        return super().parse_args(ctx, args if named or not args else ["run", *args])

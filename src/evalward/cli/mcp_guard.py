@@ -12,6 +12,7 @@ from evalward.cli.audit_place import own_audit_log
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
+from evalward.guard.target import Target
 from evalward.policy import Policy, load_policy
 from evalward.proxy.call_guard import CallGuard
 from evalward.proxy.local_guard import LocalGuard
@@ -43,17 +44,24 @@ def guard_of(
             return RemoteGuard(server, token=os.environ.get("EVALWARD_TOKEN"), session=_SESSION)
         except (OSError, TypeError, ValueError) as error:
             raise typer.BadParameter(str(error), param_hint="--server") from None
-    targets = values.targets(allow_eval)
+    effective = policy_of(policy, values.targets(allow_eval))
     count = values.workers(workers)
     try:
-        found = Policy.default() if policy is None else load_policy(policy)
-        effective = found.allowing(targets) if targets else found
         log = AuditLog.open(audit_log or own_audit_log())
         return LocalGuard(effective, provenance(effective), log, workers=count, session=_SESSION)
     except CodedError as error:
         _fail(f"{error.code}: {error.message}")
     except (AuditUnavailable, OSError, RuntimeError) as error:
         _fail(str(error))
+
+
+def policy_of(file: Path | None, targets: frozenset[Target]) -> Policy:
+    """Return the policy in ``file``, or the default one, with ``targets`` opted in."""
+    try:
+        found = Policy.default() if file is None else load_policy(file)
+    except CodedError as error:
+        _fail(f"{error.code}: {error.message}")
+    return found.allowing(targets) if targets else found
 
 
 def _fail(message: str) -> NoReturn:

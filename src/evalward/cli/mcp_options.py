@@ -11,6 +11,10 @@ Command = Annotated[
         metavar="-- COMMAND [ARGUMENTS]", help="The server's command, as it stands in a client's file."
     ),
 ]
+OptionalCommand = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- COMMAND [ARGUMENTS]", help="The server's command."),
+]
 Manifest = Annotated[
     Path | None,
     typer.Option(

@@ -49,6 +49,10 @@ class ServerProcess:
         """The id of the process."""
         return self._process.pid
 
+    def kill(self) -> None:
+        """Kill the server itself, at once."""
+        self._process.kill()
+
     def close_input(self) -> None:
         """Tell the server that no more messages come."""
         with suppress(OSError, ValueError):
