@@ -12,7 +12,12 @@ _HELP = frozenset({"-h", "--help"})
 
 
 class ServerCommand(PanelCommand):
-    """A command with options of ours, ``--allow-eval`` among them, and the server's command behind ``--``."""
+    """A command with options of ours, ``--allow-eval`` among them, and the server's command behind ``--``.
+
+    The server's command begins with the first argument that is no option, if its client drops the ``--``.
+    """
+
+    allow_interspersed_args = False
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Normalise the flag in front of the server's command, then parse."""
@@ -29,6 +34,13 @@ class McpGroup(LazyGroup):
         "doctor": "evalward.cli.mcp_doctor:doctor",
     }
     leaf_class: ClassVar = ServerCommand
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command; the options of ``config`` may stand behind its first argument."""
+        command = super().get_command(ctx, cmd_name)
+        if cmd_name == "config":
+            command.allow_interspersed_args = True
+        return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert ``run`` where no command is named."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 ERROR_NAME: Final = "EvalwardDenied"
 _MESSAGE: Final = re.compile(r"evalward denied ([!-~]{1,128}(?: [!-~]{1,128}){0,3})")
 
+_BEHIND: Final = ":;,.\"'`\\"
+"""What follows the label in the text of an error, or in a server's JSON of it."""
+
 
 def denied_construct(text: str, *, name: str | None = None) -> str | None:
     """Return the construct that the denial in ``text`` names, a label of the catalogue; None for any other text.
@@ -49,7 +52,7 @@ def _label(text: str) -> str | None:
     for count in range(len(words), 0, -1):
         words = words[:count]
         label = " ".join(words)
-        for candidate in (label, label.rstrip(":;,.")):
+        for candidate in (label, label.rstrip(_BEHIND)):
             if is_known_label(candidate):
                 return candidate
     return None

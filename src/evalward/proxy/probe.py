@@ -33,7 +33,7 @@ class Probed(NamedTuple):
 
 
 def probe(command: Sequence[str], *, seconds: float) -> Probed:
-    """Return what the server says of itself; raise ProbeError, also after ``seconds``, or OSError for a command that cannot start.
+    """Return what the server says of itself. Raises ProbeError, also after ``seconds``, and OSError as Popen does.
 
     A process that it leaves behind is ended, if ``adopt_orphans`` was called.
     """
