@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,6 +28,7 @@ from real_servers import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 pytestmark = [needs_servers, pytest.mark.exhaustive]
 SECONDS = 120
