@@ -44,6 +44,11 @@ Workers = Annotated[
         envvar="EVALWARD_WORKERS", help="Guard processes; 0: judge in this process, auto: one per core."
     ),
 ]
+Http = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Guard the server at this URL (streamable HTTP) instead of a COMMAND."),
+]
+Listen = Annotated[str, typer.Option(metavar="ADDRESS", help="Where clients reach the proxy of --http.")]
 Server = Annotated[
     str | None,
     typer.Option(

@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
@@ -22,6 +22,7 @@ from evalward.proxy.stdio import StdioProxy
 if TYPE_CHECKING:
     from evalward.proxy.call_guard import CallGuard
     from evalward.proxy.judge import CallJudge
+    from evalward.tools import Manifest
 
 _SWITCH_SECONDS = 0.001
 _GRACE_SECONDS = 5.0
@@ -29,7 +30,7 @@ _SIGNALLED = 128
 
 
 def run(  # noqa: PLR0913 - one parameter per option
-    command: options.Command,
+    command: options.OptionalCommand = None,
     *,
     manifest: options.Manifest = None,
     allow_eval: options.AllowEval = "",
@@ -37,6 +38,8 @@ def run(  # noqa: PLR0913 - one parameter per option
     audit_log: options.AuditLog = None,
     workers: options.Workers = "1",
     server: options.Server = None,
+    http: options.Http = None,
+    listen: options.Listen = "127.0.0.1:0",
 ) -> None:
     """Run the server's COMMAND with a guard before it; `evalward mcp -- COMMAND` means the same.
 
@@ -47,9 +50,38 @@ def run(  # noqa: PLR0913 - one parameter per option
     Examples:
       evalward mcp --allow-eval renderer -- npx -y @playwright/mcp@latest --headless
       evalward mcp --manifest manifest.yaml -- python my_server.py
+      evalward mcp --allow-eval renderer --http http://127.0.0.1:8931/mcp --listen 127.0.0.1:8932
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
+    if bool(command) == (http is not None):
+        raise typer.BadParameter("give the server's command behind --, or its URL with --http")
     log_to_stderr(LogStyle.TEXT)
     sys.setswitchinterval(_SWITCH_SECONDS)
+
+    def asked() -> "tuple[CallGuard, Manifest | None]":
+        # Imported while the server starts: its answer to initialize does not wait for the guard.
+        from evalward.cli.mcp_guard import guard_of, manifest_of  # noqa: PLC0415
+
+        declared = manifest_of(manifest)
+        made = guard_of(
+            server=server, policy=policy, allow_eval=allow_eval, audit_log=audit_log, workers=workers
+        )
+        return made, declared
+
+    if http is not None:
+        from evalward.cli.mcp_http import serve_http  # noqa: PLC0415 - loads an HTTP server
+
+        guard, declared = asked()
+        try:
+            serve_http(http, listen, guard, declared=declared, source=str(manifest or ""))
+        finally:
+            guard.close()
+        return
+    _run_command(command or [], asked, str(manifest or ""))
+
+
+def _run_command(
+    command: list[str], asked: "Callable[[], tuple[CallGuard, Manifest | None]]", source: str
+) -> None:
     client_in, client_out = _own_streams()
     adopt_orphans()
     with _ending_by_signals() as ending:
@@ -63,15 +95,10 @@ def run(  # noqa: PLR0913 - one parameter per option
         )
         try:
             proxy.start()
-            # Imported while the server starts: its answer to initialize does not wait for the guard.
-            from evalward.cli.mcp_guard import guard_of, manifest_of  # noqa: PLC0415
-            from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415
+            guard, declared = asked()
+            from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415 - after the server has started
 
-            declared = manifest_of(manifest)
-            guard = guard_of(
-                server=server, policy=policy, allow_eval=allow_eval, audit_log=audit_log, workers=workers
-            )
-            judge.set_result(Judge(guard, listing, declared=declared, source=str(manifest or "")))
+            judge.set_result(Judge(guard, listing, declared=declared, source=source, told=set()))
             has_server_ended = proxy.wait()
         except _Ending:
             pass

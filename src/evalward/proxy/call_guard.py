@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 class CallGuard(Protocol):
     """Judges tool calls. Every failure is a denial; no method raises."""
 
-    def use(self, manifest: Manifest) -> None:
-        """Judge later calls by ``manifest``; a running service has its own, and keeps it."""
-
     def allowed_targets(self) -> Collection[Target] | None:
         """Return the targets that the policy lets evaluate, None when the guard cannot be asked."""
 
-    def validate_call(self, tool: str, arguments_json: bytes, *, runs: Collection[str]) -> CallDecision:
-        """Judge the fields of a call; ``runs`` are the JSON Pointers of those that must be judged."""
+    def validate_call(
+        self, manifest: Manifest, tool: str, arguments_json: bytes, *, runs: Collection[str]
+    ) -> CallDecision:
+        """Judge the fields of a call by ``manifest``; ``runs`` are the JSON Pointers of those that must be judged.
+
+        A running service has a manifest of its own, and judges by that.
+        """
 
     def refused(self, tool: str, refusal: CodedError) -> dict[str, Any]:
         """Record that a call of ``tool`` is refused before anything is judged, and return the envelope."""

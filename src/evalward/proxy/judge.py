@@ -50,10 +50,13 @@ class Judged:
 
 
 class CallJudge:
-    """Judges the calls of one session with ``guard``. ``declared`` is the operator's manifest, from ``source``."""
+    """Judges the calls of one session with ``guard``. ``declared`` is the operator's manifest, from ``source``.
+
+    ``told`` are the notices that the operator has got, which sessions of one server share.
+    """
 
     def __init__(
-        self, guard: CallGuard, listing: Listing, *, declared: Manifest | None, source: str = ""
+        self, guard: CallGuard, listing: Listing, *, declared: Manifest | None, source: str, told: set[str]
     ) -> None:
         self._guard = guard
         self._listing = listing
@@ -61,7 +64,7 @@ class CallJudge:
         self._source = source
         self._known: KnownTools | None = None
         self._served: tuple[dict[str, Any], ...] | None = None
-        self._told: set[str] = set()
+        self._told = told
 
     def hidden(self) -> frozenset[str]:
         """Return the names of the tools that a client is not shown."""
@@ -72,6 +75,8 @@ class CallJudge:
         """Return the verdict on ``call``, which ``message`` asks for; never raises."""
         try:
             return self._judged(message, call)
+        except CodedError as refusal:
+            return Judged(self._guard.refused(call.name, refusal))
         except (NotJsonError, UnicodeEncodeError):
             return Judged(denial(Code.INVALID_INPUT, "The arguments cannot be written as JSON.").envelope)
         except Exception as error:  # noqa: BLE001 - fail closed: no failure is a reason to run a payload
@@ -85,17 +90,15 @@ class CallJudge:
         return denied_run(run.allow, construct, is_reported=report.recorded).envelope
 
     def _judged(self, message: Message, call: ToolCall) -> Judged:
-        try:
-            way = route(self._tool(call.name), call.arguments)
-        except CodedError as refusal:
-            return Judged(self._guard.refused(call.name, refusal))
+        manifest, tool = self._declared_tool(call.name)
+        way = route(tool, call.arguments)
         if not way.fields:
             return Judged()
-        tool = way.tool
         judged = [steps_of(found.path) for found in way.fields]
         if tool.when is not None:
             judged.append((tool.when.field,))
         decision = self._guard.validate_call(
+            manifest,
             call.name,
             canonical_json(only(call.arguments, judged)),
             runs=[found.path for found in way.fields if found.is_text],
@@ -111,8 +114,8 @@ class CallJudge:
         programs = tuple((program, payloads[path]) for path, program in texts.items())
         return Judged(line=with_texts(message, texts), run=HardenedRun(decision, programs))
 
-    def _tool(self, name: str) -> Tool:
-        """Return the tool called ``name``; raise CodedError (TOOL_UNKNOWN) for one that nothing describes."""
+    def _declared_tool(self, name: str) -> tuple[Manifest, Tool]:
+        """Return the tool called ``name``, and its manifest; raise CodedError (TOOL_UNKNOWN) for an unknown one."""
         known = self._known_now()
         if known is None:
             raise CodedError(Code.TOOL_UNKNOWN, _UNLISTED)
@@ -122,7 +125,7 @@ class CallJudge:
         tool = known.manifest.tool(name)
         if tool is None:
             raise CodedError(Code.TOOL_UNKNOWN, f"The tool is not in {known.name}.")
-        return tool
+        return known.manifest, tool
 
     def _known_now(self) -> KnownTools | None:
         """Return what is known of the tools that the server lists now; the same list is compared once."""
@@ -134,8 +137,6 @@ class CallJudge:
                 served, server=self._listing.server, declared=self._declared, source=self._source
             )
             self._served = served
-            if self._known.manifest is not None:
-                self._guard.use(self._known.manifest)
             self._tell(self._known)
         return self._known
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from cachetools import LRUCache
 
 from evalward.client.call_decision import CallDecision
 from evalward.client.denied_run import DenialReport
@@ -15,7 +18,7 @@ from evalward.guard import judge
 from evalward.judging.caching import CachingExecutor
 from evalward.judging.in_process import InProcessExecutor
 from evalward.judging.verdict_cache import VerdictCache
-from evalward.server.decide.active_policy import DeciderParts
+from evalward.server.decide.active_policy import ActivePolicy, DeciderParts
 from evalward.server.decide.lazy_sandbox import LazySandbox
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader
@@ -38,6 +41,7 @@ R = TypeVar("R")
 
 SECONDS: Final = 5.0
 """For the verdict on a call, beyond which it is a denial."""
+_MANIFESTS: Final = 16
 
 
 class LocalGuard:
@@ -74,25 +78,25 @@ class LocalGuard:
             validates_commands=False,
         )
         self._active = self._parts.under(policy, provenance)
+        self._lock = threading.Lock()
+        self._by_manifest: LRUCache[str, ActivePolicy] = LRUCache(_MANIFESTS)
         self._questions = Questions(SECONDS)
-
-    def use(self, manifest: Manifest) -> None:
-        """Judge later calls by ``manifest``; raise ManifestError when the policy rejects its bindings."""
-        self._active = replace(self._parts, manifest=manifest).under(self._policy, self._provenance)
 
     def allowed_targets(self) -> Collection[Target]:
         """Return the targets that the policy lets evaluate."""
         return self._policy.allowed_targets
 
-    def validate_call(self, tool: str, arguments_json: bytes, *, runs: Collection[str]) -> CallDecision:
-        """Judge and record the fields of a call."""
+    def validate_call(
+        self, manifest: Manifest, tool: str, arguments_json: bytes, *, runs: Collection[str]
+    ) -> CallDecision:
+        """Judge and record the fields of a call; raise ManifestError for bindings that the policy rejects."""
         try:
             question = self._questions.validate_call(
                 tool, arguments_json, runs=runs, judged_fields_only=True, session_id=self._session
             )
         except Unsendable as refusal:
             return CallDecision.denied(denial(refusal.code, f"The call cannot be judged: {refusal}."))
-        decided = self._active.calls.decide(_wire(question), remaining=question.seconds)
+        decided = self._under(manifest).calls.decide(_wire(question), remaining=question.seconds)
         return _read(question, call_response(decided), CallDecision.denied)
 
     def refused(self, tool: str, refusal: CodedError) -> dict[str, Any]:
@@ -107,6 +111,15 @@ class LocalGuard:
         question = self._questions.report_denial(decision_id, construct)
         decided = self._active.reports.decide(_wire(question), remaining=question.seconds)
         return _read(question, report_response(decided), DenialReport.denied)
+
+    def _under(self, manifest: Manifest) -> ActivePolicy:
+        """Return the deciders under ``manifest``; sessions of one server share them."""
+        with self._lock:
+            found = self._by_manifest.get(manifest.digest)
+            if found is None:
+                parts = replace(self._parts, manifest=manifest)
+                found = self._by_manifest[manifest.digest] = parts.under(self._policy, self._provenance)
+            return found
 
     def close(self) -> None:
         """End the workers and close the audit log."""

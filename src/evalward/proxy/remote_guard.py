@@ -25,14 +25,18 @@ class RemoteGuard:
         self._client = GuardClient(address, token=token, timeout=1.0)
         self._session = session
 
-    def use(self, manifest: Manifest) -> None:
-        """Do nothing: the service has the manifest that its operator gave it."""
-
     def allowed_targets(self) -> Collection[Target] | None:
         """Return None: nothing is hidden, the service denies."""
         return None
 
-    def validate_call(self, tool: str, arguments_json: bytes, *, runs: Collection[str]) -> CallDecision:
+    def validate_call(
+        self,
+        manifest: Manifest,  # noqa: ARG002 - the service has the one that its operator gave it
+        tool: str,
+        arguments_json: bytes,
+        *,
+        runs: Collection[str],
+    ) -> CallDecision:
         """Ask the service about the fields of a call."""
         return self._client.validate_call(
             tool, arguments_json, runs=runs, judged_fields_only=True, session_id=self._session
