@@ -28,11 +28,15 @@ def click(x: float) -> str:
 
 def recording(app: ASGIApp, record: Path) -> ASGIApp:
     async def recorded(scope: Scope, receive: Receive, send: Send) -> None:
+        body = bytearray()
+
         async def received() -> Any:
             message = await receive()
-            if message.get("body"):
+            body.extend(message.get("body", b""))
+            if body and not message.get("more_body", False):
                 with record.open("ab") as stream:
-                    stream.write(message["body"].hex().encode() + b"\n")
+                    stream.write(body.hex().encode() + b"\n")
+                body.clear()
             return message
 
         await app(scope, received, send)
@@ -44,6 +48,8 @@ def main() -> None:
     record, json_response = Path(sys.argv[1]), len(sys.argv) > 2
     app = recording(mcp.streamable_http_app(json_response=json_response), record)
     with socket.create_server(("127.0.0.1", 0)) as bound:
+        sys.stdout.write(f"http://127.0.0.1:{bound.getsockname()[1]}/mcp\n")
+        sys.stdout.flush()
         uvicorn.Server(uvicorn.Config(app, log_level="error")).run(sockets=[bound])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 SECONDS = 60.0
 PAYLOAD = "() => document.title"
-CALL = {"name": "evaluate", "arguments": {"code": "() => eval(location.hash)"}}
+DENIED = {"code": "() => eval(location.hash)"}
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def test_a_session_of_the_official_client(options: tuple[str, ...], tmp_path: Pa
             await session.initialize()
             listed = [tool.name for tool in (await session.list_tools()).tools]
             allowed = await session.call_tool("evaluate", {"code": PAYLOAD, "password": "correct horse"})
-            denied = await session.call_tool(CALL["name"], CALL["arguments"])  # type: ignore[arg-type]
+            denied = await session.call_tool("evaluate", DENIED)
             clicked = await session.call_tool("click", {"x": 1.5})
             return [listed, allowed, denied, clicked]
 
