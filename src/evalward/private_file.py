@@ -10,6 +10,8 @@ import os
 import stat
 from typing import TYPE_CHECKING, Final
 
+from evalward.file_calls import BINARY, CLOSE_ON_EXEC, NO_FOLLOW, NO_WAIT
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -26,7 +28,7 @@ def read_private(path: str | os.PathLike[str] | Path, *, most: int, follow_links
     Raise OSError for one that cannot be read, and NotPrivateError for anything but a regular file and for one that
     others than its owner may read, write or run. Does not block on a pipe without a writer.
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    flags = os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT | BINARY | (0 if follow_links else NO_FOLLOW)
     with open(os.open(path, flags), "rb") as stream:  # noqa: PTH123 - a descriptor
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import stat
@@ -11,11 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from evalward import file_calls
 from evalward.audit.record_values import Reason
 from evalward.audit.sink import AuditUnavailable, Tail, failure_of
 
 FILE_MODE: Final = 0o600
-_OPEN_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_OPEN_FLAGS: Final = (
+    os.O_RDWR
+    | os.O_APPEND
+    | os.O_CREAT
+    | file_calls.CLOSE_ON_EXEC
+    | file_calls.NO_FOLLOW
+    | file_calls.NO_WAIT
+    | file_calls.BINARY
+)
 _ENDS_OF_TWO_LINES: Final = 2  # of the last whole line, and of the one before it
 _TAIL_BLOCK: Final = 64 * 1024
 _FIRST_TIME: Final = re.compile(rb'"ts":"([^"]{20,32})"')
@@ -89,7 +97,7 @@ class FileSink:
     def sync(self) -> None:
         """Flush the file's data to the disk."""
         try:
-            os.fdatasync(self._descriptor)
+            file_calls.flush_data(self._descriptor)
         except OSError as error:
             raise failure_of(error) from None
 
@@ -137,11 +145,7 @@ def set_aside(path: str, *, nanoseconds: int) -> str:
 def sync_directory(path: str) -> None:
     """Flush the directory entry of the file at ``path`` to the disk; raise AuditUnavailable."""
     try:
-        descriptor = os.open(Path(path).parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        file_calls.flush_directory(Path(path).parent)
     except OSError as error:
         raise failure_of(error) from None
 
@@ -151,11 +155,11 @@ def _refuse_foreign(descriptor: int, *, any_contents: bool) -> None:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise AuditUnavailable("it is not a regular file")
-    if status.st_uid != os.geteuid():
+    if not file_calls.is_own(status):
         raise AuditUnavailable("it belongs to another user")
     if status.st_nlink > 1:
         raise AuditUnavailable("the file has a second name (a hard link)")
-    beginning = os.pread(descriptor, _BEGINNING_BYTES, 0)
+    beginning = file_calls.read_at(descriptor, _BEGINNING_BYTES, 0)
     if beginning and not any_contents and not _is_beginning_of_log(beginning):
         raise AuditUnavailable("it is no audit log: give another name, or move the file away")
 
@@ -168,20 +172,20 @@ def _is_beginning_of_log(data: bytes) -> bool:
 
 def _make_private(descriptor: int) -> None:
     if stat.S_IMODE(os.fstat(descriptor).st_mode) != FILE_MODE:
-        os.fchmod(descriptor, FILE_MODE)
+        file_calls.make_private(descriptor, FILE_MODE)
 
 
 def _lock(descriptor: int) -> None:
     """Reject a file that another process writes: two chains in one file cannot be verified."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file_calls.lock(descriptor)
     except BlockingIOError:
         raise AuditUnavailable("another process writes it") from None
 
 
 def _first_time(descriptor: int) -> float | None:
     """Return the time of the file's first record in seconds since the epoch, None without one."""
-    found = _FIRST_TIME.search(os.pread(descriptor, 256, 0))
+    found = _FIRST_TIME.search(file_calls.read_at(descriptor, 256, 0))
     if found is None:
         return None
     try:
@@ -196,7 +200,7 @@ def _tail(descriptor: int, size: int) -> Tail:
     position = size
     while position > 0 and data.count(b"\n") < _ENDS_OF_TWO_LINES and len(data) < _LONGEST_LINE + _TAIL_BLOCK:
         start = max(0, position - _TAIL_BLOCK)
-        data = os.pread(descriptor, position - start, start) + data
+        data = file_calls.read_at(descriptor, position - start, start) + data
         position = start
     whole, newline, unfinished = data.rpartition(b"\n")
     return Tail(whole.rpartition(b"\n")[2] if newline else b"", unfinished)

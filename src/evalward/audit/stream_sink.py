@@ -7,6 +7,7 @@ import os
 import stat
 import time
 
+from evalward import file_calls
 from evalward.audit.record_values import Reason
 from evalward.audit.sink import AuditUnavailable, Tail, failure_of
 
@@ -46,7 +47,7 @@ class StreamSink:
     def sync(self) -> None:
         """Flush the data to the disk if the stream is a file; a pipe needs no flush."""
         try:
-            os.fdatasync(self._descriptor)
+            file_calls.flush_data(self._descriptor)
         except OSError as error:
             if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
                 raise failure_of(error) from None

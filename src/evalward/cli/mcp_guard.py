@@ -1,6 +1,7 @@
 """The guard of ``evalward mcp`` from its options; what cannot be used ends the command with a message."""
 
 import os
+import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -45,7 +46,7 @@ def guard_of(
         except (OSError, TypeError, ValueError) as error:
             raise typer.BadParameter(str(error), param_hint="--server") from None
     effective = policy_of(policy, values.targets(allow_eval))
-    count = values.workers(workers)
+    count = 0 if sys.platform == "win32" else values.workers(workers)
     try:
         log = AuditLog.open(audit_log or own_audit_log())
         return LocalGuard(effective, provenance(effective), log, workers=count, session=_SESSION)

@@ -41,7 +41,8 @@ AuditLog = Annotated[
 Workers = Annotated[
     str,
     typer.Option(
-        envvar="EVALWARD_WORKERS", help="Guard processes; 0: judge in this process, auto: one per core."
+        envvar="EVALWARD_WORKERS",
+        help="Guard processes; 0: judge in this process, as on Windows; auto: one per core.",
     ),
 ]
 Http = Annotated[

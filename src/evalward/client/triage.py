@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from evalward.file_calls import BINARY, CLOSE_ON_EXEC, NO_FOLLOW
+
 if TYPE_CHECKING:
     from evalward.client.guard_reply import Decision
 
@@ -55,6 +57,8 @@ class Triage:
 
 
 def _write(file: Path, content: bytes) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(
+        file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW | CLOSE_ON_EXEC | BINARY, 0o600
+    )
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import yaml
 
+from evalward.file_calls import BINARY, CLOSE_ON_EXEC, NO_WAIT
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
     from pathlib import Path
@@ -44,7 +46,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
 
 def read_regular_file(file: Path, max_bytes: int) -> bytes:
     """Return the content of a regular file of at most that size; raise OSError or DocumentError."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = os.open(file, os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT | BINARY)
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise DocumentError("not a regular file")
