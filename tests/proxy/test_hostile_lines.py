@@ -21,7 +21,7 @@ PING = b'{"jsonrpc":"2.0","id":"after","method":"ping"}\n'
 
 
 def line_of(text: str) -> bytes:
-    """Return the bytes of a case: \\xHH and \\r are bytes, everything else stands for itself."""
+    """Return the bytes of a case: \\xHH and \\r are bytes, everything else is written as it is."""
     parts = text.encode()
     for escape in {f"\\x{number:02x}" for number in range(256)} | {"\\r"}:
         parts = parts.replace(escape.encode(), codecs.escape_decode(escape)[0])

@@ -1,4 +1,4 @@
-"""One session between a client and a server: what becomes of each message. Pure but for the guard that it asks.
+"""One session between a client and a server: what is sent for each message. Pure but for the guard that it asks.
 
 Both directions go through byte for byte, with these exceptions. From the client: a refused or denied message is
 answered here and does not reach the server; an allowed call has hardened programs in place of its code. From the
@@ -69,7 +69,7 @@ class Session:
         self._is_asking = False
 
     def from_client(self, line: Line, *, is_last_try: bool = False) -> Sends:
-        """Return what becomes of a client's ``line``. ``is_last_try``: do not wait for the list of tools."""
+        """Return what is sent for a client's ``line``. ``is_last_try``: do not wait for the list of tools."""
         if line.is_too_long:
             return Sends(client=refused(MalformedMessageError(INVALID_REQUEST, "The message is too long.")))
         if not line.data.strip():
@@ -87,7 +87,7 @@ class Session:
         return Sends(server=one_line(line.data))
 
     def from_server(self, data: bytes) -> Sends:
-        """Return what becomes of a server's line; a line that is no message goes to the client as it is."""
+        """Return what is sent for a server's line; a line that is no message goes to the client as it is."""
         answer = _object_in(data)
         if answer is None:
             return Sends(client=data)
@@ -133,7 +133,7 @@ class Session:
     def _check_id(self, message: Message) -> None:
         with self._lock:
             if message.id in self._pending or str(message.id).startswith(self._own_prefix):
-                # No id in the refusal: the client would take it for the answer to its first request.
+                # No id in the refusal: the client would read it as the answer to its first request.
                 raise MalformedMessageError(
                     INVALID_REQUEST, "The id is that of a request without an answer yet."
                 )
