@@ -1,4 +1,4 @@
-"""What becomes of a tool call: the line to send to the server, or the result that denies it."""
+"""The outcome of a tool call: the line to send to the server, or the result that denies it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class CallJudge:
             return Judged(denial(Code.INTERNAL, why).envelope)
 
     def denied_at_run_time(self, run: HardenedRun, construct: str) -> dict[str, Any]:
-        """Record that a program of ``run`` was denied ``construct``, and return the envelope that says so."""
+        """Record that a program of ``run`` was denied ``construct``, and return the envelope that tells it."""
         report = self._guard.report_denial(run.allow.decision_id, construct)
         return denied_run(run.allow, construct, is_reported=report.recorded).envelope
 
