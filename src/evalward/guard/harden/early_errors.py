@@ -27,6 +27,7 @@ from evalward.guard.harden.await_chains import may_misread_await
 from evalward.guard.harden.declared_names import Scope
 from evalward.guard.harden.walking import KIND_NAMES, EarlyErrorFoundError, Frame, Place, Walk
 from evalward.guard.rules import Limits
+from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.syntax.grammar import LANGUAGE
 from evalward.guard.syntax.shapes import Rejection
 from evalward.guard.syntax.survey import survey
@@ -105,6 +106,7 @@ _PASSED: Final = frozenset(
 HANDLED: Final = frozenset(_HANDLERS) | _PASSED
 """The kinds that the walk meets; the parts of others are read with their parents."""
 _TABLE: Final = tuple(_HANDLERS.get(name, expression_errors.misplaced) for name in KIND_NAMES)
+_LIMITS: Final = Limits()
 _ODD: Final = re.compile(rb"[\\\x80-\xff]")
 
 
@@ -141,14 +143,14 @@ class EarlyError:
 
 
 def early_error(
-    program: ParsedProgram, *, limits: Limits | None = None, surveyed: bool = False
+    program: ParsedProgram, *, limits: Limits = _LIMITS, surveyed: bool = False
 ) -> EarlyError | None:
     """Return the first early error that the walk meets, or None when an engine accepts the program.
 
-    The survey of the syntax stage runs first, because it finds what engines read otherwise. ``surveyed`` says that it
-    did so already, as for each program that the guard judged.
+    The survey of the syntax stage runs first, because it finds what engines read otherwise; a quiet program needs none.
+    ``surveyed`` says that it did so already, as for each program that the guard judged.
     """
-    rejection = None if surveyed else survey(program, limits or Limits())
+    rejection = None if surveyed or is_quiet(program, limits) else survey(program, limits)
     if isinstance(rejection, Rejection):
         reason = rejection.construct or (
             f"the limit {rejection.limit}" if rejection.budget else "no JavaScript"
