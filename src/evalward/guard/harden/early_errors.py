@@ -25,7 +25,16 @@ from evalward.guard.harden import (
 )
 from evalward.guard.harden.await_chains import may_misread_await
 from evalward.guard.harden.declared_names import Scope
-from evalward.guard.harden.walking import KIND_NAMES, EarlyErrorFoundError, Frame, Place, Walk
+from evalward.guard.harden.walking import (
+    KIND_NAMES,
+    NAMED,
+    PASSED,
+    VISITED,
+    EarlyErrorFoundError,
+    Frame,
+    Place,
+    Walk,
+)
 from evalward.guard.rules import Limits
 from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.syntax.grammar import LANGUAGE
@@ -110,23 +119,24 @@ _LIMITS: Final = Limits()
 _ODD: Final = re.compile(rb"[\\\x80-\xff]")
 
 
-def _visited(*, properties: bool, strings: bool) -> tuple[bool, ...]:
-    """Return by kind whether a node is visited: what cannot be at fault in this text is left out."""
-    left_out = set(_PASSED)
-    if not properties:
-        left_out.add("property_identifier")
-    if not strings:
-        left_out.add("string")
+_NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
+
+
+def _visited(*, odd: bool) -> tuple[int, ...]:
+    """Return by kind whether a node is visited; ``odd`` says that names and strings may be other than plain."""
+    named = _NAMES | {"property_identifier", "string"} if odd else _NAMES
+    left_out = _PASSED if odd else _PASSED | {"property_identifier", "string"}
     return tuple(
-        LANGUAGE.node_kind_is_named(number) and name not in left_out for number, name in enumerate(KIND_NAMES)
+        PASSED
+        if name in left_out or not LANGUAGE.node_kind_is_named(number)
+        else NAMED
+        if name in named
+        else VISITED
+        for number, name in enumerate(KIND_NAMES)
     )
 
 
-_VISITED: Final = {
-    (properties, strings): _visited(properties=properties, strings=strings)
-    for properties in (False, True)
-    for strings in (False, True)
-}
+_TABLES: Final = {odd: _visited(odd=odd) for odd in (False, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +181,7 @@ def _walk(program: ParsedProgram) -> None:
     walk = Walk(
         source,
         module=Shape.MODULE in program.shapes,
-        visited=_VISITED[_ODD.search(source) is not None, b"\\" in source],
+        visited=_TABLES[_ODD.search(source) is not None],
         has_comments=b"//" in source or b"/*" in source,
         awaits=may_misread_await(source),
         protos=b"__proto__" in source or b"\\" in source,

@@ -44,6 +44,7 @@ class Reader:
         "_expressions",
         "_lines",
         "_offset",
+        "_plain",
         "_source",
         "_statements",
         "_wide",
@@ -73,6 +74,8 @@ class Reader:
         self._offset = program.offset
         self._expressions = expressions
         self._statements = statements
+        # A name is a slice of the text where no character has several bytes and none is escaped.
+        self._plain = source.decode() if source.isascii() and b"\\u" not in source else None
         self._commented = _HAS_COMMENT.search(source) is not None
         self._wide = () if source.isascii() else _wide(source[program.offset :])
         self._lines = [
@@ -120,14 +123,13 @@ class Reader:
         return self._source[node.start_byte : node.end_byte]
 
     def name(self, node: Node) -> str:
-        """Return the name that an identifier means."""
+        """Return the name that an identifier means; one that is written as it is holds no prefix, as the text."""
+        if self._plain is not None:
+            return self._plain[node.start_byte : node.end_byte]
         source = self._source[node.start_byte : node.end_byte]
         if source.isascii() and b"\\" not in source:
-            text = source.decode()
-        else:
-            text = self.decoded(node, decoded_name, source).text
-        self.texts.append(text)
-        return text
+            return source.decode()
+        return self.noted(self.decoded(node, decoded_name, source).text)
 
     def decoded(self, node: Node, decode: Callable[[_Text], _Decoded], source: _Text) -> _Decoded:
         """Return what ``decode`` makes of the source of a literal; raise RefusedError where that is invalid."""

@@ -52,7 +52,7 @@ def read(
     for name, node in reader.evals:
         if name.binding is None:
             reader.refuse(node, "The payload calls eval.", eval_call.LABEL)
-    joined = "\0".join(reader.texts)
-    if prefix in joined:
+    # What the payload holds as it is written, and what it means.
+    if prefix.encode() in program.source or prefix in "\0".join(reader.texts):
         raise RefusedError("The payload holds the prefix; another one is needed.", kind="prefix")
     return found, reader
