@@ -135,12 +135,16 @@ def takes_name(node: Expression) -> bool:
 
 def property_text(name: str) -> str:
     """Return a property's name as it stands in an object literal."""
-    return name if _SIMPLE_NAME.match(name) and name != "__proto__" else string_text(name)
+    return name if _is_simple(name) and name != "__proto__" else string_text(name)
 
 
 def member_text(base: str, name: str) -> str:
     """Return a member read of ``base``."""
-    return f"{base}.{name}" if _SIMPLE_NAME.match(name) else f"{base}[{string_text(name)}]"
+    return f"{base}.{name}" if _is_simple(name) else f"{base}[{string_text(name)}]"
+
+
+def _is_simple(name: str) -> bool:
+    return (name.isascii() and name.isidentifier()) or _SIMPLE_NAME.match(name) is not None
 
 
 def mark(line: int) -> str:

@@ -17,7 +17,7 @@ from evalward.guard.syntax.grammar import COMMENTS, kind
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
@@ -67,8 +67,8 @@ class Reader:
         program: ParsedProgram,
         shape: Shape,
         prefix: str,
-        expressions: Mapping[int, ExpressionHandler],
-        statements: Mapping[int, StatementHandler],
+        expressions: Sequence[ExpressionHandler],
+        statements: Sequence[StatementHandler],
     ) -> None:
         source = self._source = program.source
         self._offset = program.offset
@@ -97,13 +97,11 @@ class Reader:
 
     def expression(self, node: Node) -> Expression:
         """Read an expression; raise RefusedError for a kind that is not understood."""
-        handler = self._expressions.get(node.kind_id)
-        return self.unknown(node) if handler is None else handler(self, node)
+        return self._expressions[node.kind_id](self, node)
 
     def statement(self, node: Node) -> Statement:
         """Read a statement; raise RefusedError for a kind that is not understood."""
-        handler = self._statements.get(node.kind_id)
-        return self.unknown(node) if handler is None else handler(self, node)
+        return self._statements[node.kind_id](self, node)
 
     def children(self, node: Node) -> list[Node]:
         """Return the children of ``node`` without comments."""
