@@ -6,13 +6,18 @@ const data = CONFIG.hosts || {};
 /** An own property of a part of the configuration: what Object.prototype was given does not count. */
 const part = (holder, name) => (holder !== undefined && hasOwn(holder, name) ? holder[name] : undefined);
 
-/** The words of a list, each with `value`, added to `into`. */
-export function spread(list, value, into) {
+/** Call `visit` with each word of a list. */
+export function eachWord(list, visit) {
   for (let start = 0, end; start < list.length; start = end + 1) {
     end = apply(stringIndexOf, list, [' ', start]);
     if (end < 0) end = list.length;
-    if (end > start) into[apply(stringSlice, list, [start, end])] = value;
+    if (end > start) visit(apply(stringSlice, list, [start, end]));
   }
+}
+
+/** The words of a list, each with `value`, added to `into`. */
+export function spread(list, value, into) {
+  eachWord(list, (word) => { into[word] = value; });
   return into;
 }
 
@@ -106,10 +111,10 @@ function table(from) {
   return made;
 }
 
-/** Object paths by free name, constructs by denied free name, harmless globals. */
-export const names = table(part(data, 'g'));
-export const deniedNames = table(part(data, 'z'));
-export const harmless = words(part(data, 'h'));
+/** Object paths by free name, constructs by denied free name: objects without a prototype. A list of harmless globals. */
+export const names = part(data, 'g') || NOTHING;
+export const deniedNames = part(data, 'z') || NOTHING;
+export const harmless = part(data, 'h') || '';
 
 /** The object paths of the names that the sink binds, and of the parameters of a called payload. */
 export const bindings = table(part(CONFIG, 'bindings'));

@@ -37,8 +37,14 @@ def hosts_text(target: Target, more: Additions) -> str:
     hosts = json.loads(compiled_hosts(target, more.env_names, more.process_reads))
     objects = hosts.pop("o")
     hosts["n"] = {path: each.pop("n") for path, each in objects.items() if "n" in each}
-    needed = _json({name: hosts.pop(name) for name in ("g", "h", "z") if name in hosts})
-    return _in_script(f'{needed[:-1]},{_lazy(hosts)},"o":{{{_lazy(objects)}}}}}')
+    names = "".join(f'"{name}":{_bare(hosts.pop(name))},' for name in ("g", "z") if name in hosts)
+    harmless = _json(hosts.pop("h", ""))
+    return _in_script(f'{{{names}"h":{harmless},{_lazy(hosts)},"o":{{{_lazy(objects)}}}}}')
+
+
+def _bare(table: object) -> str:
+    """Return the literal of an object without a prototype."""
+    return _json({"__proto__": None} | dict(table)) if isinstance(table, dict) else _json(table)
 
 
 def _lazy(parts: Mapping[str, object]) -> str:
