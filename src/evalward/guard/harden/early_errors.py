@@ -34,6 +34,8 @@ from evalward.guard.harden.walking import (
     Frame,
     Place,
     Walk,
+    all_children,
+    without_comments,
 )
 from evalward.guard.rules import Limits
 from evalward.guard.screen.quiet import is_quiet
@@ -182,7 +184,7 @@ def _walk(program: ParsedProgram) -> None:
         source,
         module=Shape.MODULE in program.shapes,
         visited=_TABLES[_ODD.search(source) is not None],
-        has_comments=b"//" in source or b"/*" in source,
+        children=without_comments if b"//" in source or b"/*" in source else all_children,
         awaits=may_misread_await(source),
         protos=b"__proto__" in source or b"\\" in source,
     )
@@ -190,10 +192,10 @@ def _walk(program: ParsedProgram) -> None:
     place = _top(program, roots, walk)
     top = place
     walk.push_all(roots, place)
-    stack, table = walk.stack, _TABLE
+    stack, table, children = walk.stack, _TABLE, walk.children
     while stack:
         node, place = stack.pop()
-        table[node.kind_id](walk, node, walk.children(node), place)
+        table[node.kind_id](walk, node, children(node), place)
     module_errors.check_exports(walk, top)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, TypeVar
 
 from evalward.guard.harden.literal_text import name as decoded_name
 from evalward.guard.harden.outcome import RefusedError
@@ -36,11 +37,17 @@ _LONGEST = 4
 _HAS_COMMENT = re.compile(rb"//|/\*|<!--|-->|#!")
 
 
+_children: Final[Callable[[Node], list[Node]]] = attrgetter("children")
+
+
+def _without_comments(node: Node) -> list[Node]:
+    return [child for child in node.children if child.kind_id not in COMMENTS]
+
+
 class Reader:
     """The state of one pass over a program."""
 
     __slots__ = (
-        "_commented",
         "_expressions",
         "_lines",
         "_offset",
@@ -49,6 +56,7 @@ class Reader:
         "_statements",
         "_wide",
         "asynchronous",
+        "children",
         "derived",
         "evals",
         "function_kind",
@@ -76,7 +84,8 @@ class Reader:
         self._statements = statements
         # A name is a slice of the text where no character has several bytes and none is escaped.
         self._plain = source.decode() if source.isascii() and b"\\u" not in source else None
-        self._commented = _HAS_COMMENT.search(source) is not None
+        # The children of a node without comments; the getter is a function of C.
+        self.children = _without_comments if _HAS_COMMENT.search(source) else _children
         self._wide = () if source.isascii() else _wide(source[program.offset :])
         self._lines = [
             0,
@@ -102,11 +111,6 @@ class Reader:
     def statement(self, node: Node) -> Statement:
         """Read a statement; raise RefusedError for a kind that is not understood."""
         return self._statements[node.kind_id](self, node)
-
-    def children(self, node: Node) -> list[Node]:
-        """Return the children of ``node`` without comments."""
-        found = node.children
-        return [child for child in found if child.kind_id not in COMMENTS] if self._commented else found
 
     def text(self, node: Node) -> str:
         """Return the text of ``node``."""

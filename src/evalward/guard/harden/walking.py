@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.harden.declared_names import Scope
@@ -14,6 +15,8 @@ from evalward.guard.syntax.grammar import KIND_COUNT, LANGUAGE, kind
 from evalward.guard.syntax.words import LINE_BREAK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
 _TRIVIA = re.compile(
@@ -28,6 +31,14 @@ PASSED, VISITED, NAMED = range(3)
 """Whether nodes of a kind are visited: never, always, or where their text is a word or no plain ASCII."""
 COMMENT = kind("comment")
 KIND_NAMES = tuple(LANGUAGE.node_kind_for_id(number) or "" for number in range(KIND_COUNT))
+
+
+all_children: Final[Callable[[Node], list[Node]]] = attrgetter("children")
+
+
+def without_comments(node: Node) -> list[Node]:
+    """Return the children of a node without comments."""
+    return [child for child in node.children if child.kind_id != COMMENT]
 
 
 class EarlyErrorFoundError(Exception):
@@ -97,19 +108,12 @@ class Walk:
     source: bytes
     module: bool
     visited: tuple[int, ...]
-    has_comments: bool
+    children: Callable[[Node], list[Node]]  # of a node without comments
     awaits: bool  # the text has the word await
     protos: bool  # the text may have the name __proto__
     stack: list[tuple[Node, Place]] = field(default_factory=list)
     exported: set[str] = field(default_factory=set)
     needed: list[tuple[str, Node]] = field(default_factory=list)  # local names that a module exports
-
-    def children(self, node: Node) -> list[Node]:
-        """Return the children of a node without comments."""
-        children = node.children
-        if self.has_comments:
-            return [child for child in children if child.kind_id != COMMENT]
-        return children
 
     def push(self, node: Node, place: Place) -> None:
         """Visit a node later."""
