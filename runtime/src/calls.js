@@ -10,55 +10,67 @@ function notCallable(f, what) {
   throw new TypeError(text + ' is not a ' + what);
 }
 
-// The function that was called last, own or foreign and called directly. Most calls in a loop are of one function.
-let lastOwn;
+// The functions that were called last, own or foreign and called directly. Most calls in a loop are of a few functions.
+const NOBODY = { __proto__: null };
+let own1 = NOBODY;
+let own2 = NOBODY;
+let direct1 = NOBODY;
+let direct2 = NOBODY;
+let direct3 = NOBODY;
+let direct4 = NOBODY;
 let lastClass;
-let lastDirect;
+
+const wasOwn = (f) => f === own1 || f === own2;
+const wasDirect = (f) => f === direct1 || f === direct2 || f === direct3 || f === direct4;
 
 /** Whether `f` is called without its result being looked at: it is the payload's own. Remembers what it finds. */
 function isOwnCallee(f) {
   if (typeof f !== 'function') notCallable(f, 'function');
   if (!isOwn(f)) return false;
-  lastOwn = f;
+  own2 = own1;
+  own1 = f;
   return true;
 }
 
 /** Whether the engine may call the foreign function `f` directly. Remembers what it finds. */
 function isDirectCallee(f, record) {
   if (!isDirect(f, record)) return false;
-  lastDirect = f;
+  direct4 = direct3;
+  direct3 = direct2;
+  direct2 = direct1;
+  direct1 = f;
   return true;
 }
 
-onChange(() => { lastDirect = undefined; });
+onChange(() => { direct1 = direct2 = direct3 = direct4 = NOBODY; });
 
 export function c0(f, self) {
-  if (f === lastOwn && f !== undefined) return apply(f, self, []);
-  if (f === lastDirect && f !== undefined) return v(apply(f, receiver(self), []));
+  if (wasOwn(f)) return apply(f, self, []);
+  if (wasDirect(f)) return v(apply(f, receiver(self), []));
   if (isOwnCallee(f)) return apply(f, self, []);
   const record = recordOf(f);
   return isDirectCallee(f, record) ? v(apply(f, receiver(self), [])) : callForeign(record, self, []);
 }
 
 export function c1(f, self, a) {
-  if (f === lastOwn && f !== undefined) return apply(f, self, [a]);
-  if (f === lastDirect && f !== undefined) return v(apply(f, receiver(self), [a]));
+  if (wasOwn(f)) return apply(f, self, [a]);
+  if (wasDirect(f)) return v(apply(f, receiver(self), [a]));
   if (isOwnCallee(f)) return apply(f, self, [a]);
   const record = recordOf(f);
   return isDirectCallee(f, record) ? v(apply(f, receiver(self), [a])) : callForeign(record, self, [a]);
 }
 
 export function c2(f, self, a, b) {
-  if (f === lastOwn && f !== undefined) return apply(f, self, [a, b]);
-  if (f === lastDirect && f !== undefined) return v(apply(f, receiver(self), [a, b]));
+  if (wasOwn(f)) return apply(f, self, [a, b]);
+  if (wasDirect(f)) return v(apply(f, receiver(self), [a, b]));
   if (isOwnCallee(f)) return apply(f, self, [a, b]);
   const record = recordOf(f);
   return isDirectCallee(f, record) ? v(apply(f, receiver(self), [a, b])) : callForeign(record, self, [a, b]);
 }
 
 export function c3(f, self, a, b, d) {
-  if (f === lastOwn && f !== undefined) return apply(f, self, [a, b, d]);
-  if (f === lastDirect && f !== undefined) return v(apply(f, receiver(self), [a, b, d]));
+  if (wasOwn(f)) return apply(f, self, [a, b, d]);
+  if (wasDirect(f)) return v(apply(f, receiver(self), [a, b, d]));
   if (isOwnCallee(f)) return apply(f, self, [a, b, d]);
   const record = recordOf(f);
   return isDirectCallee(f, record) ? v(apply(f, receiver(self), [a, b, d])) : callForeign(record, self, [a, b, d]);

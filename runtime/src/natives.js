@@ -52,22 +52,20 @@ export function createDataProperty(object, key, value) {
   return defineProperty(object, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
 }
 
+/** A constructor of which only the prototype counts: as the new target of a native, it makes objects that inherit `methods` alone. */
+const making = (methods) => {
+  const target = function () {};
+  target.prototype = methods;
+  return target;
+};
+const MAP = making({ __proto__: null, get: weakMapGet, set: weakMapSet });
+const SET = making({ __proto__: null, has: weakSetHas, add: weakSetAdd, delete: weakSetDelete });
+
 /** A WeakMap with methods of its own: calling them does not read WeakMap.prototype. */
-export function weakMap() {
-  const map = new WeakMapCtor();
-  createDataProperty(map, 'get', weakMapGet);
-  createDataProperty(map, 'set', weakMapSet);
-  return map;
-}
+export const weakMap = () => construct(WeakMapCtor, [], MAP);
 
 /** A WeakSet with methods of its own. */
-export function weakSet() {
-  const set = new WeakSetCtor();
-  createDataProperty(set, 'has', weakSetHas);
-  createDataProperty(set, 'add', weakSetAdd);
-  createDataProperty(set, 'delete', weakSetDelete);
-  return set;
-}
+export const weakSet = () => construct(WeakSetCtor, [], SET);
 
 export const newProxy = (target, handler) => new ProxyCtor(target, handler);
 

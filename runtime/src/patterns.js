@@ -1,19 +1,36 @@
 // Iteration and destructuring as P′ prints them. What an iterator or a property gives is made safe at once.
 import {
-  ArrayIteratorPrototype, ArrayPrototype, arrayIteratorNext, arrayValues, createDataProperty, getPrototypeOf, hasOwn, isArray, isObject,
+  ArrayIteratorPrototype, ArrayPrototype, arrayIteratorNext, arrayValues, createDataProperty, getPrototypeOf, hasOwn, isArray, isObject, isView,
   iteratorSymbol, ownDescriptor, ownKeys, symbols, ToObject, TypeError,
 } from './natives.js';
 import { checkAlive } from './denial.js';
 import { v } from './membrane.js';
 import { c0 } from './calls.js';
 
+/** Whether the iterators of arrays are those of the engine. */
+const areOriginal = () => ArrayIteratorPrototype.next === arrayIteratorNext;
+
 /** Whether iterating `x` reads its elements one by one and nothing else. */
 function isPlainArray(x) {
   return isArray(x) && getPrototypeOf(x) === ArrayPrototype && !hasOwn(x, iteratorSymbol) &&
-    ArrayPrototype[iteratorSymbol] === arrayValues && ArrayIteratorPrototype.next === arrayIteratorNext;
+    ArrayPrototype[iteratorSymbol] === arrayValues && areOriginal();
 }
 
-/** The elements of an array: `n` is the next one, `r` the rest, `c` closes. */
+/**
+ * A new array of what is left of `record`. The engine makes it from an iterator without a prototype: that defines the elements
+ * as `defineProperty` does, and costs a tenth.
+ */
+function rest(record) {
+  const step = { __proto__: null, done: false, value: undefined };
+  const next = () => {
+    step.value = record.n();
+    step.done = record.done;
+    return step;
+  };
+  return [...{ __proto__: null, [iteratorSymbol]: () => ({ __proto__: null, next }) }];
+}
+
+/** The elements of an array, or of a list that iterates as arrays do: `n` is the next one, `r` the rest, `c` closes. */
 class Elements {
   list;
   at = 0;
@@ -22,17 +39,11 @@ class Elements {
   n() {
     const { list } = this;
     if (list === undefined) return undefined;
-    if (this.at < list.length) return v(list[this.at++]);
+    if (this.at < v(list.length)) return v(list[this.at++]);
     this.list = undefined;
     return undefined;
   }
-  r() {
-    const rest = [];
-    const { list } = this;
-    if (list !== undefined) while (this.at < list.length) createDataProperty(rest, rest.length, v(list[this.at++]));
-    this.list = undefined;
-    return rest;
-  }
+  r() { return rest(this); }
   c() {}
 }
 
@@ -56,14 +67,7 @@ class Iteration {
     this.done = false;
     return value;
   }
-  r() {
-    const rest = [];
-    for (;;) {
-      const value = this.n();
-      if (this.done) return rest;
-      createDataProperty(rest, rest.length, value);
-    }
-  }
+  r() { return rest(this); }
   c() {
     if (this.done) return;
     this.done = true;
@@ -78,6 +82,8 @@ export function it(x) {
   if (isPlainArray(x)) return new Elements(x);
   const method = x[iteratorSymbol];
   if (typeof method !== 'function') throw new TypeError('object is not iterable');
+  // Lists of the DOM, for one.
+  if (method === arrayValues && isObject(x) && !isView(x) && areOriginal()) return new Elements(x);
   const iterator = c0(method, x);
   if (!isObject(iterator)) throw new TypeError('Result of the Symbol.iterator method is not an object');
   return new Iteration(iterator, iterator.next);
@@ -98,13 +104,14 @@ export function sp(x) {
   return list;
 }
 
-/** CopyDataProperties (ECMA-262 §7.3.26) of safe values. */
-function copy(into, from, excluded) {
+/** CopyDataProperties (ECMA-262 §7.3.26) of safe values, to an object without a prototype: an assignment defines. */
+function copy(from, excluded) {
+  const into = { __proto__: null };
   const keys = ownKeys(from);
   outer: for (let i = 0; i < keys.length; i++) {
     for (let j = 0; j < excluded.length; j++) if (excluded[j] === keys[i]) continue outer;
     const property = ownDescriptor(from, keys[i]);
-    if (property !== undefined && property.enumerable) createDataProperty(into, keys[i], v(from[keys[i]]));
+    if (property !== undefined && property.enumerable) into[keys[i]] = v(from[keys[i]]);
   }
   return into;
 }
@@ -113,7 +120,7 @@ const NONE = { __proto__: null, length: 0 };
 
 /** What `...x` copies in an object literal. The engine copies a primitive, whose properties are its characters. */
 export function os(x) {
-  return isObject(x) ? copy({ __proto__: null }, x, NONE) : x;
+  return isObject(x) ? copy(x, NONE) : x;
 }
 
 /** What the engine disposes of instead of `x`, which `using` declares (CreateDisposableResource of explicit resource management). */
@@ -138,5 +145,5 @@ export function need(x) {
 /** The rest of an object pattern: all but `keys`, which may be numbers. */
 export function om(x, keys) {
   for (let i = 0; i < keys.length; i++) if (typeof keys[i] === 'number') keys[i] = '' + keys[i];
-  return copy({}, ToObject(x), keys);
+  return { ...copy(ToObject(x), keys) };
 }

@@ -9,20 +9,23 @@ import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
-import { bindings, deniedNames, harmless, names } from './tables.js';
+import { bindings, deniedNames, eachWord, harmless, names } from './tables.js';
 
 const MAX_DEPTH = 6;
 
-/** Apply `see` to the value of each global that `table` names, where the realm has it. */
+/** Apply `see` to the value of the global called `name`, if the realm has it. */
+function seeGlobal(name, see, said) {
+  if (!has(G, name)) return;
+  const real = get(G, name);
+  // A host may have put an object of its own in the place of an intrinsic.
+  if (isIntrinsicName(name) && valueOf(real, symbols.toStringTag) === name) return;
+  if (isObject(real) && !own(real)) see(real, said);
+}
+
+/** Apply `see` to the value of each global that `table` names, and to what the table says. */
 function eachGlobal(table, see) {
   const found = ownKeys(table);
-  for (let i = 0; i < found.length; i++) {
-    if (!has(G, found[i])) continue;
-    const real = get(G, found[i]);
-    // A host may have put an object of its own in the place of an intrinsic.
-    if (isIntrinsicName(found[i]) && valueOf(real, symbols.toStringTag) === found[i]) continue;
-    if (isObject(real) && !own(real)) see(real, table[found[i]]);
-  }
+  for (let i = 0; i < found.length; i++) seeGlobal(found[i], see, table[found[i]]);
 }
 
 const seen = weakSet();
@@ -76,7 +79,7 @@ function listAll(x, depth) {
 
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
-  eachGlobal(harmless, (real) => listAll(real, MAX_DEPTH));
+  eachWord(harmless, (name) => seeGlobal(name, listAll, MAX_DEPTH));
   addClassifier(classify);
   onMeeting((f) => classify(f) !== undefined);
   eachGlobal(deniedNames, (real, label) => denied(real, label));

@@ -2,7 +2,7 @@
 import { get, hasOwn, isObject, ownKeys } from '../natives.js';
 import { deny } from '../membrane.js';
 import { isPlain } from './results.js';
-import { settings } from './tables.js';
+import { settingOf } from './tables.js';
 
 const SAFE = { __proto__: null, 0: false, 1: true };
 
@@ -15,7 +15,7 @@ export function judgeOptions(options) {
   if (!isObject(preferences) || !isPlain(preferences)) deny('electron', 'webPreferences are no plain data');
   const keys = ownKeys(preferences);
   for (let i = 0; i < keys.length; i++) {
-    const rule = hasOwn(settings, keys[i]) ? settings[keys[i]] : undefined;
+    const rule = settingOf(keys[i]);
     if (rule === undefined || (rule !== '-' && get(preferences, keys[i]) !== SAFE[rule])) {
       deny('electron', 'a page is given what only the host may have');
     }

@@ -1,31 +1,38 @@
 // The compiled catalogue (guard/harden/hosts.py), unpacked one object at a time when the first facade of it is made.
-import { apply, create, hasOwn, ownKeys, stringSlice } from '../natives.js';
+import { apply, create, freeze, hasOwn, ownKeys, stringIndexOf, stringSlice } from '../natives.js';
 
 const data = CONFIG.hosts || {};
 
 /** An own property of a part of the configuration: what Object.prototype was given does not count. */
 const part = (holder, name) => (holder !== undefined && hasOwn(holder, name) ? holder[name] : undefined);
 
+/** Call `visit` with each word of a list. */
+export function eachWord(list, visit) {
+  for (let start = 0, end; start < list.length; start = end + 1) {
+    end = apply(stringIndexOf, list, [' ', start]);
+    if (end < 0) end = list.length;
+    if (end > start) visit(apply(stringSlice, list, [start, end]));
+  }
+}
+
 /** The words of a list, each with `value`, added to `into`. */
 export function spread(list, value, into) {
-  for (let start = 0, at = 0; at <= list.length; at++) {
-    if (at < list.length && list[at] !== ' ') continue;
-    if (at > start) into[apply(stringSlice, list, [start, at])] = value;
-    start = at + 1;
-  }
+  eachWord(list, (word) => { into[word] = value; });
   return into;
 }
 
+const NOTHING = freeze(create(null));
+
 /** A table {group: words} turned round: {word: group}. */
 function grouped(table) {
+  if (table === undefined) return NOTHING;
   const made = create(null);
-  if (table === undefined) return made;
   const groups = ownKeys(table);
   for (let i = 0; i < groups.length; i++) spread(table[groups[i]], groups[i], made);
   return made;
 }
 
-const words = (list) => spread(list === undefined ? '' : list, true, create(null));
+const words = (list) => (list === undefined ? NOTHING : spread(list, true, create(null)));
 
 /** The construct of what is denied at a path for being unlisted. */
 function familyOf(path) {
@@ -43,7 +50,8 @@ const unpacked = create(null);
  */
 export function tableOf(path) {
   if (unpacked[path] !== undefined) return unpacked[path];
-  const packed = part(data.o, path);
+  // A function that gives the object's part: what is not used is not built.
+  const packed = part(data.o, path)?.();
   return (unpacked[path] = {
     __proto__: null,
     path,
@@ -76,17 +84,23 @@ let classes;
 export function pathOfClass(name) {
   if (classes === undefined) {
     classes = create(null);
-    const paths = data.o === undefined ? [] : ownKeys(data.o);
-    for (let i = 0; i < paths.length; i++) {
-      const list = part(data.o[paths[i]], 'n');
-      if (list !== undefined) spread(list, paths[i], classes);
-    }
+    const found = section('n');
+    const paths = found === undefined ? [] : ownKeys(found);
+    for (let i = 0; i < paths.length; i++) spread(found[paths[i]], paths[i], classes);
   }
   return classes[name];
 }
 
+const sections = { __proto__: null };
+
+/** A part of the catalogue that is a function, too, and built at its first use. */
+const section = (name) => (sections[name] ??= part(data, name)?.());
+
 /** What listeners of an event get: object paths, separated by spaces. */
-export const typesOfEvent = (family, name) => part(family === 'electron' ? data.f : data.e, name);
+export const typesOfEvent = (family, name) => part(section(family === 'electron' ? 'f' : 'e'), name);
+
+/** What a setting of a page must be. */
+export const settingOf = (name) => part(section('p'), name);
 
 /** A copy of a part of the configuration without a prototype. */
 function table(from) {
@@ -97,11 +111,10 @@ function table(from) {
   return made;
 }
 
-/** Object paths by free name, constructs by denied free name, what a page's settings must be, harmless globals. */
-export const names = table(part(data, 'g'));
-export const deniedNames = table(part(data, 'z'));
-export const settings = table(part(data, 'p'));
-export const harmless = words(part(data, 'h'));
+/** Object paths by free name, constructs by denied free name: objects without a prototype. A list of harmless globals. */
+export const names = part(data, 'g') || NOTHING;
+export const deniedNames = part(data, 'z') || NOTHING;
+export const harmless = part(data, 'h') || '';
 
 /** The object paths of the names that the sink binds, and of the parameters of a called payload. */
 export const bindings = table(part(CONFIG, 'bindings'));

@@ -35,8 +35,8 @@ export const eachHidden = (visit) => {
 /** The globals among the words of `text` that the realm has now. */
 function names(text) {
   const words = apply(split, text, [' ']);
-  const found = [];
-  for (let i = 0; i < words.length; i++) if (hasOwn(G, words[i])) createDataProperty(found, found.length, words[i]);
+  const found = { __proto__: null, length: 0 };
+  for (let i = 0; i < words.length; i++) if (hasOwn(G, words[i])) found[found.length++] = words[i];
   return found;
 }
 

@@ -51,20 +51,33 @@ class _Case:
     target: Target
     rules: Rules
     base: Verdict
+    readings: list[ParsedProgram] | None = None
 
     def deny(self, code: Code, message: str, start: int | None = None, end: int | None = None) -> Verdict:
         place = None if start is None else locate(self.payload, start, start if end is None else end)
         return replace(self.base, code=code, message=message, location=place)
 
+    def keep(self, programs: Sequence[ParsedProgram]) -> None:
+        """Give the caller the programs that the syntax stage has accepted."""
+        if self.readings is not None:
+            self.readings.extend(programs)
 
-def judge(
-    payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
+
+def judge(  # noqa: PLR0913 - what a verdict follows from
+    payload: bytes,
+    *,
+    target: Target,
+    shape: Shape | None,
+    rules: Rules,
+    sink: str | None = None,
+    readings: list[ParsedProgram] | None = None,
 ) -> Verdict:
     """Return the verdict on ``payload`` run by ``target`` in ``shape`` (None: in any undeclared way).
 
     With a ``sink`` (its id; its target is ``target``, and ``shape`` is None) the payload must be safe in every way in
     which that sink reads it. ``rules`` is the effective policy for ``target``. No payload makes this raise: an
-    exception is a defect, and the caller answers INTERNAL.
+    exception is a defect, and the caller answers INTERNAL. ``readings`` takes the programs that the syntax stage has
+    accepted, for the emitter, which needs no second parse then.
     """
     base = Verdict(
         code=None,
@@ -75,7 +88,7 @@ def judge(
         code_length=len(payload),
         sink=sink,
     )
-    case = _Case(payload, target, rules, base)
+    case = _Case(payload, target, rules, base, readings)
     refusal = admit(payload, rules.limits)
     if refusal is not None:
         return replace(case.deny(refusal.code, refusal.message, refusal.offset), limit=refusal.limit)
@@ -99,10 +112,12 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     if isinstance(programs, Rejection):
         return _with_keywords(case, found, _rejected(case, programs))
     if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
+        case.keep(programs)
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
     if isinstance(surveys, Rejection):
         return _with_keywords(case, found, _rejected(case, surveys))
+    case.keep(programs)
     if found and rules.blocklist_mode is not BlocklistMode.SUBSTRING:
         counting = {
             each

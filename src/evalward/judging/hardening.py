@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.verdict import HardenedProgram, Unhardened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalward.guard.rules import Rules
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
 
@@ -44,18 +47,23 @@ def judge_hardened(
     """Judge as ``evalward.guard.judge`` does; an allow has a program, or the reason why there is none."""
     from evalward.guard import judge  # noqa: PLC0415 - the front process needs no guard
 
-    return with_program(judge(payload, target=target, shape=shape, rules=rules, sink=sink), payload, rules)
+    readings: list[ParsedProgram] = []
+    verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings)
+    return with_program(verdict, payload, rules, readings)
 
 
-def with_program(verdict: Verdict, payload: bytes, rules: Rules) -> Verdict:
+def with_program(
+    verdict: Verdict, payload: bytes, rules: Rules, readings: Sequence[ParsedProgram] = ()
+) -> Verdict:
     """Return ``verdict`` on ``payload`` with the program to run instead, or with the reason why there is none.
 
-    A denial is returned as it is. Never raises: a failure of the emitter is a reason, too.
+    ``readings`` are what the guard has parsed meanwhile. A denial is returned as it is. Never raises: a failure of the
+    emitter is a reason, too.
     """
     if not verdict.allowed or verdict.target is None:
         return verdict
     try:
-        made = _emitted(verdict, payload, rules)
+        made = _emitted(verdict, payload, rules, readings)
     except Exception as failure:  # noqa: BLE001 - no program is made; the verdict still holds
         # Type and location, but not the text, which may contain payload.
         frame = traceback.extract_tb(failure.__traceback__)[-1]
@@ -66,7 +74,9 @@ def with_program(verdict: Verdict, payload: bytes, rules: Rules) -> Verdict:
     return replace(verdict, hardened=made)
 
 
-def _emitted(verdict: Verdict, payload: bytes, rules: Rules) -> HardenedProgram | Unhardened:
+def _emitted(
+    verdict: Verdict, payload: bytes, rules: Rules, readings: Sequence[ParsedProgram]
+) -> HardenedProgram | Unhardened:
     from evalward.guard.harden import Hardened, harden_payload  # noqa: PLC0415 - the front process needs no emitter
     from evalward.guard.syntax.locate import locate  # noqa: PLC0415 - the same
 
@@ -84,6 +94,7 @@ def _emitted(verdict: Verdict, payload: bytes, rules: Rules) -> HardenedProgram 
         bindings=rules.bindings,
         env_names=rules.env_names,
         process_reads=rules.process_reads,
+        readings=readings,
     )
     if isinstance(made, Hardened):
         if len(made.text) > MAX_PROGRAM_BYTES:

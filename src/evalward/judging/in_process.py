@@ -11,6 +11,7 @@ from evalward.judging.hardening import with_program
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.verdict import Verdict
     from evalward.judging.executor import Job, PendingVerdict
 
@@ -38,10 +39,12 @@ class InProcessExecutor:
             else:
                 self._wait(patience)
         try:
-            verdict = self._judge(
-                job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink
-            )
-            return with_program(verdict, job.payload, job.rules) if job.harden else verdict
+            asked = {"target": job.target, "shape": shape_of(job), "rules": job.rules, "sink": job.sink}
+            if not job.harden:
+                return self._judge(job.payload, **asked)
+            readings: list[ParsedProgram] = []
+            verdict = self._judge(job.payload, **asked, readings=readings)
+            return with_program(verdict, job.payload, job.rules, readings)
         finally:
             with self._lock:
                 self._running -= 1

@@ -31,6 +31,7 @@ from evalward.judging.hardening import with_program
 
 if TYPE_CHECKING:
     from evalward.guard.rules import Rules
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.guard.target import Shape, Target
     from evalward.guard.verdict import Verdict
 
@@ -128,9 +129,10 @@ class VerdictCache:
         key = self.key(payload, target=target, shape=shape, rules=rules, sink=sink, harden=harden)
         verdict = self.get(key)
         if verdict is None:
-            verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink)
-            if harden:
-                verdict = with_program(verdict, payload, rules)
+            readings: list[ParsedProgram] | None = [] if harden else None
+            verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings)
+            if readings is not None:
+                verdict = with_program(verdict, payload, rules, readings)
             self.put(key, verdict)
         return verdict
 

@@ -25,8 +25,20 @@ from evalward.guard.harden import (
 )
 from evalward.guard.harden.await_chains import may_misread_await
 from evalward.guard.harden.declared_names import Scope
-from evalward.guard.harden.walking import KIND_NAMES, EarlyErrorFoundError, Frame, Place, Walk
+from evalward.guard.harden.walking import (
+    KIND_NAMES,
+    NAMED,
+    PASSED,
+    VISITED,
+    EarlyErrorFoundError,
+    Frame,
+    Place,
+    Walk,
+    all_children,
+    without_comments,
+)
 from evalward.guard.rules import Limits
+from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.syntax.grammar import LANGUAGE
 from evalward.guard.syntax.shapes import Rejection
 from evalward.guard.syntax.survey import survey
@@ -105,26 +117,28 @@ _PASSED: Final = frozenset(
 HANDLED: Final = frozenset(_HANDLERS) | _PASSED
 """The kinds that the walk meets; the parts of others are read with their parents."""
 _TABLE: Final = tuple(_HANDLERS.get(name, expression_errors.misplaced) for name in KIND_NAMES)
+_LIMITS: Final = Limits()
 _ODD: Final = re.compile(rb"[\\\x80-\xff]")
 
 
-def _visited(*, properties: bool, strings: bool) -> tuple[bool, ...]:
-    """Return by kind whether a node is visited: what cannot be at fault in this text is left out."""
-    left_out = set(_PASSED)
-    if not properties:
-        left_out.add("property_identifier")
-    if not strings:
-        left_out.add("string")
+_NAMES: Final = frozenset({"identifier", "shorthand_property_identifier"})
+
+
+def _visited(*, odd: bool) -> tuple[int, ...]:
+    """Return by kind whether a node is visited; ``odd`` says that names and strings may be other than plain."""
+    named = _NAMES | {"property_identifier", "string"} if odd else _NAMES
+    left_out = _PASSED if odd else _PASSED | {"property_identifier", "string"}
     return tuple(
-        LANGUAGE.node_kind_is_named(number) and name not in left_out for number, name in enumerate(KIND_NAMES)
+        PASSED
+        if name in left_out or not LANGUAGE.node_kind_is_named(number)
+        else NAMED
+        if name in named
+        else VISITED
+        for number, name in enumerate(KIND_NAMES)
     )
 
 
-_VISITED: Final = {
-    (properties, strings): _visited(properties=properties, strings=strings)
-    for properties in (False, True)
-    for strings in (False, True)
-}
+_TABLES: Final = {odd: _visited(odd=odd) for odd in (False, True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +155,14 @@ class EarlyError:
 
 
 def early_error(
-    program: ParsedProgram, *, limits: Limits | None = None, surveyed: bool = False
+    program: ParsedProgram, *, limits: Limits = _LIMITS, surveyed: bool = False
 ) -> EarlyError | None:
     """Return the first early error that the walk meets, or None when an engine accepts the program.
 
-    The survey of the syntax stage runs first, because it finds what engines read otherwise. ``surveyed`` says that it
-    did so already, as for each program that the guard judged.
+    The survey of the syntax stage runs first, because it finds what engines read otherwise; a quiet program needs none.
+    ``surveyed`` says that it did so already, as for each program that the guard judged.
     """
-    rejection = None if surveyed else survey(program, limits or Limits())
+    rejection = None if surveyed or is_quiet(program, limits) else survey(program, limits)
     if isinstance(rejection, Rejection):
         reason = rejection.construct or (
             f"the limit {rejection.limit}" if rejection.budget else "no JavaScript"
@@ -169,8 +183,8 @@ def _walk(program: ParsedProgram) -> None:
     walk = Walk(
         source,
         module=Shape.MODULE in program.shapes,
-        visited=_VISITED[_ODD.search(source) is not None, b"\\" in source],
-        has_comments=b"//" in source or b"/*" in source,
+        visited=_TABLES[_ODD.search(source) is not None],
+        children=without_comments if b"//" in source or b"/*" in source else all_children,
         awaits=may_misread_await(source),
         protos=b"__proto__" in source or b"\\" in source,
     )
@@ -178,10 +192,10 @@ def _walk(program: ParsedProgram) -> None:
     place = _top(program, roots, walk)
     top = place
     walk.push_all(roots, place)
-    stack, table = walk.stack, _TABLE
+    stack, table, children = walk.stack, _TABLE, walk.children
     while stack:
         node, place = stack.pop()
-        table[node.kind_id](walk, node, walk.children(node), place)
+        table[node.kind_id](walk, node, children(node), place)
     module_errors.check_exports(walk, top)
 
 

@@ -127,7 +127,7 @@ def member(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
             or KIND_NAMES[last.kind_id] == "private_property_identifier"
         ):
             raise fail("super outside of a method, or with an optional chain or private name", target)
-    elif walk.awaits and is_await_head(node, walk.source):
+    elif walk.awaits and kind == "identifier" and is_await_head(node, walk.source):
         _await_head(node, children, place)
     else:
         operand_errors.callee(target, walk)
@@ -153,7 +153,7 @@ def call(walk: Walk, node: Node, children: list[Node], place: Place) -> None:
         spread = any(KIND_NAMES[part.kind_id] == "spread_element" for part in parts)
         if tagged or len(children) > 2 or spread or not 0 < len(parts) <= _MOST_IMPORT_ARGUMENTS:  # noqa: PLR2004
             raise fail("import() takes a specifier and options", node)
-    elif walk.awaits and is_await_head(node, walk.source):
+    elif walk.awaits and kind == "identifier" and is_await_head(node, walk.source):
         _await_head(node, children, place)
         if not tagged:
             _await_brackets(walk, node, last, place)

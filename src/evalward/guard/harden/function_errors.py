@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from evalward.guard.harden import literal_text, name_errors, operand_errors
 from evalward.guard.harden.declared_names import Scope
-from evalward.guard.harden.walking import KIND_NAMES, Frame, Place, Walk, fail
+from evalward.guard.harden.walking import KIND_NAMES, Place, Walk, fail, same_frame
 from evalward.guard.syntax.words import LINE_BREAK
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from evalward.guard.harden.walking import Frame
 
 _PATTERN_KINDS: Final = frozenset({"array_pattern", "object_pattern", "assignment_pattern", "rest_pattern"})
 _METHOD_FLAGS: Final = frozenset({"static", "async", "get", "set", "*"})
@@ -44,13 +47,16 @@ class _Kind:
     super_call: bool = False
 
 
+_same_kind: Final = cache(_Kind)
+
+
 def function(walk: Walk, _node: Node, children: list[Node], place: Place) -> None:
     """Check a function that is no method or arrow function; its own name is checked too."""
     _no_break_behind_async(walk, children)
     is_async = KIND_NAMES[children[0].kind_id] == "async"
     generator = any(KIND_NAMES[child.kind_id] == "*" for child in children[1:3])
     name = next((child for child in children[1:4] if KIND_NAMES[child.kind_id] == "identifier"), None)
-    strict = _code(walk, children[-2], children[-1], place, _Kind(is_async, generator))
+    strict = _code(walk, children[-2], children[-1], place, _same_kind(is_async, generator))
     if name is not None:
         own = (
             place
@@ -79,7 +85,7 @@ def arrow(walk: Walk, _node: Node, children: list[Node], place: Place) -> None:
         if walk.source[body.start_byte : body.start_byte + 1] == b"{":
             raise fail("a brace behind => begins a block", body)
         operand_errors.require(body, operand_errors.ASSIGNMENT, walk)
-    _code(walk, children[-3], body, place, _Kind(is_async, unique=True, arrow=True))
+    _code(walk, children[-3], body, place, _same_kind(is_async, unique=True, arrow=True))
 
 
 def _code(walk: Walk, parameters: Node, body: Node, place: Place, kind: _Kind) -> bool:
@@ -90,7 +96,7 @@ def _code(walk: Walk, parameters: Node, body: Node, place: Place, kind: _Kind) -
     directive = has_use_strict(statements, walk)
     strict = outer.strict or directive
     if kind.arrow:
-        frame = Frame(
+        frame = same_frame(
             strict,
             kind.is_async,
             returns=block,
@@ -100,7 +106,7 @@ def _code(walk: Walk, parameters: Node, body: Node, place: Place, kind: _Kind) -
             arguments=outer.arguments,
         )
     else:
-        frame = Frame(
+        frame = same_frame(
             strict=strict,
             is_async=kind.is_async,
             generator=kind.generator,
@@ -187,7 +193,7 @@ def method_parts(walk: Walk, children: list[Node], place: Place, *, super_call: 
         raise fail("a setter needs one parameter", parameters)
     if KIND_NAMES[name.kind_id] != "private_property_identifier":
         walk.push(name, place)
-    kind = _Kind("async" in flags, "*" in flags, unique=True, super_property=True, super_call=super_call)
+    kind = _same_kind("async" in flags, "*" in flags, unique=True, super_property=True, super_call=super_call)
     _code(walk, parameters, body, place, kind)
 
 

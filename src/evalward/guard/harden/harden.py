@@ -28,7 +28,7 @@ from evalward.guard.syntax.shapes import Rejection, programs_of
 from evalward.guard.target import Shape, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from evalward.guard.syntax.program import ParsedProgram
 
@@ -60,23 +60,25 @@ def harden_payload(  # noqa: PLR0911, PLR0913  what a program follows from
     bindings: Mapping[str, str] | None = None,
     env_names: frozenset[str] = frozenset(),
     process_reads: frozenset[str] = frozenset(),
+    readings: Sequence[ParsedProgram] = (),
 ) -> Hardened | NotHardenable:
     """Return P' for ``payload`` run by ``target`` in ``shape`` or by ``sink``, or why there is none.
 
     A pure function. ``prefix`` begins the names that P' declares: it is random, and an identifier. ``bindings`` are
     kinds of values by name, and ``env_names`` and ``process_reads`` what may be read of `process`, as in a policy.
+    ``readings`` are the programs of the same payload, if the guard's syntax stage has accepted them already.
     """
     limit_bytes = max(_LIMIT_BYTES, len(payload))
     given = dict(bindings or _NO_BINDINGS)
     parameters = None
     try:
         if sink is None:
-            programs = programs_of(payload, shape, limit_bytes=limit_bytes)
+            programs = tuple(readings) or programs_of(payload, shape, limit_bytes=limit_bytes)
         else:
             named = sinks()[sink]
             given |= named.bindings
             parameters = named.parameters
-            programs = programs_for(payload, named, limit_bytes=limit_bytes)
+            programs = tuple(readings) or programs_for(payload, named, limit_bytes=limit_bytes)
     except UnicodeDecodeError as error:
         return NotHardenable("The payload is not UTF-8.", start=error.start, end=error.end)
     if isinstance(programs, Rejection):
@@ -89,7 +91,7 @@ def harden_payload(  # noqa: PLR0911, PLR0913  what a program follows from
         return NotHardenable("The payload has two readings, which would need different programs.")
     if not prefix.isidentifier() or not prefix.isascii():
         raise ValueError("the prefix is no identifier")
-    refused = _refusal(program)
+    refused = _refusal(program, surveyed=bool(readings))
     if refused is not None:
         return refused
     made_in = shape or _shape(program)
@@ -145,14 +147,14 @@ def _sender(prefix: str, more: Additions) -> Callable[[Sent, int], Program | Not
     return send
 
 
-def _refusal(program: ParsedProgram) -> NotHardenable | None:
+def _refusal(program: ParsedProgram, *, surveyed: bool) -> NotHardenable | None:
     """Say why a program is refused before it is read: a node that is not understood, or an early error."""
     unknown = unknown_node(program)
     if unknown is not None:
         start = min(max(unknown.start_byte - program.offset, 0), program.length)
         end = min(max(unknown.end_byte - program.offset, start), program.length)
         return NotHardenable("The payload has syntax that is not understood.", None, unknown.type, start, end)
-    found = early_error(program)
+    found = early_error(program, surveyed=surveyed)
     if found is not None:
         return NotHardenable(
             f"The payload is no valid program: {found.message}.",

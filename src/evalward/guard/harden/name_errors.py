@@ -6,21 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.guard.harden import literal_text
 from evalward.guard.harden.await_chains import begins_with_await
+from evalward.guard.harden.reserved_words import NOTABLE, RESERVED, STRICT, UNASSIGNABLE
 from evalward.guard.harden.walking import KIND_NAMES, Place, Walk, fail
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_ALWAYS: Final = """
-    break case catch class const continue debugger default delete do else enum export extends false finally for function
-    if import in instanceof new null return super switch this throw true try typeof var void while with
-    await yield let
-"""
-# The last three are names in some sloppy code. No text needs that, and parsers differ about it.
-_RESERVED: Final = frozenset(_ALWAYS.split())
-_STRICT: Final = frozenset({"implements", "interface", "package", "private", "protected", "public", "static"})
-_UNASSIGNABLE: Final = frozenset({"eval", "arguments"})
-_NOTABLE: Final = frozenset(word.encode() for word in _RESERVED | _STRICT | _UNASSIGNABLE)
 _NAMES: Final = frozenset({"identifier", "shorthand_property_identifier_pattern", "undefined"})
 _ACCESSES: Final = frozenset({"member_expression", "subscript_expression"})
 _CHAIN: Final = frozenset({"member_expression", "subscript_expression", "call_expression"})
@@ -37,10 +28,10 @@ def decoded(walk: Walk, node: Node) -> str:
 def check_reference(walk: Walk, node: Node, place: Place) -> str:
     """Check a name that is read; return it."""
     text = walk.source[node.start_byte : node.end_byte]
-    if text not in _NOTABLE and text.isascii() and b"\\" not in text:
+    if text not in NOTABLE and text.isascii() and b"\\" not in text:
         return text.decode()
     name = decoded(walk, node)
-    if name in _RESERVED or (place.frame.strict and name in _STRICT):
+    if name in RESERVED or (place.frame.strict and name in STRICT):
         raise fail("a reserved word is used as a name", node)
     if name == "arguments" and not place.frame.arguments:
         raise fail("arguments in a field initializer or static block", node)
@@ -50,7 +41,7 @@ def check_reference(walk: Walk, node: Node, place: Place) -> str:
 def check_bound(walk: Walk, node: Node, place: Place) -> str:
     """Check a name that is bound or assigned; return it."""
     name = check_reference(walk, node, place)
-    if place.frame.strict and name in _UNASSIGNABLE:
+    if place.frame.strict and name in UNASSIGNABLE:
         raise fail("eval or arguments is bound or assigned in strict code", node)
     return name
 

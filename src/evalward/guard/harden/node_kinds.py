@@ -6,6 +6,7 @@ fields of the understood kinds.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from tree_sitter import Query, QueryCursor
@@ -158,6 +159,9 @@ def _is_refused(kind: int) -> bool:
 
 
 REFUSED_KINDS: Final = frozenset(kind for kind in range(KIND_COUNT) if _is_refused(kind))
+# Each of these kinds has one of these texts in it or beside it, and ordinary code has none: no tree holds a token that
+# is missing, since a text with one does not parse.
+_MAY_BE_REFUSED: Final = re.compile(rb"@|</|/>|<!--|-->|static|import|export")
 _SEEN_WHOLE: Final = 60_000  # a query skips nodes that lie deeper, see ``syntax.landmarks``
 
 
@@ -176,6 +180,8 @@ _QUERY: Final = _query()
 
 def unknown_node(program: ParsedProgram) -> Node | None:
     """Return the first node of a kind that hardening refuses, or None."""
+    if _MAY_BE_REFUSED.search(program.source) is None:
+        return None
     root = program.tree.root_node
     whole = root.descendant_count < _SEEN_WHOLE
     found = QueryCursor(_QUERY).captures(root).get("node", []) if whole else _walked(root)

@@ -51,6 +51,16 @@ _NO_EXPRESSIONS: Final = frozenset(
 )
 
 
+_UNKNOWN: Final = -1
+# Those that cannot be known by their kind alone are found by `level`.
+_BY_KIND: Final = tuple(
+    _UNKNOWN
+    if name in _CHAIN | _NO_EXPRESSIONS or name in {"binary_expression", "new_expression"}
+    else _LEVELS.get(name, _MEMBER)
+    for name in KIND_NAMES
+)
+
+
 def level(node: Node, walk: Walk) -> int:
     """Return how tightly an expression holds together; primary expressions most of all."""
     kind = KIND_NAMES[node.kind_id]
@@ -68,7 +78,8 @@ def level(node: Node, walk: Walk) -> int:
 
 def require(node: Node, least: int, walk: Walk) -> None:
     """Raise unless an operand holds together tightly enough."""
-    if level(node, walk) < least:
+    known = _BY_KIND[node.kind_id]
+    if known < least and (known != _UNKNOWN or level(node, walk) < least):
         raise fail("an operand of this kind needs parentheses", node)
 
 
@@ -114,13 +125,11 @@ def unary(walk: Walk, _node: Node, children: list[Node], place: Place) -> None:
 
 def callee(node: Node, walk: Walk) -> None:
     """Check what is called, or what a member is taken of."""
-    if KIND_NAMES[node.kind_id] in _CHAIN:
+    kind = KIND_NAMES[node.kind_id]
+    if kind in _CHAIN or kind == "identifier":
         return
     require(node, LEFT, walk)
-    if (
-        KIND_NAMES[node.kind_id] == "new_expression"
-        and KIND_NAMES[walk.children(node)[-1].kind_id] != "arguments"
-    ):
+    if kind == "new_expression" and KIND_NAMES[walk.children(node)[-1].kind_id] != "arguments":
         raise fail("new without arguments in a chain", node)
 
 

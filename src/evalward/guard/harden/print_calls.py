@@ -42,9 +42,9 @@ def call(printer: Printer, callee: Callee, link: Link, conditions: list[str]) ->
     if link.quasi is not None:
         return _tag(printer, function, self, link.quasi)
     given = link.arguments or []
-    many = len(given) > _NUMBERED_CALLS or any(isinstance(each, Spread) for each in given)
+    many = len(given) > _NUMBERED_CALLS or Spread in map(type, given)
     word = "c" if many else f"c{len(given)}"
-    text = ",".join([function, self, *(printer.expression(each) for each in given)])
+    text = ",".join([function, self, *[printer.expression(each) for each in given]])
     return f"{printer.run(word)}({text})"
 
 

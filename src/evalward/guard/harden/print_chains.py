@@ -57,7 +57,7 @@ def chain(printer: Printer, node: Chain) -> str:
     """Print a chain; the conditions of its ``?.`` come first."""
     conditions: list[str] = []
     text = value(printer, node, conditions)
-    return conditional(conditions, text)
+    return conditional(conditions, text) if conditions else text
 
 
 def conditional(conditions: list[str], text: str, otherwise: str = "void 0") -> str:
@@ -70,13 +70,14 @@ def conditional(conditions: list[str], text: str, otherwise: str = "void 0") -> 
 def _flat(node: Chain) -> tuple[Expression, list[Link]]:
     """Return base and links, with those of a chain in parentheses: only ``?.`` makes them matter."""
     base, links = node.base, node.links
-    while True:
-        inner = base
+    while type(base) is Paren:
+        inner: Expression = base
         while type(inner) is Paren:
             inner = inner.inner
-        if type(inner) is not Chain or inner is base or any(link.optional for link in inner.links):
-            return base, links
+        if type(inner) is not Chain or any(link.optional for link in inner.links):
+            break
         base, links = inner.base, [*inner.links, *links]
+    return base, links
 
 
 def value(printer: Printer, node: Chain, conditions: list[str]) -> str:
@@ -97,9 +98,12 @@ def _value(printer: Printer, base: Expression, links: list[Link], conditions: li
         return _operand(printer, base)
     callee: print_calls.Callee | None = None
     text = ""
+    last = len(links) - 1
+    called = _calls(links[0])
     for index, link in enumerate(links):
-        called = index + 1 < len(links) and _calls(links[index + 1])
-        if _calls(link):
+        calls = called
+        called = index < last and _calls(links[index + 1])
+        if calls:
             if callee is None:
                 direct = _direct(printer, base, link) if index == 0 else None
                 if direct is not None:
@@ -110,24 +114,24 @@ def _value(printer: Printer, base: Expression, links: list[Link], conditions: li
             callee = None
             continue
         if index == 0 and type(base) is Super:
-            read = _super_member(printer, link)
-            callee = print_calls.Callee(read, this_text(printer, strict=base.strict))
+            text = _super_member(printer, link)
+            receiver = this_text(printer, strict=base.strict)
+            if called:
+                callee = print_calls.Callee(text, receiver)
         else:
             if index == 0:
                 text = _operand(printer, base)
             if link.optional:
                 text = print_calls.is_nullish(printer, text, conditions)
-            stable = link.optional or (index == 0 and _is_stable(base))
-            if called and not stable:
-                held = _holder(printer, link)
-                callee = print_calls.Callee(_callable(printer, f"({held}={text})", link), held)
-            elif called:
+            if not called:
+                text = _member(printer, text, link)
+            elif link.optional or (index == 0 and _is_stable(base)):
                 callee = print_calls.Callee(_callable(printer, text, link), text)
             else:
-                callee = print_calls.Callee(_member(printer, text, link), text)
+                held = _holder(printer, link)
+                callee = print_calls.Callee(_callable(printer, f"({held}={text})", link), held)
         if not called:
-            text = _read(printer, callee.function, link)
-            callee = None
+            text = _read(printer, text, link)
     return text
 
 

@@ -46,6 +46,16 @@ class Frame:
     yields: int = 0
 
 
+class _Used(dict[str, str]):
+    """The functions of the run-time that P' uses, with their names there: each is added when it is first asked for."""
+
+    prefix = ""
+
+    def __missing__(self, name: str) -> str:
+        found = self[name] = self.prefix + name
+        return found
+
+
 class Printer:
     """The state of printing one program."""
 
@@ -58,6 +68,7 @@ class Printer:
         "iterators",
         "prefix",
         "programs",
+        "run",
         "scopes",
         "sites",
         "used",
@@ -77,7 +88,10 @@ class Printer:
         self.bound = bound
         self.programs = programs
         self.given = ""
-        self.used: set[str] = set()
+        self.used = _Used()
+        self.used.prefix = scopes.prefix
+        # The name in P' of a function of the run-time.
+        self.run = self.used.__getitem__
         self.iterators: list[str] = []
         self.sites = 0
         self._expressions = expressions
@@ -90,11 +104,6 @@ class Printer:
     def statement(self, node: Statement) -> str:
         """Return the text of a statement, with a mark for its line."""
         return self._statements[type(node)](self, node)
-
-    def run(self, name: str) -> str:
-        """Return the name in P' of a function of the run-time."""
-        self.used.add(name)
-        return self.prefix + name
 
     def temporary(self) -> str:
         """Return a variable of the function that is being printed, which nothing else uses."""
@@ -135,12 +144,16 @@ def takes_name(node: Expression) -> bool:
 
 def property_text(name: str) -> str:
     """Return a property's name as it stands in an object literal."""
-    return name if _SIMPLE_NAME.match(name) and name != "__proto__" else string_text(name)
+    return name if _is_simple(name) and name != "__proto__" else string_text(name)
 
 
 def member_text(base: str, name: str) -> str:
     """Return a member read of ``base``."""
-    return f"{base}.{name}" if _SIMPLE_NAME.match(name) else f"{base}[{string_text(name)}]"
+    return f"{base}.{name}" if _is_simple(name) else f"{base}[{string_text(name)}]"
+
+
+def _is_simple(name: str) -> bool:
+    return (name.isascii() and name.isidentifier()) or _SIMPLE_NAME.match(name) is not None
 
 
 def mark(line: int) -> str:

@@ -47,6 +47,8 @@ _SUBSTITUTION: Final = kind("template_substitution")
 _COMMA: Final = token(",")
 _DOT: Final = token(".")
 _BRACKET: Final = token("[")
+_CALL_PARTS, _MEMBER_PARTS, _SUBSCRIPT_PARTS = 2, 3, 4
+"""Without ``?.``, which stands instead of the dot of a member."""
 _LINKS: Final = frozenset({*_MEMBER, _CALL, _SUBSCRIPT})
 
 
@@ -98,33 +100,25 @@ def _base(reader: Reader, node: Node, first: Node, *, called: bool) -> Expressio
 
 def _link(reader: Reader, node: Node, children: list[Node]) -> Link:
     own = node.kind_id
-    link = Link()
-    rest = children[1:]
-    if rest[0].kind_id == _OPTIONAL:
-        link.optional = True
-        del rest[0]
+    last = children[-1]
+    kind_of = last.kind_id
+    between = children[1].kind_id
+    optional = between == _OPTIONAL
+    parts = len(children) - optional
     if own == _CALL:
-        (given,) = rest
-        if given.kind_id == _TEMPLATE:
-            link.quasi = template(reader, given)
-        elif given.kind_id == _ARGUMENTS:
-            link.arguments = arguments(reader, given)
-        else:
-            reader.unknown(given)
+        if parts == _CALL_PARTS and kind_of == _ARGUMENTS:
+            return Link(optional, arguments=arguments(reader, last))
+        if parts == _CALL_PARTS and kind_of == _TEMPLATE:
+            return Link(optional, quasi=template(reader, last))
     elif own == _SUBSCRIPT:
-        _, index, _ = rest
-        link.index = reader.expression(index)
-    else:
-        if rest[0].kind_id == _DOT:
-            del rest[0]
-        (name,) = rest
-        if name.kind_id == _PRIVATE:
-            link.private = private_use(reader, name)
-        elif name.kind_id == _PROPERTY:
-            link.name = reader.name(name)
-        else:
-            reader.unknown(name)
-    return link
+        if parts == _SUBSCRIPT_PARTS:
+            return Link(optional, index=reader.expression(children[-2]))
+    elif len(children) == _MEMBER_PARTS and (optional or between == _DOT):
+        if kind_of == _PROPERTY:
+            return Link(optional, reader.name(last))
+        if kind_of == _PRIVATE:
+            return Link(optional, private=private_use(reader, last))
+    return reader.unknown(last)
 
 
 def _awaited(reader: Reader, node: Node, links: list[Link]) -> Expression:

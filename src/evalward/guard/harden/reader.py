@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias, TypeVar
 
 from evalward.guard.harden.literal_text import name as decoded_name
 from evalward.guard.harden.outcome import RefusedError
@@ -17,7 +18,7 @@ from evalward.guard.syntax.grammar import COMMENTS, kind
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
@@ -36,18 +37,26 @@ _LONGEST = 4
 _HAS_COMMENT = re.compile(rb"//|/\*|<!--|-->|#!")
 
 
+_children: Final[Callable[[Node], list[Node]]] = attrgetter("children")
+
+
+def _without_comments(node: Node) -> list[Node]:
+    return [child for child in node.children if child.kind_id not in COMMENTS]
+
+
 class Reader:
     """The state of one pass over a program."""
 
     __slots__ = (
-        "_commented",
         "_expressions",
         "_lines",
         "_offset",
+        "_plain",
         "_source",
         "_statements",
         "_wide",
         "asynchronous",
+        "children",
         "derived",
         "evals",
         "function_kind",
@@ -66,14 +75,17 @@ class Reader:
         program: ParsedProgram,
         shape: Shape,
         prefix: str,
-        expressions: Mapping[int, ExpressionHandler],
-        statements: Mapping[int, StatementHandler],
+        expressions: Sequence[ExpressionHandler],
+        statements: Sequence[StatementHandler],
     ) -> None:
         source = self._source = program.source
         self._offset = program.offset
         self._expressions = expressions
         self._statements = statements
-        self._commented = _HAS_COMMENT.search(source) is not None
+        # A name is a slice of the text where no character has several bytes and none is escaped.
+        self._plain = source.decode() if source.isascii() and b"\\u" not in source else None
+        # The children of a node without comments; the getter is a function of C.
+        self.children = _without_comments if _HAS_COMMENT.search(source) else _children
         self._wide = () if source.isascii() else _wide(source[program.offset :])
         self._lines = [
             0,
@@ -94,18 +106,11 @@ class Reader:
 
     def expression(self, node: Node) -> Expression:
         """Read an expression; raise RefusedError for a kind that is not understood."""
-        handler = self._expressions.get(node.kind_id)
-        return self.unknown(node) if handler is None else handler(self, node)
+        return self._expressions[node.kind_id](self, node)
 
     def statement(self, node: Node) -> Statement:
         """Read a statement; raise RefusedError for a kind that is not understood."""
-        handler = self._statements.get(node.kind_id)
-        return self.unknown(node) if handler is None else handler(self, node)
-
-    def children(self, node: Node) -> list[Node]:
-        """Return the children of ``node`` without comments."""
-        found = node.children
-        return [child for child in found if child.kind_id not in COMMENTS] if self._commented else found
+        return self._statements[node.kind_id](self, node)
 
     def text(self, node: Node) -> str:
         """Return the text of ``node``."""
@@ -120,14 +125,13 @@ class Reader:
         return self._source[node.start_byte : node.end_byte]
 
     def name(self, node: Node) -> str:
-        """Return the name that an identifier means."""
+        """Return the name that an identifier means; one that is written as it is holds no prefix, as the text."""
+        if self._plain is not None:
+            return self._plain[node.start_byte : node.end_byte]
         source = self._source[node.start_byte : node.end_byte]
         if source.isascii() and b"\\" not in source:
-            text = source.decode()
-        else:
-            text = self.decoded(node, decoded_name, source).text
-        self.texts.append(text)
-        return text
+            return source.decode()
+        return self.noted(self.decoded(node, decoded_name, source).text)
 
     def decoded(self, node: Node, decode: Callable[[_Text], _Decoded], source: _Text) -> _Decoded:
         """Return what ``decode`` makes of the source of a literal; raise RefusedError where that is invalid."""

@@ -10,18 +10,24 @@ from evalward.guard.harden.outcome import RefusedError
 from evalward.guard.harden.read_functions import has_directive, statements
 from evalward.guard.harden.reader import Reader
 from evalward.guard.harden.statement_tree import Program
-from evalward.guard.syntax.grammar import COMMENTS
+from evalward.guard.syntax.grammar import COMMENTS, KIND_COUNT
 from evalward.guard.target import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from evalward.guard.harden.reader import ExpressionHandler
+    from evalward.guard.harden.reader import ExpressionHandler, StatementHandler
     from evalward.guard.harden.travel import Sendings
     from evalward.guard.syntax.program import ParsedProgram
 
-_EXPRESSIONS: Final[Mapping[int, ExpressionHandler]] = {**read_expressions.HANDLERS, **read_chains.HANDLERS}
-_STATEMENTS: Final = read_statements.HANDLERS
+_OF_EXPRESSIONS: Final = {**read_expressions.HANDLERS, **read_chains.HANDLERS}
+# By kind; one that has no function is refused.
+_EXPRESSIONS: Final[Sequence[ExpressionHandler]] = [
+    _OF_EXPRESSIONS.get(kind, Reader.unknown) for kind in range(KIND_COUNT)
+]
+_STATEMENTS: Final[Sequence[StatementHandler]] = [
+    read_statements.HANDLERS.get(kind, Reader.unknown) for kind in range(KIND_COUNT)
+]
 _OF_STATEMENTS: Final = frozenset({Shape.SCRIPT, Shape.ASYNC_BODY, Shape.MODULE})
 
 
@@ -52,7 +58,7 @@ def read(
     for name, node in reader.evals:
         if name.binding is None:
             reader.refuse(node, "The payload calls eval.", eval_call.LABEL)
-    joined = "\0".join(reader.texts)
-    if prefix in joined:
+    # What the payload holds as it is written, and what it means.
+    if prefix.encode() in program.source or prefix in "\0".join(reader.texts):
         raise RefusedError("The payload holds the prefix; another one is needed.", kind="prefix")
     return found, reader

@@ -30,8 +30,29 @@ class Additions:
 
 @lru_cache(maxsize=64)
 def hosts_text(target: Target, more: Additions) -> str:
-    """Return the compiled catalogue as it stands in P'."""
-    return _in_script(compiled_hosts(target, more.env_names, more.process_reads))
+    """Return the compiled catalogue as it stands in P'.
+
+    What the start does not need is a function that gives it: an engine builds only what a program uses.
+    """
+    hosts = json.loads(compiled_hosts(target, more.env_names, more.process_reads))
+    objects = hosts.pop("o")
+    hosts["n"] = {path: each.pop("n") for path, each in objects.items() if "n" in each}
+    names = "".join(f'"{name}":{_bare(hosts.pop(name))},' for name in ("g", "z") if name in hosts)
+    harmless = _json(hosts.pop("h", ""))
+    return _in_script(f'{{{names}"h":{harmless},{_lazy(hosts)},"o":{{{_lazy(objects)}}}}}')
+
+
+def _bare(table: object) -> str:
+    """Return the literal of an object without a prototype."""
+    return _json({"__proto__": None} | dict(table)) if isinstance(table, dict) else _json(table)
+
+
+def _lazy(parts: Mapping[str, object]) -> str:
+    return ",".join(f"{_json(name)}:()=>({_json(each)})" for name, each in parts.items())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 @cache
@@ -61,5 +82,5 @@ def configuration(  # noqa: PLR0913  what it is made of
         "bindings": bound_objects(target, bindings),
         "parameters": parameter_objects(target, parameters),
     }
-    text = _in_script(json.dumps(told, separators=(",", ":")))
+    text = _in_script(_json(told))
     return f'{text[:-1]},"hosts":{hosts_text(target, more)}}}'

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
 
 from evalward.guard.harden.declared_names import Scope
+from evalward.guard.harden.reserved_words import NOTABLE
 from evalward.guard.syntax.ambiguity import UNUSUAL_SPACE
 from evalward.guard.syntax.grammar import KIND_COUNT, LANGUAGE, kind
 from evalward.guard.syntax.words import LINE_BREAK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
 _TRIVIA = re.compile(
@@ -22,8 +27,18 @@ _TRIVIA = re.compile(
 # `++` and `--` begin a statement of their own behind a line break.
 _GOES_ON = re.compile(rb"[(\[`,.*/%<>=?&|^:]|!=|\+(?!\+)|-(?!-)|in(?:stanceof)?(?![\w$\\])")
 _BRACE = 0x7D
+PASSED, VISITED, NAMED = range(3)
+"""Whether nodes of a kind are visited: never, always, or where their text is a word or no plain ASCII."""
 COMMENT = kind("comment")
 KIND_NAMES = tuple(LANGUAGE.node_kind_for_id(number) or "" for number in range(KIND_COUNT))
+
+
+all_children: Final[Callable[[Node], list[Node]]] = attrgetter("children")
+
+
+def without_comments(node: Node) -> list[Node]:
+    """Return the children of a node without comments."""
+    return [child for child in node.children if child.kind_id != COMMENT]
 
 
 class EarlyErrorFoundError(Exception):
@@ -49,6 +64,10 @@ class Frame:
     super_property: bool = False
     super_call: bool = False
     arguments: bool = True  # the name may be used
+
+
+same_frame: Final = cache(Frame)
+"""Makes frames: they are few, and cost more to make than to find."""
 
 
 @dataclass(slots=True)  # frozen ones take three times as long to make
@@ -88,30 +107,32 @@ class Walk:
 
     source: bytes
     module: bool
-    visited: tuple[bool, ...]
-    has_comments: bool
+    visited: tuple[int, ...]
+    children: Callable[[Node], list[Node]]  # of a node without comments
     awaits: bool  # the text has the word await
     protos: bool  # the text may have the name __proto__
     stack: list[tuple[Node, Place]] = field(default_factory=list)
     exported: set[str] = field(default_factory=set)
     needed: list[tuple[str, Node]] = field(default_factory=list)  # local names that a module exports
 
-    def children(self, node: Node) -> list[Node]:
-        """Return the children of a node without comments."""
-        children = node.children
-        if self.has_comments:
-            return [child for child in children if child.kind_id != COMMENT]
-        return children
-
     def push(self, node: Node, place: Place) -> None:
         """Visit a node later."""
-        if self.visited[node.kind_id]:
+        how = self.visited[node.kind_id]
+        if how == VISITED or (how and self.is_notable(node)):
             self.stack.append((node, place))
 
     def push_all(self, nodes: list[Node], place: Place) -> None:
         """Visit nodes later."""
-        visited = self.visited
-        self.stack.extend([(node, place) for node in nodes if visited[node.kind_id]])
+        visited, stack = self.visited, self.stack
+        for node in nodes:
+            how = visited[node.kind_id]
+            if how == VISITED or (how and self.is_notable(node)):
+                stack.append((node, place))
+
+    def is_notable(self, node: Node) -> bool:
+        """Return whether a name or string may be at fault: a plain one that is no word of the language is not."""
+        text = self.source[node.start_byte : node.end_byte]
+        return text in NOTABLE or b"\\" in text or not text.isascii()
 
     def ends_in_semicolon(self, end: int) -> bool:
         """Return whether a semicolon is the next token."""

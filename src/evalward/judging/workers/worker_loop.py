@@ -40,6 +40,7 @@ from evalward.judging.workers.wall_clock import effort_of, wall_clock_limit
 if TYPE_CHECKING:
     from typing import BinaryIO
 
+    from evalward.guard.syntax.program import ParsedProgram
     from evalward.judging.workers.frames import JudgeRequest
 
 TOGETHER_SECONDS: Final = 0.05
@@ -100,9 +101,17 @@ def answered(request: JudgeRequest) -> bytes:
     signal.setitimer(signal.ITIMER_REAL, _ALARM_FACTOR * effort_of(job) * wall_clock_limit(job.rules.limits))
     digest = sha256(job.payload).digest()
     try:
-        verdict = judge(job.payload, target=job.target, shape=shape_of(job), rules=job.rules, sink=job.sink)
-        if job.harden:
-            verdict = with_program(verdict, job.payload, job.rules)
+        readings: list[ParsedProgram] | None = [] if job.harden else None
+        verdict = judge(
+            job.payload,
+            target=job.target,
+            shape=shape_of(job),
+            rules=job.rules,
+            sink=job.sink,
+            readings=readings,
+        )
+        if readings is not None:
+            verdict = with_program(verdict, job.payload, job.rules, readings)
         kind, body = VERDICT, to_json(verdict)
     except Exception as failure:  # noqa: BLE001 - every failure denies
         # Type and location, but not the text, which may contain payload.
