@@ -56,16 +56,20 @@ const among = (path, list) => list.some((suffix) => path === suffix || path.ends
 const classAt = (path, table) => ownKeys(table).find((name) => among(path, table[name]));
 
 /** What a call of the stub at `path` gives where the host gives data, a promise of a list, or an instance of a class. */
-function resultOf(path, depth) {
+function resultOf(path, depth, args) {
   if (!config.observe) return undefined;
   if (among(path, config.giveData)) return dataLater(path + '()', depth + 1);
   if (among(path, config.giveLists)) return RealPromise.resolve([stub(path + '()[]', depth + 1)]);
-  const name = classAt(path, config.giveInstances);
+  const name = classAt(path, config.giveInstances) ?? (path.endsWith('.waitForEvent') ? classAt(String(args[0]), config.eventInstances) : undefined);
+  if (name === 'Error') return RealPromise.resolve(new Error(path + '()'));
   return name && RealPromise.resolve(instance(path + '()', depth + 1, name));
 }
 
-/** What a read of the member at `path` gives where that is an instance of a class. */
+/** What a read of the member at `path` gives where that is a text, a list, or an instance of a class. */
 function valueOf(path, depth) {
-  const name = config.observe ? classAt(path, config.haveInstances) : undefined;
+  if (!config.observe) return undefined;
+  if (among(path, config.haveTexts)) return path;
+  if (among(path, config.haveLists)) return [stub(path + '[]', depth + 1)];
+  const name = classAt(path, config.haveInstances);
   return name && instance(path, depth + 1, name);
 }
