@@ -1,7 +1,8 @@
 // The payload's functions, classes, methods and the values that go in and out of them.
 import {
-  apply, create, defineProperty, getPrototypeOf, hasOwn, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
+  apply, create, defineProperty, G, getPrototypeOf, has, hasOwn, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
 } from './natives.js';
+import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
 import { a, v } from './membrane.js';
 import { writable } from './protection.js';
@@ -105,6 +106,18 @@ export function ob(o, members) {
 export function va(list) {
   for (let i = 0; i < list.length; i++) list[i] = a(list[i]);
   return list;
+}
+
+/**
+ * The `arguments` of a function around P′, which a driver calls. Those of a function around a module hold one of the
+ * `loaders`, and a global of that name is nobody's.
+ */
+export function ga(list, loaders) {
+  if (has(G, 'arguments')) deny('module-loading');
+  for (let i = 0; i < list.length; i++) {
+    for (let j = 0; j < loaders.length; j++) if (isObject(loaders[j]) && list[i] === loaders[j]) deny('module-loading');
+  }
+  va(list);
 }
 
 /** A private method that was read: no descriptor shows it, so it is registered here, with its name in P. */

@@ -54,13 +54,14 @@ class Printer:
         "_statements",
         "bound",
         "frame",
-        "given",
+        "has_arguments",
         "iterators",
         "prefix",
         "programs",
         "scopes",
         "sites",
         "used",
+        "uses_arguments",
     )
 
     def __init__(
@@ -76,7 +77,7 @@ class Printer:
         self.frame = Frame()
         self.bound = bound
         self.programs = programs
-        self.given = ""
+        self.has_arguments = self.uses_arguments = False
         self.used: set[str] = set()
         self.iterators: list[str] = []
         self.sites = 0
