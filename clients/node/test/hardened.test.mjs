@@ -46,24 +46,6 @@ const rejected = (promise) =>
     (failure) => failure,
   );
 
-test('the key of a prepared page goes with each question about a program', async (t) => {
-  const keys = [];
-  const { address } = await fakeService(t, (rpc, request) => {
-    keys.push(...(request.items ?? [request]).map(({ prepared }) => prepared));
-    return trueAllow(rpc, request);
-  });
-  const guard = new Guard({ address, timeoutMs: 20_000 });
-  t.after(() => guard.close());
-
-  await guard.check(CODE, { ...ABOUT, prepared: 'KEY' });
-  await guard.validateCall('run', '{}', { prepared: 'KEY' });
-  await guard.validateBatch([{ code: CODE, ...ABOUT, prepared: 'KEY' }]);
-
-  assert.deepEqual(keys, ['KEY', 'KEY', 'KEY']);
-  const refused = await guard.validateCall('run', '{}', /** @type {any} */ ({ prepared: 1 }));
-  assert.equal(refused.code, 'INVALID_INPUT');
-});
-
 for (const { name, change, harden, allowed } of TABLE.replies) {
   test(`a verdict with ${name}`, async (t) => {
     const guard = await guardOf(t, change);
