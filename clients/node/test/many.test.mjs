@@ -228,7 +228,7 @@ test('a tool call and an item carry the key of a prepared page', async (t) => {
   await guard.validateBatch(
     ['1', '2'].map((code) => ({ code, target: 'renderer', ...(code === '1' && { prepared: 'KEY' }) })),
   );
-  assert.deepEqual(keys, ['KEY', 'KEY', '']);
+  assert.deepEqual(keys, ['KEY', 'KEY', undefined]);
   const refused = await guard.validateCall('eval_page', SENT, /** @type {any} */ ({ prepared: 1 }));
   assert.equal(refused.code, 'INVALID_INPUT');
 });
