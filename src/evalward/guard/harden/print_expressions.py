@@ -49,7 +49,7 @@ def _literal(_: Printer, node: Literal) -> str:
 
 
 def _regex(printer: Printer, node: Regex) -> str:
-    """Print a regular expression; what is not ASCII is a string, because an escape would show in ``source``."""
+    """Print a regular expression; one that needs other escapes is a string, because they would show in ``source``."""
     if node.parts is None:
         return node.text
     pattern, flags = node.parts

@@ -3,6 +3,7 @@
 
 const stringPrototype = String.prototype;
 const MAX_LISTS = 2;
+const JOBS_OF_AN_ANSWER = 20;
 const data = new WeakMap();
 
 /** Data of which every read gives more: a list with one element, whose methods are those of lists and strings. */
@@ -52,6 +53,12 @@ function instance(path, depth, name) {
   return stub(path, depth, false, create(classes[name].prototype));
 }
 
+/** A promise of what a page answers: that takes longer than any number of jobs by which P' differs from P. */
+async function answered(value) {
+  for (let i = 0; i < JOBS_OF_AN_ANSWER; i++) await undefined;
+  return value;
+}
+
 const among = (path, list) => list.some((suffix) => path === suffix || path.endsWith('.' + suffix));
 const classAt = (path, table) => ownKeys(table).find((name) => among(path, table[name]));
 
@@ -62,7 +69,7 @@ function resultOf(path, depth, args) {
   if (among(path, config.giveLists)) return RealPromise.resolve([stub(path + '()[]', depth + 1)]);
   const name = classAt(path, config.giveInstances) ?? (path.endsWith('.waitForEvent') ? classAt(String(args[0]), config.eventInstances) : undefined);
   if (name === 'Error') return RealPromise.resolve(new Error(path + '()'));
-  return name && RealPromise.resolve(instance(path + '()', depth + 1, name));
+  return name && answered(instance(path + '()', depth + 1, name));
 }
 
 /** What a read of the member at `path` gives where that is a text, a list, or an instance of a class. */
