@@ -1,6 +1,7 @@
 // The payload's functions, classes, methods and the values that go in and out of them.
 import {
-  apply, arrayJoin, ArrayPrototype, arrayToString, create, createDataProperty, defineProperty, G, getPrototypeOf, has, hasOwn, isArray, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
+  apply, arrayJoin, ArrayPrototype, arrayToString, create, createDataProperty, defineProperty, G, getPrototypeOf, has, hasOwn, isArray,
+  isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
 } from './natives.js';
 import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';

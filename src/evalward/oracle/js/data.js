@@ -67,7 +67,8 @@ function resultOf(path, depth, args) {
   if (!config.observe) return undefined;
   if (among(path, config.giveData)) return dataLater(path + '()', depth + 1);
   if (among(path, config.giveLists)) return RealPromise.resolve([stub(path + '()[]', depth + 1)]);
-  const name = classAt(path, config.giveInstances) ?? (path.endsWith('.waitForEvent') ? classAt(String(args[0]), config.eventInstances) : undefined);
+  const event = path.endsWith('.waitForEvent') ? String(args[0]) : '';
+  const name = classAt(path, config.giveInstances) ?? classAt(event, config.eventInstances);
   if (name === 'Error') return RealPromise.resolve(new Error(path + '()'));
   return name && answered(instance(path + '()', depth + 1, name));
 }

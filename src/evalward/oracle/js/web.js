@@ -36,7 +36,10 @@ class URLSearchParams {
 }
 
 const steps = new WeakMap();
-const iteratorPrototype = { __proto__: Object.getPrototypeOf(Object.getPrototypeOf([].values())), next() { return apply(weakGet, steps, [this])(); } };
+const iteratorPrototype = {
+  __proto__: Object.getPrototypeOf(Object.getPrototypeOf([].values())),
+  next() { return apply(weakGet, steps, [this])(); },
+};
 
 /** An iterator over `list` of a class of its own, as Web IDL has it: its `next` is no array's. */
 function iterated(list) {
@@ -60,8 +63,9 @@ class URL {
     const parts = PARTS.exec(given) ?? PARTS.exec(base === undefined ? '' : URL.#joined(given, new URL(base)));
     if (!parts) throw new TypeError('Invalid URL');
     const [, protocol, username = '', password = '', hostname = '', port = '', pathname, search = '', hash = ''] = parts;
-    this.#parts = { protocol: protocol.toLowerCase(), username, password, hostname: hostname.toLowerCase(), port, pathname: URL.#resolved(pathname || (hostname ? '/' : '')),
-      search: search === '?' ? '' : search, hash: hash === '#' ? '' : hash };
+    const path = URL.#resolved(pathname || (hostname ? '/' : ''));
+    this.#parts = { protocol: protocol.toLowerCase(), username, password, hostname: hostname.toLowerCase(), port, pathname: path };
+    Object.assign(this.#parts, { search: search === '?' ? '' : search, hash: hash === '#' ? '' : hash });
     this.#query = undefined;
   }
 
