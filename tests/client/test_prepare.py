@@ -122,13 +122,14 @@ def test_an_answer_that_is_none(reply: pb.PrepareRuntimeResponse, says: str) -> 
 
 def test_every_question_about_a_program_carries_the_key() -> None:
     payload = Payload(b"1", "renderer", prepared="KEY")
-    asked = [
-        Questions().validate(b"1", target="renderer", prepared="KEY"),
-        Questions().validate_call("run", b"{}", prepared="KEY"),
-        batch_question(Questions(), [payload], stop_on_first=False, session_id=""),
-    ]
+    questions = Questions()
 
-    requests = [each.request for each in asked]
+    single = questions.validate(b"1", target="renderer", prepared="KEY").request
+    call = questions.validate_call("run", b"{}", prepared="KEY").request
+    batch = batch_question(questions, [payload], stop_on_first=False, session_id="").request
 
-    assert [getattr(each, "prepared", None) or each.items[0].prepared for each in requests] == ["KEY"] * 3
+    assert isinstance(single, pb.ValidateRequest)
+    assert isinstance(call, pb.ValidateCallRequest)
+    assert isinstance(batch, pb.ValidateBatchRequest)
+    assert [each.prepared for each in (single, call, *batch.items)] == ["KEY", "KEY", "KEY"]
     assert "KEY" not in repr(payload)
