@@ -131,5 +131,6 @@ def test_every_question_about_a_program_carries_the_key() -> None:
     assert isinstance(single, pb.ValidateRequest)
     assert isinstance(call, pb.ValidateCallRequest)
     assert isinstance(batch, pb.ValidateBatchRequest)
-    assert [each.prepared for each in (single, call, *batch.items)] == ["KEY", "KEY", "KEY"]
+    keys = [single.prepared, call.prepared, *(each.prepared for each in batch.items)]
+    assert keys == ["KEY", "KEY", "KEY"]
     assert "KEY" not in repr(payload)
