@@ -1,17 +1,27 @@
 """Settings of all tests: untimed hypothesis examples, samples of many cases, and no process that outlives its test."""
 
+import json
 import os
 import signal
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from evalward.audit import AuditLog
+from evalward.errors import Provenance
+from evalward.guard import judge
 from evalward.guard.harden import Hardened, NotHardenable
 from evalward.guard.target import Shape, Target
+from evalward.policy import parse_policy
+from evalward.server.addresses import parse_listen
+from evalward.server.lifecycle.sidecar import Server
+from evalward.server.settings import Settings
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -73,6 +83,43 @@ def emitter(monkeypatch: pytest.MonkeyPatch) -> None:
         return Hardened(text, text, shape or Shape.EXPRESSION, target, "1.2.3")
 
     monkeypatch.setattr("evalward.guard.harden.harden_payload", emit)
+
+
+class Service:
+    """A real server in this process: ``address`` is where it listens, ``log`` its audit log."""
+
+    def __init__(self, folder: Path, targets: tuple[str, ...], settings: Settings) -> None:
+        self.log = folder / "audit.jsonl"
+        allowed = {target: {"allowed": True} for target in targets}
+        policy = parse_policy({"api_version": "evalward/v1", "targets": allowed}, source="policy.yaml")
+        self.server = Server(
+            judge,
+            policy=policy,
+            provenance=Provenance("0.0.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0"),
+            audit_log=AuditLog.open(self.log),
+            settings=settings,
+        )
+        self.address = self.server.start([parse_listen("127.0.0.1:0")])[0]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """Return the records of one kind."""
+        records = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [record for record in records if record["kind"] == kind]
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., AbstractContextManager[Service]]:
+    """Start a service in a folder, for ``targets`` and with other ``Settings``, and stop it."""
+
+    @contextmanager
+    def started(folder: Path, targets: tuple[str, ...] = ("renderer",), **settings: Any) -> Iterator[Service]:
+        service = Service(folder, targets, Settings(**settings))
+        try:
+            yield service
+        finally:
+            service.server.stop()
+
+    return started
 
 
 def _killed(handle: int) -> None:

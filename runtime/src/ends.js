@@ -4,7 +4,8 @@ import {
   PromisePrototype, then, weakMap,
 } from './natives.js';
 import { checkAlive, dead, deny, onDenial } from './denial.js';
-import { labelOf, outside, v } from './membrane.js';
+import { registerOwn } from './functions.js';
+import { invoke, labelOf, outside, v } from './membrane.js';
 
 const DEPTH = 4;
 const MOST = 500;
@@ -43,8 +44,13 @@ function settled(promise) {
         reject(error);
       }
     };
-    apply(then, promise, [finish(resolve, end), finish(reject, ca)]);
     onDenial(reject);
+    const fulfilled = finish(resolve, end);
+    const rejected = finish(reject, ca);
+    // The host asks for the method, which may be the payload's.
+    const method = v(promise.then);
+    if (method === v(then) || typeof method !== 'function') apply(then, promise, [fulfilled, rejected]);
+    else invoke(method, promise, [registerOwn(fulfilled), registerOwn(rejected)]);
   });
 }
 

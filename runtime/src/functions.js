@@ -1,9 +1,11 @@
 // The payload's functions, classes, methods and the values that go in and out of them.
 import {
-  apply, create, defineProperty, getPrototypeOf, hasOwn, isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
+  apply, arrayJoin, ArrayPrototype, arrayToString, create, createDataProperty, defineProperty, G, getPrototypeOf, has, hasOwn, isArray,
+  isObject, ownDescriptor, RegExpCtor, stringSlice, symbols, weakMap,
 } from './natives.js';
+import { deny } from './denial.js';
 import { isOwn, mark, placeOf } from './own.js';
-import { a, v } from './membrane.js';
+import { a, isOpaque, v } from './membrane.js';
 import { writable } from './protection.js';
 
 // A place is a start in the high bits and an end in the low ones: one number is cheaper to keep than two.
@@ -57,11 +59,50 @@ export const textOf = (fn) => sourceOf(fn) || 'function () { [native code] }';
 
 /** An operand that may become a string: an own function that is converted as all functions are gives its text in P. */
 export function p(x) {
+  if (typeof x === 'object') return isArray(x) ? textOfArray(x) : x;
   if (typeof x !== 'function' || !isOwn(x)) return x;
   for (let q = x; typeof q === 'function' && isOwn(q); q = getPrototypeOf(q)) {
     if (hasOwn(q, 'toString') || hasOwn(q, 'valueOf') || hasOwn(q, symbols.toPrimitive)) return x;
   }
   return textOf(x);
+}
+
+let accessors = false;
+/** An array has got an accessor. */
+export const noteAccessor = () => { accessors = true; };
+
+/** An array whose elements are data, and which is converted as all arrays are. Nothing runs. */
+function isPlainArray(list) {
+  if (!isArray(list) || isOpaque(list) || getPrototypeOf(list) !== ArrayPrototype) return false;
+  if (ArrayPrototype.join !== arrayJoin || ArrayPrototype.toString !== arrayToString) return false;
+  return !hasOwn(list, 'join') && !hasOwn(list, 'toString') && !hasOwn(list, 'valueOf') && !hasOwn(list, symbols.toPrimitive);
+}
+
+/** `list`, or a copy of it in which own functions are their texts, at any depth; an array in itself is empty, as engines have it. */
+export function withTexts(list, around) {
+  if (!isPlainArray(list)) return list;
+  for (let outer = around; outer !== undefined; outer = outer.around) if (outer.list === list) return '';
+  const here = { __proto__: null, list, around };
+  let made;
+  for (let i = 0; i < list.length; i++) {
+    // What an accessor gives is not asked twice.
+    const x = accessors ? ownDescriptor(list, i)?.value : list[i];
+    if (!isObject(x)) continue;
+    const shown = typeof x === 'function' ? p(x) : withTexts(x, here);
+    if (shown === x) continue;
+    if (made === undefined) {
+      made = [];
+      for (let j = 0; j < list.length; j++) createDataProperty(made, j, list[j]);
+    }
+    createDataProperty(made, i, shown);
+  }
+  return made === undefined ? list : made;
+}
+
+/** An array that becomes a string: its text, where it holds an own function; else itself. */
+function textOfArray(list) {
+  const shown = withTexts(list);
+  return shown === list ? list : apply(arrayJoin, shown, []);
 }
 
 /** What travels on `route` instead of an own function or a text: a program, [construct, reason], or undefined. */
@@ -105,6 +146,18 @@ export function ob(o, members) {
 export function va(list) {
   for (let i = 0; i < list.length; i++) list[i] = a(list[i]);
   return list;
+}
+
+/**
+ * The `arguments` of a function around P′, which a driver calls. Those of a function around a module hold one of the
+ * `loaders`, and a global of that name is nobody's.
+ */
+export function ga(list, loaders) {
+  if (has(G, 'arguments')) deny('module-loading');
+  for (let i = 0; i < list.length; i++) {
+    for (let j = 0; j < loaders.length; j++) if (isObject(loaders[j]) && list[i] === loaders[j]) deny('module-loading');
+  }
+  va(list);
 }
 
 /** A private method that was read: no descriptor shows it, so it is registered here, with its name in P. */

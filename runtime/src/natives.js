@@ -40,6 +40,7 @@ export const {
   slice: stringSlice, charCodeAt, indexOf: stringIndexOf, lastIndexOf: stringLastIndexOf, toLowerCase: stringToLowerCase, includes, split,
 } = StringCtor.prototype;
 export const arrayValues = ArrayPrototype[iteratorSymbol];
+export const { join: arrayJoin, toString: arrayToString } = ArrayPrototype;
 export const ArrayIteratorPrototype = getPrototypeOf(apply(arrayValues, [], []));
 export const { next: arrayIteratorNext } = ArrayIteratorPrototype;
 

@@ -1,6 +1,6 @@
 // What the payload holds instead of a foreign function: a Proxy that calls and reads it through the membrane.
 import {
-  apply, getPrototypeOf, ownDescriptor, ownKeys, defineProperty, get, has, newProxy, reflectSet, weakMap,
+  apply, getPrototypeOf, deleteProperty, ownDescriptor, ownKeys, defineProperty, get, has, newProxy, reflectSet, weakMap,
   functionBind, hasOwn,
 } from './natives.js';
 import { deny } from './denial.js';
@@ -74,7 +74,11 @@ const traps = {
     for (let i = 0; i < fields.length; i++) copy[fields[i]] = property[fields[i]];
     return defineProperty(record.real, key, copy);
   },
-  deleteProperty: tampering,
+  deleteProperty(bound, key) {
+    const record = wrapped.get(bound);
+    if (!isWritable(record, key)) tampering();
+    return deleteProperty(record.real, key);
+  },
   setPrototypeOf: tampering,
   preventExtensions: tampering,
 };

@@ -7,6 +7,7 @@ import {
 import { dead, checkAlive, deny } from './denial.js';
 import { isOwn } from './own.js';
 import { callForeign, isOpaque, recordOf, v } from './membrane.js';
+import { noteAccessor } from './functions.js';
 import { assertOpen, isListedProtected, isProtected, protect, writable } from './protection.js';
 import { onInheritedSet } from './wrappers.js';
 import { toKey } from './keys.js';
@@ -204,6 +205,7 @@ export function define(o, key, property) {
     if (done !== undefined) return done;
   }
   if (!isOpaque(o)) assertOpen(o);
+  if (isArray(o) && (property.get !== undefined || property.set !== undefined)) noteAccessor();
   return defineProperty(o, key, property);
 }
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from command_line import run
 
+from evalward import prepare_runtime
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -130,3 +132,33 @@ def test_what_a_policy_binds_is_bound_in_the_program(tmp_path: Path) -> None:
     )
 
     assert (done.returncode, 'h_b(tab,"tab")' in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_program_for_a_prepared_page_is_short(tmp_path: Path, *, in_file: bool) -> None:
+    key = prepare_runtime("renderer").key
+    file = tmp_path / "key"
+    file.write_text(f"{key}\n")
+
+    done = run(
+        "harden",
+        "-e",
+        "document.title",
+        "--sink",
+        "playwright.evaluate",
+        "--prepared",
+        str(file) if in_file else key,
+    )
+
+    assert done.returncode == 0
+    assert len(done.stdout) < 4096
+    assert key.split(".")[1] in done.stdout
+
+
+def test_a_malformed_key_is_not_repeated() -> None:
+    key = f"{prepare_runtime('renderer').key}0"
+
+    done = run("harden", "-e", "1", "--sink", "playwright.evaluate", "--prepared", key)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert key not in done.stderr

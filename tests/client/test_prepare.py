@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
-from evalward.client import AsyncGuardClient, GuardClient, Preparation, PrepareFailed, prepare
+from evalward.client import AsyncGuardClient, GuardClient, Payload, Preparation, PrepareFailed, prepare
+from evalward.client.batch_decision import batch_question
 from evalward.client.guard_reply import Unproven
 from evalward.client.preparation import preparation_from
+from evalward.client.question import Questions
 from evalward.v1 import evalward_pb2 as pb
 
 REPLY = Preparation(None, {"ok": True}, "SCRIPT", "0.1.SECRET", "0")
@@ -116,3 +118,19 @@ def test_an_answer_that_is_none(reply: pb.PrepareRuntimeResponse, says: str) -> 
         reply.envelope = json.dumps({"ok": True, "_meta": {}}).encode()
     with pytest.raises(Unproven, match=says):
         preparation_from(reply)
+
+
+def test_every_question_about_a_program_carries_the_key() -> None:
+    payload = Payload(b"1", "renderer", prepared="KEY")
+    questions = Questions()
+
+    single = questions.validate(b"1", target="renderer", prepared="KEY").request
+    call = questions.validate_call("run", b"{}", prepared="KEY").request
+    batch = batch_question(questions, [payload], stop_on_first=False, session_id="").request
+
+    assert isinstance(single, pb.ValidateRequest)
+    assert isinstance(call, pb.ValidateCallRequest)
+    assert isinstance(batch, pb.ValidateBatchRequest)
+    keys = [single.prepared, call.prepared, *(each.prepared for each in batch.items)]
+    assert keys == ["KEY", "KEY", "KEY"]
+    assert "KEY" not in repr(payload)

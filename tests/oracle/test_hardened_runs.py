@@ -60,6 +60,13 @@ def test_an_escape_is_as_bad_as_its_worst_run(code: str, hardened: str | None, e
         ("({ a: 1, b: 2 })", "({ b: 2, a: 1 })", "different"),
         ("Object.freeze([1])", "[1]", "different"),
         ("[1].missing()", "([1].other)()", "same"),
+        (
+            "let e; try { [1].missing() } catch (x) { e = x } e",
+            "let e; try { [1].other() } catch (x) { e = x } e",
+            "same",
+        ),
+        ("let e; try { [1].missing() } catch (x) { e = x } e", "new TypeError('a')", "different"),
+        ("new Error('a').stack", "(() => new Error('a').stack)()", "same"),
         ("throw new RangeError('a')", "throw new RangeError('b')", "different"),
         ("throw new RangeError('a')", "throw new TypeError('a')", "different"),
         ("console.log('a'); 1", "1", "different"),
@@ -91,6 +98,21 @@ def test_the_report_has_the_documented_fields() -> None:
 def test_a_run_that_only_looks_at_a_member_reaches_nothing() -> None:
     run = EngineRun(Engine.NODE, Shape.SCRIPT, "completed", (Hit("process", "get", "process.exit"),))
     assert outcome_of(run) is Outcome.ENDED
+
+
+def test_a_page_hears_of_a_write_to_its_location() -> None:
+    run = QuickJSOracle(deadline=5).run(
+        "location = '/a'; location", Target.RENDERER, Shape.SCRIPT, data=OBSERVED
+    )
+    record = json.loads(run.record)
+    assert (record["value"], record["effects"]) == ("<location>", ['location = "/a"'])
+
+
+def test_a_url_keeps_its_parts_in_its_class() -> None:
+    code = """const url = new URL('../b?c=1#d', 'https://a.test/x/y'); url.hash = 'e'; url.searchParams.set('c', 2);
+    [Object.keys(url), url.href, [...url.searchParams.keys()], 'next' in [].values().__proto__]"""
+    run = QuickJSOracle(deadline=5).run(code, Target.MAIN, Shape.SCRIPT, data=OBSERVED)
+    assert json.loads(run.record)["value"] == 'Array{Array{},"https://a.test/b?c=2#e",Array{"c"},true}'
 
 
 def test_two_runs_of_one_program_leave_the_same_record() -> None:

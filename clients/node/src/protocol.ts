@@ -72,6 +72,7 @@ export interface CallRequest {
   readonly include_context: boolean;
   readonly judged_fields_only: boolean;
   readonly harden?: Harden;
+  readonly prepared?: string;
 }
 
 export interface WireField {

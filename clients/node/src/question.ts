@@ -90,6 +90,8 @@ export interface CallOptions {
   readonly judgedFieldsOnly?: boolean;
   /** As in `check`; each source field has its own program. */
   readonly harden?: boolean;
+  /** The key of the page that runs these programs, as in `check`. */
+  readonly prepared?: string;
 }
 
 /** One payload of a batch or a stream: its text, and the options of `check` except the session. */
@@ -146,7 +148,7 @@ export function validateRequest(code: string, options: CheckOptions): ValidateRe
 
 const CALL_OPTIONS = [
   ...['runs', 'target', 'shape', 'sink', 'profile', 'limits', 'sessionId', 'includeContext'],
-  ...['judgedFieldsOnly', 'harden'],
+  ...['judgedFieldsOnly', 'harden', 'prepared'],
 ];
 
 /** What a tool call's verdict must match, in addition to the request. */
@@ -160,7 +162,7 @@ export interface Insisted {
 /** Return the request and what the caller insists on; throw Unbuilt. */
 export function callRequest(tool: string, argumentsJson: string, options: CallOptions): [CallRequest, Insisted] {
   const { runs = [], target, shape, sink, ...rest } = only(CALL_OPTIONS, options);
-  const { profile, limits, sessionId, includeContext, judgedFieldsOnly, harden } = rest;
+  const { profile, limits, sessionId, includeContext, judgedFieldsOnly, harden, prepared } = rest;
   if (!Array.isArray(runs)) throw invalid('runs', 'takes a list of JSON Pointers');
   const request = {
     tool: text('tool', tool),
@@ -172,6 +174,7 @@ export function callRequest(tool: string, argumentsJson: string, options: CallOp
     include_context: flag('includeContext', includeContext),
     judged_fields_only: flag('judgedFieldsOnly', judgedFieldsOnly),
     ...hardening(harden),
+    ...(prepared !== undefined && { prepared: text('prepared', prepared) }),
   };
   const pointers = runs.map((pointer) => text('runs', pointer));
   if (sink !== undefined && (typeof sink !== 'string' || sink === ''))

@@ -213,6 +213,26 @@ const CALLS = [
 ];
 const INSISTED = /** @type {const} */ ({ runs: ['/code', '/nested/0'], target: 'renderer', shape: 'expression' });
 
+test('a tool call and an item carry the key of a prepared page', async (t) => {
+  const keys = [];
+  const keep = (requests, done, reply) => {
+    keys.push(...requests.map(({ prepared }) => prepared));
+    done(null, reply);
+  };
+  const address = await serve(t, {
+    ValidateCall: ({ request }, done) => keep([request], done, called({}, request)),
+    ValidateBatch: ({ request }, done) => keep(request.items, done, batched({}, request)),
+  });
+  const guard = guardAt(t, address);
+  await guard.validateCall('eval_page', SENT, { ...INSISTED, prepared: 'KEY' });
+  await guard.validateBatch(
+    ['1', '2'].map((code) => ({ code, target: 'renderer', ...(code === '1' && { prepared: 'KEY' }) })),
+  );
+  assert.deepEqual(keys, ['KEY', 'KEY', undefined]);
+  const refused = await guard.validateCall('eval_page', SENT, /** @type {any} */ ({ prepared: 1 }));
+  assert.equal(refused.code, 'INVALID_INPUT');
+});
+
 test('a tool call: a true ALLOW', async (t) => {
   const guard = guardAt(t, await serve(t, { ValidateCall: ({ request }, done) => done(null, called({}, request)) }));
   const decision = await guard.validateCall('eval_page', SENT, INSISTED);

@@ -31,8 +31,13 @@ export function classify(x) {
   for (let depth = 0; prototype !== null && prototype !== ObjectPrototype && depth < MAX_DEPTH; depth++) {
     if (harmlessPrototypes.has(prototype) || behind(prototype) !== undefined) return undefined;
     const maker = makerOf(prototype);
-    if (maker !== undefined && !own(maker) && !isListed(maker) && v(maker) !== maker) return foreign(x, prototype, maker);
-    prototype = getPrototypeOf(prototype);
+    const above = getPrototypeOf(prototype);
+    if (maker !== undefined && !own(maker) && !isListed(maker) && v(maker) !== maker) {
+      if (above === null || !harmlessPrototypes.has(above) || ownKeys(prototype).length > 1) return foreign(x, prototype, maker);
+      // A subclass that adds nothing to a harmless class.
+      addHarmless(prototype);
+    }
+    prototype = above;
   }
   return undefined;
 }

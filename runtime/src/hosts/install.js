@@ -9,7 +9,7 @@ import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
-import { bindings, deniedNames, eachWord, harmless, names } from './tables.js';
+import { bindings, deniedNames, eachWord, harmless, iterators, names } from './tables.js';
 
 const MAX_DEPTH = 6;
 
@@ -77,11 +77,33 @@ function listAll(x, depth) {
   listAll(getPrototypeOf(x), depth - 1);
 }
 
+let iteratorsListed = false;
+
+/** List the prototypes of the iterators of harmless classes: no property leads to them, an iterator has one. */
+function listIterators() {
+  iteratorsListed = true;
+  const found = ownKeys(iterators);
+  for (let i = 0; i < found.length; i++) {
+    const maker = has(G, found[i]) ? get(G, found[i]) : undefined;
+    // What a host has put there instead is not constructed.
+    if (typeof maker !== 'function' || !seen.has(maker) || valueOf(maker.prototype, symbols.toStringTag) !== found[i]) continue;
+    listAll(getPrototypeOf(apply(get(maker.prototype, iterators[found[i]]), construct(maker, []), [])), MAX_DEPTH);
+  }
+}
+
+/** Whether `f` is a function of such an iterator, which is looked for when the first is met. */
+function isOfIterator(f) {
+  const name = ownDescriptor(f, 'name');
+  if (iteratorsListed || name === undefined || name.value !== 'next' && name.value !== 'return') return false;
+  listIterators();
+  return seen.has(f);
+}
+
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
   eachWord(harmless, (name) => seeGlobal(name, listAll, MAX_DEPTH));
   addClassifier(classify);
-  onMeeting((f) => classify(f) !== undefined);
+  onMeeting((f) => isOfIterator(f) || classify(f) !== undefined);
   eachGlobal(deniedNames, (real, label) => denied(real, label));
   eachGlobal(names, (real, path) => facadeOf(real, path));
   eachGlobal(bindings, (real, path) => facadeOf(real, path));

@@ -4,6 +4,7 @@ import { apply, ArrayCtor, ArrayPrototype, construct, get, getPrototypeOf, hasOw
   TypeError } from '../natives.js';
 import { alias, isOpaque, unwrap, v } from '../membrane.js';
 import { define, set, writable, ws } from '../writes.js';
+import { withTexts } from '../functions.js';
 import { intrinsicConstructor } from './constructors.js';
 
 /** A method that changes its receiver: the receiver is written to by the payload. */
@@ -99,6 +100,7 @@ export const arrays = {
     slice: converting(2),
     flat: converting(1),
     'concat|map|filter|flatMap': species,
+    'join|toString': (self, args, real) => apply(real, isObject(self) ? withTexts(self) : self, args),
   },
   Array: {
     from: maker(false),

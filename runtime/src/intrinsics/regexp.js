@@ -62,6 +62,10 @@ export const regexps = {
     '@@split|@@matchAll': species,
   },
   'String.prototype': {
+    concat(self, args, real) {
+      for (let i = 0; i < args.length; i++) args[i] = p(args[i]);
+      return apply(real, p(self), args);
+    },
     match: delegates(symbols.match),
     matchAll: delegates(symbols.matchAll, true),
     replace: delegates(symbols.replace),

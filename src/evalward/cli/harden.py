@@ -22,6 +22,7 @@ from evalward.guard.harden import NotHardenable, harden_payload
 from evalward.guard.syntax.locate import locate
 from evalward.guard.target import Shape, Target
 from evalward.judging.hardening import new_prefix
+from evalward.judging.preparing import KEY, for_key
 
 NOT_HARDENABLE = 1
 _READABLE = ("h_", *(f"h{number}_" for number in range(10)))
@@ -46,6 +47,14 @@ def harden(  # noqa: PLR0913 - one parameter per option
         typer.Option(help="A policy file, for the names that it binds."),
     ] = None,
     bind: BindOption = None,
+    prepared: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY|FILE",
+            help="The key of the page that runs the program, or a file with it (prepare_runtime): a short head then "
+            "takes the place of the run-time.",
+        ),
+    ] = None,
     no_prelude: Annotated[
         bool, typer.Option("--no-prelude", help="Leave out the run-time: for people, it does not run.")
     ] = False,
@@ -71,6 +80,7 @@ def harden(  # noqa: PLR0913 - one parameter per option
     if named is None and shape is None:
         raise typer.BadParameter("a program is made for a --sink or a --shape", param_hint="--shape")
     realm = named.target if named else target or Target.MAIN
+    key = None if prepared is None else _key(prepared)
     try:
         rules = policy_in_force(policy, opt_in=[realm], profile=None).rules_for(realm, bindings=given)
     except CodedError as error:
@@ -89,8 +99,24 @@ def harden(  # noqa: PLR0913 - one parameter per option
     if isinstance(made, NotHardenable):
         typer.echo(f"{Code.EVAL_NOT_HARDENABLE}: {printable(_reason(payload, made))}", err=True)
         raise typer.Exit(NOT_HARDENABLE)
-    sys.stdout.buffer.write((made.body if no_prelude else made.text) + b"\n")
+    text = made.text if key is None else for_key(made.text, made.runtime, made.target, key)
+    sys.stdout.buffer.write((made.body if no_prelude else text) + b"\n")
     sys.stdout.flush()
+
+
+def _key(given: str) -> str:
+    """Return the key of a prepared page, which messages do not repeat."""
+    if KEY.fullmatch(given):
+        return given
+    try:
+        found = Path(given).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        found = ""
+    if not KEY.fullmatch(found):
+        raise typer.BadParameter(
+            "neither a key of prepare_runtime nor a file with one", param_hint="--prepared"
+        )
+    return found
 
 
 def _reason(payload: bytes, refusal: NotHardenable) -> str:

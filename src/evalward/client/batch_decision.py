@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +42,7 @@ class Payload:
     limits: Mapping[str, int] | None = None
     include_context: bool = False
     harden: bool | None = None
+    prepared: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,14 +108,15 @@ class Questions:
         include_context: bool = False,
         judged_fields_only: bool = False,
         harden: bool | None = None,
+        prepared: str = "",
     ) -> Question[CallDecision]:
         """Ask whether ``tool`` may be called with ``arguments_json``; every failure is a denial.
 
         ``runs`` are the JSON Pointers of the fields that the caller will evaluate; ``target``, ``shape`` and ``sink``
         say where and how. A verdict that does not cover one of these fields, or is about another target, shape or
         sink, is a denial. ``judged_fields_only`` declares that ``arguments_json`` omits the fields that are not
-        judged, which may include required ones. ``harden`` is as in ``validate``; each judged field has its own
-        program.
+        judged, which may include required ones. ``harden`` and ``prepared`` are as in ``validate``; each judged field
+        has its own program.
         """
         request = pb.ValidateCallRequest(
             tool=request_fields.text("tool", tool),
@@ -123,6 +124,7 @@ class Questions:
             include_context=request_fields.flag("include_context", include_context),
             judged_fields_only=request_fields.flag("judged_fields_only", judged_fields_only),
             harden=request_fields.harden(harden),
+            prepared=request_fields.text("prepared", prepared),
         )
         _add_common(request, profile, limits, session_id)
         read = partial(

@@ -73,14 +73,21 @@ def for_prepared(verdict: Verdict, key: str) -> Verdict:
     if KEY.fullmatch(key) is None:
         raise ValueError("the key of the prepared page is malformed")
     program = verdict.hardened
-    if program is None or verdict.target not in PREPARABLE:
+    if program is None or verdict.target is None:
         return verdict
-    runtime = runtime_for(verdict.target)
-    if not program.runtime == runtime.version == key.partition(".")[0]:
-        return verdict
-    # The payload's own text comes after it and is encoded, so that the first occurrence is the run-time.
-    text = program.text.replace(runtime.text.encode(), (_HEAD % _parts(key)).encode(), 1)
+    text = for_key(program.text, program.runtime, verdict.target, key)
     return replace(verdict, hardened=HardenedProgram(text, program.runtime, program.prefix))
+
+
+def for_key(text: bytes, version: str, target: Target, key: str) -> bytes:
+    """Return the program ``text``, which holds the run-time ``version``, as ``for_prepared`` has it."""
+    if target not in PREPARABLE:
+        return text
+    runtime = runtime_for(target)
+    if not version == runtime.version == key.partition(".")[0]:
+        return text
+    # The payload's own text comes after it and is encoded, so that the first occurrence is the run-time.
+    return text.replace(runtime.text.encode(), (_HEAD % _parts(key)).encode(), 1)
 
 
 def _parts(key: str) -> dict[str, str]:

@@ -21,6 +21,8 @@ _ENGINE_ERRORS: Final = frozenset(
 )
 _CALLBACK: Final = re.compile(r"\S+ argument\d+")
 _STUB: Final = re.compile(r"<[^<>]+>|function (?:undefined|function)/1|function /0")
+_KEPT_ERROR: Final = re.compile(rf'((?:{"|".join(sorted(_ENGINE_ERRORS))})(?:: |{{message~:"))([^"\\]*)')
+_FRAMES: Final = re.compile(r'(?:\\n)?    at (?:[^"\\]|\\(?!n))*')
 _ENGINE_WORDING: Final = re.compile(
     r"not a function|not a constructor|not iterable|not an object|not defined|before initialization|not initialized"
     r"|Cannot (read|set|convert|destructure|assign|access|delete|redefine|create|define|add|mix)|cannot read property"
@@ -109,15 +111,25 @@ def _comparable(part: object) -> object:
 
     A stub that stands for any value of the host is a function, so P' holds a wrapper of it. What callbacks do at the
     same time as the rest of a program has no order but among itself: an ``await`` may take P' another number of jobs.
+    An error that the payload keeps has the engine's wording and the stack of P', as one that it throws.
     """
     if isinstance(part, str):
-        return _STUB.sub("<host>", part)
+        return _plain(part)
     if not isinstance(part, list):
         return part
-    lines = [_STUB.sub("<host>", str(line)) for line in part]
+    lines = [_plain(str(line)) for line in part]
     if lines and " = " in lines[0]:
         return sorted(lines)
     return sorted(lines, key=_callback)
+
+
+def _plain(shown: str) -> str:
+    """Return what a run showed without what the engine says about the text that it runs."""
+    return _STUB.sub("<host>", _KEPT_ERROR.sub(_unworded, _FRAMES.sub("", shown)))
+
+
+def _unworded(error: re.Match[str]) -> str:
+    return f"{error[1]}<engine>" if _ENGINE_WORDING.search(error[2]) else error[0]
 
 
 def _callback(effect: str) -> str:

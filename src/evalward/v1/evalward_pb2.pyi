@@ -785,6 +785,7 @@ class ValidateCallRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     INCLUDE_CONTEXT_FIELD_NUMBER: _builtins.int
     HARDEN_FIELD_NUMBER: _builtins.int
+    PREPARED_FIELD_NUMBER: _builtins.int
     JUDGED_FIELDS_ONLY_FIELD_NUMBER: _builtins.int
     tool: _builtins.str
     """The tool's name in the manifest."""
@@ -800,6 +801,8 @@ class ValidateCallRequest(_message.Message):
     """Asks for the source lines around each finding in the reply."""
     harden: Global___Harden.ValueType
     """Whether each source field of an ALLOW carries a hardened program."""
+    prepared: _builtins.str
+    """The key of the page that runs the programs of the source fields, as in ValidateRequest."""
     judged_fields_only: _builtins.bool
     """The arguments hold only the fields that must be judged: other fields that the schema requires may be absent."""
     @_builtins.property
@@ -817,11 +820,12 @@ class ValidateCallRequest(_message.Message):
         request_id: _builtins.str = ...,
         include_context: _builtins.bool = ...,
         harden: Global___Harden.ValueType = ...,
+        prepared: _builtins.str = ...,
         judged_fields_only: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "limits", b"limits", "profile", b"profile"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "harden", b"harden", "include_context", b"include_context", "judged_fields_only", b"judged_fields_only", "limits", b"limits", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_profile", b"_profile", "arguments_json", b"arguments_json", "harden", b"harden", "include_context", b"include_context", "judged_fields_only", b"judged_fields_only", "limits", b"limits", "prepared", b"prepared", "profile", b"profile", "request_id", b"request_id", "session_id", b"session_id", "tool", b"tool"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__profile: _TypeAlias = _typing.Literal["profile"]  # noqa: Y015
     _WhichOneofArgType__profile: _TypeAlias = _typing.Literal["_profile", b"_profile"]  # noqa: Y015
@@ -1528,7 +1532,7 @@ class PreparedRuntime(_message.Message):
     script: _builtins.str
     """The script: run it in each new document before any script of the page. A second run does nothing."""
     key: _builtins.str
-    """The value of ValidateRequest.prepared."""
+    """The value of prepared in ValidateRequest and ValidateCallRequest."""
     version: _builtins.str
     """Version of the run-time that the script holds."""
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import tree_sitter_javascript
@@ -34,18 +34,8 @@ def oracles() -> Iterator[Oracles]:
         yield opened
 
 
-SHOWN_AS_PRINTED = {156, 395}
-"""Programs in which a built-in function converts a function to a string: it shows the text of P'."""
-
-
-def _numbers() -> Iterator[Any]:
-    known = pytest.mark.xfail(strict=True, reason="`[f].join()` shows the text of P'")
-    for number in range(COUNT):
-        yield pytest.param(number, marks=[known] if number in SHOWN_AS_PRINTED else [])
-
-
 @pytest.mark.sampled(16)
-@pytest.mark.parametrize("number", list(_numbers()))
+@pytest.mark.parametrize("number", range(COUNT))
 def test_does_the_same_hardened(oracles: Oracles, number: int) -> None:
     engine = Engine.NODE if number % 4 and Engine.NODE not in oracles.absent else Engine.QUICKJS
     program = compose(SEED, number)

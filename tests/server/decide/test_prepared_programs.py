@@ -3,14 +3,17 @@
 import hashlib
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalward.guard import judge
 from evalward.judging.preparing import KEY
+from evalward.tools import load_manifest
 from evalward.v1 import evalward_pb2 as pb
 
+MANIFEST = load_manifest(Path(__file__).parents[2] / "data" / "tools" / "manifest.yaml")
 Ask = Callable[..., pb.ValidateRequest]
 Start = Callable[..., Any]
 
@@ -96,3 +99,34 @@ def test_a_malformed_key_is_refused_without_its_text(start: Start, ask: Ask, cha
     assert envelope["details"]["field"] == "/prepared"
     assert envelope["details"]["pattern"] == KEY.pattern
     assert key == "." or key.strip() not in response.envelope.decode()
+
+
+def call(arguments: dict[str, Any], **fields: Any) -> pb.ValidateCallRequest:
+    return pb.ValidateCallRequest(tool="pinned", arguments_json=json.dumps(arguments).encode(), **fields)
+
+
+def test_each_source_field_of_a_call_is_for_the_page_of_the_key(start: Start) -> None:
+    running = start(judge, manifest=MANIFEST)
+    key = key_of(running)
+    arguments = {"options": {"script": "() => document.title"}, "batch": [{"code": "() => 1"}]}
+
+    small = running.stub.ValidateCall(call(arguments, prepared=key, harden=pb.HARDEN_REQUIRED))
+    whole = running.stub.ValidateCall(call(arguments, harden=pb.HARDEN_REQUIRED))
+
+    assert [len(field.hardened.program) < 4096 for field in small.fields] == [True, True]
+    assert [len(field.hardened.program) < 4096 for field in whole.fields] == [False, False]
+    assert all(key.split(".")[1].encode() in field.hardened.program for field in small.fields)
+    assert not any(part in small.envelope.decode() for part in key.split(".")[1:])
+    for field in small.fields:
+        assert hashlib.sha256(field.hardened.program).hexdigest() == field.hardened.sha256
+
+
+def test_a_call_with_a_malformed_key_is_refused_without_its_text(start: Start) -> None:
+    running = start(judge, manifest=MANIFEST)
+    key = f"{key_of(running)}0"
+
+    response = running.stub.ValidateCall(call({"options": {"script": "() => 1"}}, prepared=key))
+
+    envelope = json.loads(response.envelope)
+    assert (envelope["code"], envelope["details"]["field"]) == ("INVALID_INPUT", "/prepared")
+    assert key not in response.envelope.decode()

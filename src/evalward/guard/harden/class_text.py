@@ -60,7 +60,7 @@ def _atom(text: PatternText) -> int | None:
     if not char:
         raise text.error("a class is not closed")
     if char != "\\":
-        return text.literal()
+        return text.literal(in_class=True)
     following = text.peek(1)
     if following == "b":
         text.keep(text.at + 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +49,13 @@ _SPOKEN: Final = {
 }
 """Functions that need nothing of the run-time, so P' defines them itself."""
 
+_WITHIN_FUNCTIONS: Final = frozenset({Shape.SCRIPT, Shape.EXPRESSION, Shape.ASYNC_BODY})
+"""The shapes whose top level drivers put into a function."""
+_MODULE: Final = ",".join(
+    f"typeof {name}>'u'?0:{name}" for name in ("require", "module", "exports", "process")
+)
+"""What a function around a CommonJS module is called with: the run-time compares it with ``arguments``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Emission:
@@ -76,8 +82,8 @@ def emitted(  # noqa: PLR0913 - what a text follows from
     """Print ``program`` in ``shape``; ``prefix`` begins every name that P' declares.
 
     ``bound`` are the free names that may hold a host object which is no global. ``programs`` makes what goes to other
-    realms. With ``arguments`` the body of an async function has those of the function around it, as a script of a
-    driver for a page has.
+    realms. With ``arguments`` the top level may use those of a function around it: drivers put such a function around
+    scripts and expressions for a page.
     """
     root = program.tree.root_node
     if may_nest_deeper(root, _DEPTH) and (deep := nesting_exceeds(root, _DEPTH)) is not None:
@@ -89,9 +95,10 @@ def emitted(  # noqa: PLR0913 - what a text follows from
         if sendings is not None and programs is not None:
             sendings.resolve(programs.routes)
         printer = Printer(reader.scopes, _EXPRESSIONS, _STATEMENTS, bound, programs)
-        if arguments and shape is Shape.ASYNC_BODY:
-            printer.given = printer.scopes.fresh()
+        printer.has_arguments = arguments and shape in _WITHIN_FUNCTIONS
         opening, body, closing = _WRITERS[shape](printer, tree)
+        if printer.uses_arguments:
+            body = f"typeof arguments=='object'&&{printer.run('ga')}(arguments,[{_MODULE}]);{body}"
     except RefusedError as refused:
         return refused.outcome
     except RecursionError:
@@ -140,11 +147,7 @@ def _script(printer: Printer, tree: Program) -> tuple[str, str, str]:
 
 def _async_body(printer: Printer, tree: Program) -> tuple[str, str, str]:
     body = _statements(printer, tree)
-    if printer.given and re.search(rf"{printer.given}(?!\d)", body):
-        given = f"const {printer.given}={printer.run('va')}(arguments);"
-    else:
-        given = ""
-    return _directive(tree), f"{given}return {printer.run('end')}((async()=>{{{body}}})());", ""
+    return _directive(tree), f"return {printer.run('end')}((async()=>{{{body}}})());", ""
 
 
 def _module(printer: Printer, tree: Program) -> tuple[str, str, str]:

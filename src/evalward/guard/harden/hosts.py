@@ -14,6 +14,7 @@ The JSON object has these members; a list of names is one string, separated by s
   ``w`` (position of a window's options), ``l`` (the route of texts that it takes, if they are not for a page)
   and ``j`` (``member=value`` of the receiver: names of methods that are then denied).
 - ``g``: object path by free name, ``z``: construct by denied free name, ``h``: harmless globals,
+  ``i``: those with iterators of their own, by the method that makes one,
   ``e`` and ``f``: object paths that listeners of drivers and of Electron get, by event.
 - ``p``: what the settings of a page must be (``webPreferences``): ``0`` and ``1`` are booleans, ``-`` is anything.
 """
@@ -70,6 +71,7 @@ def compiled_hosts(
             "g": names,
             "z": _joined(node["denied"]),
             "h": node["harmless"]["names"],
+            "i": node["harmless"]["iterators"],
             "e": _events(drivers, objects),
             "f": _events(node["events"]["electron"], objects),
             "p": {name: "1" if safe is TRUE else "0" for name, safe in SAFE_SETTINGS.items()}

@@ -21,7 +21,7 @@ from evalward.guard.harden.tree import (
 
 _ARITHMETIC: Final = frozenset({"-", "*", "/", "%", "**", "|", "&", "^", "<<", ">>", ">>>"})
 _LOGICAL: Final = frozenset({"&&", "||", "??"})
-_NO_FUNCTION: Final = (Array, Literal, Object, PrivateIn, Regex, Template, Text, Unary, Update)
+_NO_FUNCTION: Final = (Literal, Object, PrivateIn, Regex, Template, Text, Unary, Update)
 
 ASKED: Final = frozenset({"__proto__", "contentWindow", "contentDocument"})
 """Names whose accessors no read calls: the realm's prototype accessor, and those that give the window of a frame."""
@@ -48,9 +48,11 @@ def may_be_prototype(node: Expression) -> bool:
 
 
 def may_be_function(node: Expression) -> bool:
-    """Say whether the value of an expression may be a function: no literal and no operator's result is one."""
+    """Say whether the value of an expression may be a function, or an array of some, and so show the text of P'."""
     while type(node) is Paren:
         node = node.inner
     if type(node) is Binary:
         return any(operator in _LOGICAL for operator, _ in node.rest)
+    if type(node) is Array:
+        return any(element is not None and may_be_function(element) for element in node.elements)
     return not isinstance(node, _NO_FUNCTION)

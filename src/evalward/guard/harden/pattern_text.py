@@ -62,11 +62,14 @@ class PatternText:
         self.out.append(self.text[self.at : end])
         self.at = end
 
-    def literal(self) -> int:
+    def literal(self, *, in_class: bool = False) -> int:
         """Read and print a plain character; return it."""
         char = self.text[self.at]
         self.at += 1
         point = ord(char)
+        if in_class and char == "/" and self.out[-1] != "<":
+            self.out.append(char)
+            return point
         self.out.append(self._as_literal(char, point))
         return point
 

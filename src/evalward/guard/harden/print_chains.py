@@ -31,10 +31,8 @@ def name(printer: Printer, node: Name) -> str:
         return node.binding.printed
     if node.name == "undefined":
         return "(void 0)"
-    if node.name == "arguments" and printer.given:
-        return printer.given
     raw = free(printer, node)
-    if node.name in DENIED_NAMES:
+    if node.name in DENIED_NAMES and raw != node.name:
         return raw
     if node.name in printer.bound:
         return f"{printer.run('b')}({raw},{string_text(node.name)})"
@@ -43,9 +41,15 @@ def name(printer: Printer, node: Name) -> str:
 
 def free(printer: Printer, node: Name) -> str:
     """Print a free name without a check."""
-    if node.name in DENIED_NAMES:
-        return f"{printer.run('d')}({string_text(node.name)})"
-    return name_text(node.name)
+    if node.name == "arguments" and printer.has_arguments:
+        printer.uses_arguments = True
+        return node.name
+    return denial(printer, node) if node.name in DENIED_NAMES else name_text(node.name)
+
+
+def denial(printer: Printer, node: Name) -> str:
+    """Print the denial of a name that is never printed."""
+    return f"{printer.run('d')}({string_text(node.name)})"
 
 
 def this_text(printer: Printer, *, strict: bool) -> str:

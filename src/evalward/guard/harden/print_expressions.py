@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.guard.harden import print_functions
 from evalward.guard.harden.function_tree import Function
-from evalward.guard.harden.literal_text import string_text
+from evalward.guard.harden.literal_text import name_text, string_text
 from evalward.guard.harden.outcome import RefusedError
 from evalward.guard.harden.print_calls import is_nullish
-from evalward.guard.harden.print_chains import conditional, free, object_of, this_text
+from evalward.guard.harden.print_chains import conditional, denial, free, object_of, this_text
 from evalward.guard.harden.print_patterns import Steps
 from evalward.guard.harden.print_targets import assignment, compound, joined_text, update
 from evalward.guard.harden.scopes import DENIED_NAMES
@@ -49,7 +49,7 @@ def _literal(_: Printer, node: Literal) -> str:
 
 
 def _regex(printer: Printer, node: Regex) -> str:
-    """Print a regular expression; what is not ASCII is a string, because an escape would show in ``source``."""
+    """Print a regular expression; one that needs other escapes is a string, because they would show in ``source``."""
     if node.parts is None:
         return node.text
     pattern, flags = node.parts
@@ -132,10 +132,9 @@ def _unary(printer: Printer, node: Unary) -> str:
     while type(inner) is Paren:
         inner = inner.inner
     if node.operator == "typeof" and type(inner) is Name and inner.binding is None:
-        if inner.name == "arguments" and printer.given:
-            return '"object"'
+        raw = free(printer, inner)
         # A name that is never printed is taken for one that nothing defines.
-        return '"undefined"' if inner.name in DENIED_NAMES else f"(typeof {free(printer, inner)})"
+        return f"(typeof {raw})" if raw == name_text(inner.name) else '"undefined"'
     if node.operator == "delete":
         return _delete(printer, node, inner)
     return f"({node.operator} {printer.expression(inner)})"
@@ -146,7 +145,7 @@ def _delete(printer: Printer, node: Unary, inner: Expression) -> str:
         if inner.binding is not None:
             return "false"
         if inner.name in DENIED_NAMES:
-            return free(printer, inner)
+            return denial(printer, inner)
         return f"{printer.run('gd')}({string_text(inner.name)})"
     if type(inner) is not Chain or inner.links[-1].arguments is not None or inner.links[-1].quasi is not None:
         return f"({printer.expression(inner)},true)"

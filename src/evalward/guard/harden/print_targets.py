@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from evalward.guard.harden.key_kinds import is_number, may_be_function, may_be_prototype
 from evalward.guard.harden.literal_text import string_text
 from evalward.guard.harden.outcome import RefusedError
-from evalward.guard.harden.print_chains import free, index_text, name, object_of, private_text, this_text
+from evalward.guard.harden.print_chains import denial, index_text, name, object_of, private_text, this_text
 from evalward.guard.harden.printer import member_text
 from evalward.guard.harden.scopes import DENIED_NAMES, Binding
 from evalward.guard.harden.tree import Chain, Expression, Link, Literal, Name, Paren, Super, Text, Update
@@ -90,7 +90,7 @@ def _put_name(printer: Printer, target: Name, text: str, *, strict: bool) -> str
     if target.binding is not None:
         return f"({target.binding.printed}={text})"
     if target.name in DENIED_NAMES:
-        return free(printer, target)
+        return denial(printer, target)
     return f"{printer.run('gs')}({string_text(target.name)},{text},{_flag(strict=strict)})"
 
 
@@ -221,7 +221,7 @@ def _update_by_value(printer: Printer, node: Update, target: Expression) -> str:
     count = printer.temporary()
     if type(target) is Name:
         if target.name in DENIED_NAMES:
-            return free(printer, target)
+            return denial(printer, target)
         read = name(printer, target)
         put = _put_name(printer, target, count, strict=node.strict)
     elif type(target) is Chain:

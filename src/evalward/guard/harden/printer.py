@@ -64,7 +64,7 @@ class Printer:
         "_statements",
         "bound",
         "frame",
-        "given",
+        "has_arguments",
         "iterators",
         "prefix",
         "programs",
@@ -72,6 +72,7 @@ class Printer:
         "scopes",
         "sites",
         "used",
+        "uses_arguments",
     )
 
     def __init__(
@@ -92,6 +93,7 @@ class Printer:
         self.used.prefix = scopes.prefix
         # The name in P' of a function of the run-time.
         self.run = self.used.__getitem__
+        self.has_arguments = self.uses_arguments = False
         self.iterators: list[str] = []
         self.sites = 0
         self._expressions = expressions

@@ -104,7 +104,7 @@ def _regex(reader: Reader, node: Node) -> Regex:
     source = reader.text(node)
     pattern, _, flags = source[1:].rpartition("/")
     text = reader.noted(reader.decoded(node, regexp_text, source))
-    return Regex(text, None if source.isascii() else (pattern, flags))
+    return Regex(text, None if text == source else (pattern, flags))
 
 
 def _array(reader: Reader, node: Node) -> Array:

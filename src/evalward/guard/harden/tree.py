@@ -76,7 +76,7 @@ class Text(Expression):
 
 @dataclass(slots=True, eq=False)
 class Regex(Expression):
-    """A regular expression, with its text in P'; ``parts`` are pattern and flags where the text in P is not ASCII."""
+    """A regular expression, with its text in P'; ``parts`` are pattern and flags where its text in P is another."""
 
     text: str
     parts: tuple[str, str] | None = None

@@ -3,6 +3,7 @@
 
 const stringPrototype = String.prototype;
 const MAX_LISTS = 2;
+const JOBS_OF_AN_ANSWER = 20;
 const data = new WeakMap();
 
 /** Data of which every read gives more: a list with one element, whose methods are those of lists and strings. */
@@ -52,20 +53,31 @@ function instance(path, depth, name) {
   return stub(path, depth, false, create(classes[name].prototype));
 }
 
+/** A promise of what a page answers: that takes longer than any number of jobs by which P' differs from P. */
+async function answered(value) {
+  for (let i = 0; i < JOBS_OF_AN_ANSWER; i++) await undefined;
+  return value;
+}
+
 const among = (path, list) => list.some((suffix) => path === suffix || path.endsWith('.' + suffix));
 const classAt = (path, table) => ownKeys(table).find((name) => among(path, table[name]));
 
 /** What a call of the stub at `path` gives where the host gives data, a promise of a list, or an instance of a class. */
-function resultOf(path, depth) {
+function resultOf(path, depth, args) {
   if (!config.observe) return undefined;
   if (among(path, config.giveData)) return dataLater(path + '()', depth + 1);
   if (among(path, config.giveLists)) return RealPromise.resolve([stub(path + '()[]', depth + 1)]);
-  const name = classAt(path, config.giveInstances);
-  return name && RealPromise.resolve(instance(path + '()', depth + 1, name));
+  const event = path.endsWith('.waitForEvent') ? String(args[0]) : '';
+  const name = classAt(path, config.giveInstances) ?? classAt(event, config.eventInstances);
+  if (name === 'Error') return RealPromise.resolve(new Error(path + '()'));
+  return name && answered(instance(path + '()', depth + 1, name));
 }
 
-/** What a read of the member at `path` gives where that is an instance of a class. */
+/** What a read of the member at `path` gives where that is a text, a list, or an instance of a class. */
 function valueOf(path, depth) {
-  const name = config.observe ? classAt(path, config.haveInstances) : undefined;
+  if (!config.observe) return undefined;
+  if (among(path, config.haveTexts)) return path;
+  if (among(path, config.haveLists)) return [stub(path + '[]', depth + 1)];
+  const name = classAt(path, config.haveInstances);
   return name && instance(path, depth + 1, name);
 }

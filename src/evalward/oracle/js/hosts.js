@@ -145,6 +145,9 @@ function settledMember(path, depth, key) {
   return (...args) => apply(RealPromise.prototype[key], settled, args);
 }
 
+/** Whether `f` is the host's. What P' holds instead of a method of the host's is frozen, as no callback is. */
+const isOfTheHost = (f) => apply(weakGet, stubs, [f]) !== undefined || (config.observe && isFrozen(f));
+
 // How many callbacks each stub has been given: what they do at the same time is distinguished by it.
 const callbacks = create(null);
 
@@ -154,6 +157,7 @@ function stubCall(path, depth, args) {
   for (const [suffix, capability] of config.deniedCalls) {
     if (path === suffix || path.endsWith('.' + suffix)) hit(capability, 'call', path);
   }
+  const takesText = config.textCalls.includes(name) && !among(path, config.xpathCalls);
   const owner = path.slice(0, path.lastIndexOf('.'));
   for (const [module, capability] of config.deniedModules) {
     if (owner === module || owner.endsWith('.' + module) || path.endsWith('.' + module)) hit(capability, 'call', path);
@@ -164,12 +168,12 @@ function stubCall(path, depth, args) {
     if (preferences && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
       hit('electron', 'construct', path + ' (webPreferences)');
     }
-    if (config.textCalls.includes(name) && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
+    if (takesText && typeof args[i] === 'string' && i === (config.textSecond.includes(name) ? 1 : 0)) {
       hit('nested-evaluation', 'call', path);
     }
     // A driver sends the text of such a function to another realm. What P' sends is a program for that realm.
-    if (config.observe && config.textCalls.includes(name)) continue;
-    if (isFunction(args[i]) && !capabilityOf(args[i]) && !apply(weakGet, stubs, [args[i]])) {
+    if (config.observe && (takesText || config.callNothing.includes(name))) continue;
+    if (isFunction(args[i]) && !capabilityOf(args[i]) && !isOfTheHost(args[i])) {
       const given = path + ' argument' + (config.observe ? (callbacks[path] = (callbacks[path] ?? 0) + 1) : '');
       const passed = [stub(given, depth + 1), stub(given, depth + 1)];
       // What lists call, they call at once: later, its effects would be counted by the jobs that a program takes.
@@ -177,5 +181,5 @@ function stubCall(path, depth, args) {
       else later(args[i], passed, path);
     }
   }
-  return depth > 12 ? undefined : resultOf(path, depth) ?? stub(path + '()', depth + 1, true);
+  return depth > 12 ? undefined : resultOf(path, depth, args) ?? stub(path + '()', depth + 1, true);
 }

@@ -8,7 +8,7 @@ const CLOCK_STEP = 7;
 const effects = [];
 
 const { getPrototypeOf, isExtensible } = Reflect;
-const { is } = Object;
+const { is, isFrozen } = Object;
 const { isArray } = Array;
 const tagOf = objectPrototype.toString;
 const { stringify } = JSON;
@@ -67,6 +67,7 @@ function show(value) {
 }
 
 function shownFunction(value) {
+  if (isOfTheHost(value)) return '<function>';
   const name = describe(value, 'name');
   const length = describe(value, 'length');
   return 'function ' + printable(name ? name.value : '') + '/' + text(length ? length.value : 0);

@@ -12,10 +12,21 @@ function install() {
   expose('process', processTrap());
   for (const [name, capability] of config.recorders) expose(name, recorder(capability, name));
   for (const name of config.stubs) expose(name, stub(name));
+  if (config.stubs.includes('location')) forwardLocation();
   for (const [name, path] of config.bindings) expose(name, path === 'json' ? jsonArgument() : stub(path));
   if (config.observe) countTime();
   if (config.observe && !config.page) web();
   for (const name of config.absent) delete G[name];
+}
+
+/** A page's `location` is an accessor of the window, and a write goes to the page (HTML: LegacyUnforgeable, PutForwards=href). */
+function forwardLocation() {
+  const { location } = G;
+  const set = (href) => {
+    leak(href, 'location =', 1);
+    notice('location =', [text(href)]);
+  };
+  define(G, 'location', { get: () => location, set, configurable: true, enumerable: true });
 }
 
 const known = create(null);

@@ -279,6 +279,7 @@ def _validators(tools: Mapping[str, Tool]) -> dict[str, CommandValidator]:
 
 
 def _request_for(code: Payload, asked: ToolCallRequest, found: CallField) -> ValidationRequest:
+    is_source = found.kind is FieldKind.SOURCE
     return ValidationRequest(
         code=code.payload,
         target=code.target,
@@ -289,5 +290,6 @@ def _request_for(code: Payload, asked: ToolCallRequest, found: CallField) -> Val
         sink=code.sink,
         session_id=asked.session_id,
         request_id=asked.request_id,
-        harden=asked.harden if found.kind is FieldKind.SOURCE else None,
+        harden=asked.harden if is_source else None,
+        prepared=asked.prepared if is_source else "",
     )

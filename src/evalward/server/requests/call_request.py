@@ -11,6 +11,7 @@ from evalward.server.requests.validate_request import (
     Received,
     RequestReader,
     hardening_of,
+    key_of,
     member,
 )
 from evalward.v1 import evalward_pb2 as pb
@@ -34,6 +35,7 @@ class ToolCallRequest(NamedTuple):
     include_context: bool
     judged_fields_only: bool = False
     harden: Hardening | None = None
+    prepared: str = ""
 
 
 class CallReader(RequestReader):
@@ -81,4 +83,5 @@ class CallReader(RequestReader):
             include_context=message.include_context,
             judged_fields_only=message.judged_fields_only,
             harden=hardening_of(message.harden),
+            prepared=key_of(message.prepared),
         )

@@ -119,7 +119,7 @@ class RequestReader:
             include_context=message.include_context,
             sink=sink.id if sink else None,
             harden=hardening_of(message.harden),
-            prepared=_key_of(message.prepared) if message.prepared else "",
+            prepared=key_of(message.prepared),
         )
 
     def _sink(self, message: pb.ValidateRequest) -> Sink:
@@ -179,9 +179,9 @@ def hardening_of(number: int) -> Hardening | None:
     return None if number == pb.HARDEN_UNSPECIFIED else member("harden", number, HARDENING)
 
 
-def _key_of(prepared: str) -> str:
-    """Return the key of a prepared page; raise CodedError (INVALID_INPUT) for a malformed one, without its text."""
-    if KEY.fullmatch(prepared) is None:
+def key_of(prepared: str) -> str:
+    """Return the key of a prepared page, "" for none; raise CodedError (INVALID_INPUT), without its text."""
+    if prepared and KEY.fullmatch(prepared) is None:
         raise CodedError(
             Code.INVALID_INPUT,
             "The request's prepared is no key of PrepareRuntime.",

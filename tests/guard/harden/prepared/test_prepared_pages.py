@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from chromium import executable
-from guard_service import Guard
 from playwright.async_api import async_playwright
 from playwright.sync_api import sync_playwright
 
@@ -58,14 +57,13 @@ LOOKS: Final = """(() => {
 
 
 @pytest.fixture(scope="module")
-def guard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guard]:
-    made = Guard(tmp_path_factory.mktemp("guard"))
-    yield made
-    made.server.stop()
+def guard(tmp_path_factory: pytest.TempPathFactory, serving: Callable[..., Any]) -> Iterator[Any]:
+    with serving(tmp_path_factory.mktemp("guard"), verdict_cache=16) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
-def client(guard: Guard) -> Iterator[GuardClient]:
+def client(guard: Any) -> Iterator[GuardClient]:
     with GuardClient(guard.address, timeout=30) as made:
         yield made
 
@@ -274,7 +272,7 @@ def test_a_denial_names_the_line_of_the_payload(page: Page, prepared: Prepared) 
 
 
 def test_the_key_is_in_no_log_and_no_envelope(
-    guard: Guard, page: Page, client: GuardClient, prepared: Prepared
+    guard: Any, page: Page, client: GuardClient, prepared: Prepared
 ) -> None:
     page.goto(URL)
     assert Sink(page, client, prepared)("document.title") == "T"
@@ -296,7 +294,7 @@ def test_the_example_of_the_page_runs_as_printed(
     exec(compile(block, "page", "exec"), {"page": page})
 
 
-def test_a_page_of_the_asynchronous_api(guard: Guard) -> None:
+def test_a_page_of_the_asynchronous_api(guard: Any) -> None:
     async def run() -> str:
         async with AsyncGuardClient(guard.address, timeout=30) as client, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=executable(), args=["--no-sandbox"])

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from drivers import Drivers, missing
 from playwright.sync_api import sync_playwright
 
-from evalward.audit import AuditLog
 from evalward.client import EvalDenied, GuardClient, SinkFailed, guarded
-from evalward.errors import Provenance
-from evalward.guard import judge
 from evalward.guard.constructs import CONSTRUCTS
-from evalward.policy import parse_policy
-from evalward.server.addresses import parse_listen
-from evalward.server.lifecycle.sidecar import Server
-from evalward.server.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,33 +23,10 @@ pytestmark = [
 PREPARED = "window.made = { get it() { return (() => 1).constructor } }"
 
 
-class Guard:
-    """A real server that hardens, with its log."""
-
-    def __init__(self, folder: Path) -> None:
-        self.log = folder / "audit.jsonl"
-        targets = {target: {"allowed": True} for target in ("renderer", "node")}
-        policy = parse_policy({"api_version": "evalward/v1", "targets": targets}, source="policy.yaml")
-        provenance = Provenance("0.0.0", policy.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
-        self.server = Server(
-            judge,
-            policy=policy,
-            provenance=provenance,
-            audit_log=AuditLog.open(self.log),
-            settings=Settings(),
-        )
-        self.address = self.server.start([parse_listen("127.0.0.1:0")])[0]
-
-    def denials(self) -> list[dict[str, Any]]:
-        records = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [record for record in records if record["kind"] == "run_time_denial"]
-
-
 @pytest.fixture
-def guard(tmp_path: Path) -> Iterator[Guard]:
-    made = Guard(tmp_path)
-    yield made
-    made.server.stop()
+def guard(tmp_path: Path, serving: Callable[..., Any]) -> Iterator[Any]:
+    with serving(tmp_path, ("renderer", "node")) as started:
+        yield started
 
 
 @pytest.fixture
@@ -73,9 +42,7 @@ def sinks() -> Iterator[dict[str, Callable[[str], Any]]]:
 
 
 # One test, since each starts two browsers.
-def test_guarded_sinks_run_programs_in_real_pages(
-    guard: Guard, sinks: dict[str, Callable[[str], Any]]
-) -> None:
+def test_guarded_sinks_run_programs_in_real_pages(guard: Any, sinks: dict[str, Callable[[str], Any]]) -> None:
     with GuardClient(guard.address, timeout=10) as client:
         node = guarded(sinks["node"], client, target="node", shape="async_body", harden=True)
         page = guarded(sinks["page"], client, sink="playwright.evaluate", harden=True)
@@ -88,7 +55,7 @@ def test_guarded_sinks_run_programs_in_real_pages(
 
         with pytest.raises(SinkFailed):
             node("return page.evaluate(() => missing)")
-        assert guard.denials() == []
+        assert guard.records("run_time_denial") == []
 
         for sink, code in (
             (page, "made.it('return 1')()"),
@@ -102,6 +69,8 @@ def test_guarded_sinks_run_programs_in_real_pages(
             assert envelope["next_actions"] == [*CONSTRUCTS["Function()"].use_instead]
             assert envelope["_meta"]["audited"] is True
 
-        recorded = [(record["decision_id"], record["construct"]) for record in guard.denials()]
+        recorded = [
+            (record["decision_id"], record["construct"]) for record in guard.records("run_time_denial")
+        ]
         assert len({decision for decision, _ in recorded}) == 2
         assert {construct for _, construct in recorded} == {"Function()"}
