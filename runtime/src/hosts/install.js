@@ -9,7 +9,7 @@ import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
-import { bindings, deniedNames, eachWord, harmless, iterators, names } from './tables.js';
+import { bindings, deniedNames, eachWord, harmless, iteratorMakers, names } from './tables.js';
 
 const MAX_DEPTH = 6;
 
@@ -82,12 +82,13 @@ let iteratorsListed = false;
 /** List the prototypes of the iterators of harmless classes: no property leads to them, an iterator has one. */
 function listIterators() {
   iteratorsListed = true;
-  const found = ownKeys(iterators);
+  const makers = iteratorMakers();
+  const found = ownKeys(makers);
   for (let i = 0; i < found.length; i++) {
     const maker = has(G, found[i]) ? get(G, found[i]) : undefined;
     // What a host has put there instead is not constructed.
     if (typeof maker !== 'function' || !seen.has(maker) || valueOf(maker.prototype, symbols.toStringTag) !== found[i]) continue;
-    listAll(getPrototypeOf(apply(get(maker.prototype, iterators[found[i]]), construct(maker, []), [])), MAX_DEPTH);
+    listAll(getPrototypeOf(apply(get(maker.prototype, makers[found[i]]), construct(maker, []), [])), MAX_DEPTH);
   }
 }
 

@@ -117,7 +117,7 @@ export const deniedNames = part(data, 'z') || NOTHING;
 export const harmless = part(data, 'h') || '';
 
 /** The method that makes an iterator with a prototype of its own, by the name of the harmless class. */
-export const iterators = grouped(part(data, 'i'));
+export const iteratorMakers = () => grouped(section('i'));
 
 /** The object paths of the names that the sink binds, and of the parameters of a called payload. */
 export const bindings = table(part(CONFIG, 'bindings'));

@@ -88,7 +88,6 @@ class Printer:
         self.frame = Frame()
         self.bound = bound
         self.programs = programs
-        self.given = ""
         self.used = _Used()
         self.used.prefix = scopes.prefix
         # The name in P' of a function of the run-time.
