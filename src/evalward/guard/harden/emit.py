@@ -43,6 +43,8 @@ _EXPRESSIONS: Final[Mapping[type[Expression], ExpressionPrinter]] = {
 _STATEMENTS: Final[Mapping[type[Statement], StatementPrinter]] = print_statements.HANDLERS
 _DEPTH: Final = 150
 """How deep a payload may nest: each level costs at most four calls here, and Python allows a thousand."""
+_INNER: Final = "return()=>{"
+"""The function that runs the payload is not the one with the head: a sloppy function's `caller` shows the text of its caller."""
 _SPOKEN: Final = {
     "ig": "(f,i)=>{try{return f()}catch(e){try{i.c()}catch(_){}throw e}}",
     "iga": "async(f,i)=>{try{return await f()}catch(e){try{i.c()}catch(_){}throw e}}",
@@ -135,7 +137,8 @@ def _directive(tree: Program) -> str:
 def _script(printer: Printer, tree: Program) -> tuple[str, str, str]:
     completion = printer.frame.completion = printer.temporary()
     body = _statements(printer, tree)
-    return f"(()=>{{{_directive(tree)}", body, f"return {printer.run('end')}({completion});}})()"
+    closing = f"return {printer.run('end')}({completion});}};}})()()"
+    return f"(()=>{{{_directive(tree)}", f"{_INNER}{body}", closing
 
 
 def _async_body(printer: Printer, tree: Program) -> tuple[str, str, str]:
@@ -156,7 +159,7 @@ def _expression(printer: Printer, tree: Program) -> tuple[str, str, str]:
         raise RuntimeError("this shape has a value")
     text = printer.expression(tree.value)
     declared = declared_variables(printer, [])
-    return "(()=>{", f"{declared}return {printer.run('end')}({text});", "})()"
+    return "(()=>{", f"{_INNER}{declared}return {printer.run('end')}({text});", "};})()()"
 
 
 def _function(printer: Printer, tree: Program) -> tuple[str, str, str]:
