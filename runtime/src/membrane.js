@@ -176,7 +176,9 @@ function hide(f) {
   found.call = found.construct = () => deny('arguments.callee');
 }
 
-const isOfProgram = (f) => typeof CONFIG.prefix === 'string' && apply(stringIndexOf, apply(functionToString, f, []), [CONFIG.prefix]) >= 0;
+// Only a random prefix tells: a short one, for people to read, may be in any text.
+const { prefix } = CONFIG;
+const isOfProgram = (f) => typeof prefix === 'string' && prefix.length > 9 && apply(stringIndexOf, apply(functionToString, f, []), [prefix]) >= 0;
 
 /** The record of a foreign function that is seen for the first time. */
 function meet(f) {
