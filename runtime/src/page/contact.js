@@ -4,10 +4,12 @@
  */
 import {
   apply, construct, createDataProperty, FunctionPrototype, functionToString, G, getPrototypeOf, isObject, ownDescriptor, stringIndexOf,
-  stringSlice, weakSet,
+  stringSlice, symbols, weakSet,
 } from '../natives.js';
 import { denied, handler, listed, receiver, unwrap } from '../membrane.js';
 import { deny } from '../denial.js';
+import { isAudited } from '../intrinsics/recognise.js';
+import { valueOf } from '../intrinsics/roots.js';
 import { creation } from './creation.js';
 import { INTERFACES } from './interfaces.js';
 import { insertion } from './insertion.js';
@@ -96,17 +98,25 @@ const isMember = (f, word, member, part) => {
 
 /** Whether `f` is what `self` inherits under its own name: then it is a member of an interface that the list leaves out. */
 const isInherited = (f, self, member, part) => {
+  const key = member[0] === '[' ? symbols[apply(stringSlice, member, [8, -1])] : member;
   for (let q = isObject(self) ? self : null, depth = 0; q !== null && q !== undefined && depth < 20; q = getPrototypeOf(q), depth++) {
-    const property = ownDescriptor(q, member);
+    const property = ownDescriptor(q, key);
     if (property !== undefined && property[part] === f) return true;
   }
   return false;
 };
 
+/** Whether a member of the console, which needs no receiver. */
+const isOfConsole = (f, member) => {
+  const console = valueOf(G, 'console');
+  return isObject(console) && valueOf(console, member) === f;
+};
+
 /**
  * A native with a listed name that is no listed member. Many interfaces have members called `value` or `append`. But where
  * an object's interface inherits a listed one, the list's rule is the object's, too; and what the object does not inherit
- * is the original of a member that the page has replaced, which is denied. A constructor is called by the rule of its name.
+ * is the original of a member that the page has replaced, which is denied. So is that of a built-in function of the language. A
+ * constructor is called by the rule of its name.
  */
 const stranger = (name, row) => {
   const { member, part } = split(name);
@@ -169,8 +179,8 @@ export const meetFunction = (f) => {
   const rule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
   if (rule !== '') handler(f, behaviourOf(rule, member));
   else if (isOfWindow(f, name)) handler(f, ofWindow);
-  else if (row === undefined) listed(f);
-  else handler(f, stranger(name, row));
+  else if (row === undefined && (!isAudited(name) || isOfConsole(f, member))) listed(f);
+  else handler(f, stranger(name, row ?? ''));
   return true;
 };
 
