@@ -111,6 +111,7 @@ const parseUnsafe = (self, args, real) => {
   if (args.length === 0) return apply(real, self, []);
   const markup = string(args[0]);
   refuseDeclaredShadow(markup);
+  judgeMarkup(markup);
   return apply(real, self, [markup]);
 };
 
