@@ -44,7 +44,7 @@ _STATEMENTS: Final[Mapping[type[Statement], StatementPrinter]] = print_statement
 _DEPTH: Final = 150
 """How deep a payload may nest: each level costs at most four calls here, and Python allows a thousand."""
 _INNER: Final = "return()=>{"
-"""The function that runs the payload is not the one with the head: a sloppy function's `caller` shows the text of its caller."""
+"""The payload does not run in the function that has the head: a sloppy function's `caller` shows its caller's text."""
 _SPOKEN: Final = {
     "ig": "(f,i)=>{try{return f()}catch(e){try{i.c()}catch(_){}throw e}}",
     "iga": "async(f,i)=>{try{return await f()}catch(e){try{i.c()}catch(_){}throw e}}",
