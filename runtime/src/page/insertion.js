@@ -96,17 +96,21 @@ const refuseScriptRange = (range) => {
   }
 };
 
-/** `surroundContents` moves what is in the range, which nobody has judged where it is not the page's. */
-const refuseForeignRange = (range) => {
-  if (!isNested() || !branded(rangeStart, range)) return;
+/**
+ * `surroundContents` moves what is in the range below its argument, which nobody has judged where it is not the page's: it may not
+ * go into a node that is alive, or may be on its way to the page.
+ */
+const refuseForeignRange = (range, into) => {
+  if (!branded(rangeStart, range)) return;
   const start = rangeStart(range);
-  if (start !== home && ownerDocument(start) !== home) deny('dom-script-injection', 'an insertion within another');
+  if (start === home || ownerDocument(start) === home) return;
+  if (isNested() || kindOf(into) !== 0 && isAlive(into)) deny('dom-script-injection', 'an insertion of what nobody has judged');
 };
 
-const inRange = guarded((self, args, real) => {
-  refuseScriptRange(self);
-  refuseForeignRange(self);
+const inRange = (isMoving) => guarded((self, args, real) => {
   const list = converted(args);
+  refuseScriptRange(self);
+  if (isMoving || isNested()) refuseForeignRange(self, at(list, 0));
   if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0) list[0] = entering(rangeStart(self), list[0]);
   return apply(real, self, list);
 });
@@ -147,7 +151,7 @@ export const insertion = {
   beside: () => adjacentElement,
   slot: () => slot,
   option: () => option,
-  range: () => inRange,
+  range: (member) => inRange(member === 'surroundContents'),
   bring: () => bring,
   deleteRange: () => deleteRange,
   shadow: () => shadow,
