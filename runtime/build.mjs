@@ -32,7 +32,7 @@ async function expression(profile) {
   const { code } = await minify(text, {
     ecma: 2020,
     mangle: true,
-    compress: { passes: 3, keep_fargs: true, unsafe: false, arguments: false, keep_infinity: true, pure_getters: false },
+    compress: { passes: 3, keep_fargs: true, unsafe: false, typeofs: false, arguments: false, keep_infinity: true, pure_getters: false },
     format: { ascii_only: true, comments: false },
   });
   return `(${code.replace(/^X=/, '').replace(/;$/, '')})`;

@@ -42,7 +42,8 @@ function setGlobal(key, value) {
     if (q !== G && isNamed(property)) break;
     if (hasOwn(property, 'value')) deny('global-object', 'a global is not written to');
     if (property.set === undefined) return false;
-    callForeign(recordOf(property.set), globalFacade, [value]);
+    // `var self = this` replaces a global of the page's, which is to stay the page's own.
+    callForeign(recordOf(property.set), globalFacade, [value === globalFacade ? G : value]);
     return true;
   }
   made[key] = 1;

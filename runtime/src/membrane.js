@@ -1,7 +1,7 @@
 // The membrane: one map from what is real to what the payload holds instead, and the one way a foreign function is called.
 import {
-  G, ObjectPrototype, ArrayPrototype, FunctionPrototype, apply, construct, getPrototypeOf, defineProperty, get, newProxy, weakMap, weakSet,
-  symbols, isObject, isSound, isUnnamedNative,
+  G, ObjectPrototype, ArrayPrototype, FunctionPrototype, PromiseCtor, apply, construct, functionToString, getPrototypeOf, defineProperty, get,
+  newProxy, stringIndexOf, weakMap, weakSet, symbols, isObject, isSound, isUnnamedNative,
 } from './natives.js';
 import { deny, dead, checkAlive, changed } from './denial.js';
 import { isOwn } from './own.js';
@@ -137,7 +137,7 @@ export const addClassifier = (classify) => {
 // A function of the page gets the real global object as `this`, as its own code would give it.
 const hostFunction = {
   __proto__: null,
-  call: (self, args, real) => apply(real, self === records.get(G)?.safe ? G : receiver(self), pageValues(args)),
+  call: (self, args, real) => apply(real, self === records.get(G)?.safe ? G : pageValue(self), pageValues(args)),
   construct: (args, newTarget, real) => construct(real, pageValues(args), newTarget),
 };
 
@@ -165,9 +165,26 @@ function isKnown(f) {
   return false;
 }
 
+/**
+ * A function of P′ that is none of the payload's, such as the one around it: a sloppy function's `caller` may show it, which gives
+ * null in P. Its text is the program's.
+ */
+function hide(f) {
+  const found = entry(f);
+  found.safe = null;
+  found.opaque = true;
+  found.call = found.construct = () => deny('arguments.callee');
+}
+
+// Only a random prefix tells: a short one, for people to read, may be in any text.
+const { prefix } = CONFIG;
+const isOfProgram = (f) => typeof prefix === 'string' && prefix.length > 9 && apply(stringIndexOf, apply(functionToString, f, []), [prefix]) >= 0;
+
 /** The record of a foreign function that is seen for the first time. */
 function meet(f) {
-  if (isFunctionConstructor(f)) {
+  if (isOfProgram(f)) {
+    hide(f);
+  } else if (isFunctionConstructor(f)) {
     denied(f, 'function-constructor');
   } else if (isKnown(f)) {
     return records.get(f);
@@ -357,11 +374,16 @@ export function instantiate(f, args, newTarget) {
   return v(construct(record.real, args, target));
 }
 
-/** A native gets the real function as `this`, where the payload has a wrapper: natives compare and construct it. */
+/**
+ * A native gets the real function as `this`, where the payload has a wrapper: natives compare and construct it. One that is called
+ * or constructed under a rule of its own stays a wrapper, so that no native constructs it unjudged.
+ */
 export function receiver(self) {
   if (typeof self !== 'function' || isOwn(self)) return self;
   const record = records.get(self);
-  return record === undefined || record.opaque ? self : record.real;
+  if (record === undefined || record.opaque) return self;
+  const isPlain = record.call === undefined && record.construct === undefined;
+  return isPlain || record.real === PromiseCtor || isOfThePage(record) ? record.real : self;
 }
 
 export { recordOf };

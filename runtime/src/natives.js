@@ -70,7 +70,8 @@ export const weakSet = () => construct(WeakSetCtor, [], SET);
 
 export const newProxy = (target, handler) => new ProxyCtor(target, handler);
 
-export const isObject = (x) => (typeof x === 'object' ? x !== null : typeof x === 'function');
+/** Whether `x` is an object; `document.all` is one, although `typeof` denies it (ECMA-262 annex B.3.6). */
+export const isObject = (x) => (typeof x === 'object' ? x !== null : typeof x === 'function' || typeof x === 'undefined' && x !== undefined);
 
 /** ToObject (ECMA-262 §7.1.18). */
 export function ToObject(x) {

@@ -1,7 +1,7 @@
 // Reads that the run-time is asked about: `__proto__`, and the window of a frame, which no read may reach.
 // Reads of `__proto__`: the realm's accessor of that name is never called: a page may have replaced it, and what it
 // answers is known.
-import { apply, get, getPrototypeOf, hasOwn, newProxy, ownDescriptor, ToObject } from './natives.js';
+import { apply, get, getPrototypeOf, hasOwn, isObject, newProxy, ownDescriptor, ToObject } from './natives.js';
 import { p } from './functions.js';
 import { isOwn } from './own.js';
 import { isOpaque } from './membrane.js';
@@ -9,24 +9,24 @@ import { asPrototype } from './protection.js';
 
 const NAME = '__proto__';
 
-/** `o.__proto__`: an own property or accessor of that name, as far as the realm's accessor, which gives the prototype. */
-export function prototypeRead(o) {
-  const object = ToObject(o);
-  for (let q = object; q !== null; q = getPrototypeOf(q)) {
-    if (isOpaque(q)) return get(q, NAME, o);
+/** `o.__proto__` for `self`: an own property or accessor of that name, as far as the realm's accessor, which gives the prototype. */
+export function prototypeRead(o, self = o) {
+  for (let q = ToObject(o); q !== null; q = getPrototypeOf(q)) {
+    // What a Proxy answers may be the prototype that the realm's accessor gives.
+    if (isOpaque(q)) return asPrototype(get(q, NAME, self));
     const property = ownDescriptor(q, NAME);
     if (property === undefined) continue;
     if (hasOwn(property, 'value')) return property.value;
     const getter = property.get;
     if (getter === undefined) return undefined;
-    return isOwn(getter) ? apply(getter, o, []) : asPrototype(getPrototypeOf(object));
+    return isOwn(getter) ? apply(getter, self, []) : asPrototype(getPrototypeOf(ToObject(self)));
   }
   return undefined;
 }
 
 /** [[Get]] of a key that may be `__proto__`. */
 export const read = (o, key, self) => {
-  if (key === NAME) return prototypeRead(self);
+  if (key === NAME) return prototypeRead(o, self);
   if (isWindowKey(key)) windowRead(self);
   return get(o, key, self);
 };
@@ -54,8 +54,5 @@ export function r(o, key) {
     return o;
   }
   // An object is converted to a key once, by the read itself, and after `o` was found to be an object.
-  if (typeof key === 'object' ? key !== null : typeof key === 'function') {
-    return o === undefined || o === null ? o : newProxy({ __proto__: null, o, key }, reader);
-  }
-  return o;
+  return o === undefined || o === null || !isObject(key) ? o : newProxy({ __proto__: null, o, key }, reader);
 }

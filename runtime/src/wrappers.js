@@ -50,7 +50,8 @@ const traps = {
     if (key === 'caller' || key === 'arguments') deny('arguments.callee');
     const record = wrapped.get(bound);
     if (key === '__proto__') return v(getPrototypeOf(record.real));
-    return v(get(record.real, key, self === record.safe ? record.real : self));
+    // An accessor above a native is the page's own, and gets what the payload has.
+    return v(get(record.real, key, self === record.safe && isOfThePage(record) ? record.real : self));
   },
   set(bound, key, value, self) {
     const record = wrapped.get(bound);

@@ -41,7 +41,8 @@ export function ws(o) {
   }
   if (typeof o === 'function' && !dead) return o; // An own function, or a Proxy with traps of its own.
   if (dead) checkAlive();
-  return o;
+  // A primitive, or `document.all`.
+  return isObject(o) ? target(o, getPrototypeOf(o)) : o;
 }
 
 function target(o, p) {

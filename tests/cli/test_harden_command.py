@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NODE = shutil.which("node")
 EXPRESSION = ("--target", "main", "--shape", "expression")
-PRINTED = "(()=>{var h_1;h_1=h_v(h_v(document).title);return h_end(h_1);})()\n"
+PRINTED = "(()=>{return()=>{var h_1;h_1=h_v(h_v(document).title);return h_end(h_1);};})()()\n"
 READABLE = ("--no-prelude", "--readable")
 
 
@@ -92,7 +92,7 @@ def test_the_run_time_is_left_out_and_names_are_short_where_asked() -> None:
     whole = run("harden", "-e", "document.title", *EXPRESSION, "--readable").stdout
     body = run("harden", "-e", "document.title", *EXPRESSION, *READABLE).stdout
 
-    assert body == "(()=>{return h_end(h_v(h_v(document).title));})()\n"
+    assert body == "(()=>{return()=>{return h_end(h_v(h_v(document).title));};})()()\n"
     assert len(whole) > 10_000
     assert "h_v" in whole
 
@@ -100,7 +100,7 @@ def test_the_run_time_is_left_out_and_names_are_short_where_asked() -> None:
 def test_a_short_name_that_the_payload_contains_is_not_taken() -> None:
     done = run("harden", "-e", "h_ + h0_", *EXPRESSION, *READABLE)
 
-    assert (done.returncode, done.stdout.startswith("(()=>{return h1_end(")) == (0, True)
+    assert (done.returncode, done.stdout.startswith("(()=>{return()=>{return h1_end(")) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,9 @@ const keyOf = (name) => {
   return starts(name, '[Symbol.') ? '@@' + apply(stringSlice, name, [8, -1]) : name;
 };
 
+/** Whether the audit lists functions under the name that a native's text shows. */
+export const isAudited = (name) => isName(keyOf(name), NAMES);
+
 const FAMILIES = [reflection, functions, arrays, collections, regexps, json, proxies, iteration, intl, timers];
 
 /** Make known what is done about `f`, a member of the holder at `path`. */

@@ -4,12 +4,13 @@
  */
 import {
   apply, construct, createDataProperty, FunctionPrototype, functionToString, G, getPrototypeOf, isObject, ownDescriptor, stringIndexOf,
-  stringSlice,
+  stringSlice, symbols, weakSet,
 } from '../natives.js';
-import { denied, handler, listed, unwrap } from '../membrane.js';
+import { denied, handler, listed, receiver, unwrap } from '../membrane.js';
 import { deny } from '../denial.js';
+import { isAudited } from '../intrinsics/recognise.js';
+import { valueOf } from '../intrinsics/roots.js';
 import { creation } from './creation.js';
-import { kindOf } from './dom.js';
 import { INTERFACES } from './interfaces.js';
 import { insertion } from './insertion.js';
 import { markup } from './markup.js';
@@ -97,30 +98,45 @@ const isMember = (f, word, member, part) => {
 
 /** Whether `f` is what `self` inherits under its own name: then it is a member of an interface that the list leaves out. */
 const isInherited = (f, self, member, part) => {
-  for (let q = self, depth = 0; q !== null && q !== undefined && depth < 20; q = getPrototypeOf(q), depth++) {
-    const property = ownDescriptor(q, member);
+  const key = member[0] === '[' ? symbols[apply(stringSlice, member, [8, -1])] : member;
+  for (let q = isObject(self) ? self : null, depth = 0; q !== null && q !== undefined && depth < 20; q = getPrototypeOf(q), depth++) {
+    const property = ownDescriptor(q, key);
     if (property !== undefined && property[part] === f) return true;
   }
   return false;
 };
 
+/** Whether a member of the console, which needs no receiver. */
+const isOfConsole = (f, member) => {
+  const console = valueOf(G, 'console');
+  return isObject(console) && valueOf(console, member) === f;
+};
+
 /**
  * A native with a listed name that is no listed member. Many interfaces have members called `value` or `append`. But where
  * an object's interface inherits a listed one, the list's rule is the object's, too; and what the object does not inherit
- * is the original of a member that the page has replaced, so that nodes and windows are kept from it.
+ * is the original of a member that the page has replaced, which is denied. So is that of a built-in function of the language. A
+ * constructor is called by the rule of its name.
  */
 const stranger = (name, row) => {
   const { member, part } = split(name);
+  const plain = weakSet(); // prototypes of which the native is a member without a rule
   return {
     __proto__: null,
     call(self, args, real) {
-      const target = isGlobal(self) ? G : self;
-      if (target !== G && kindOf(target) === 0) return apply(real, self, args);
+      const target = isGlobal(self) ? G : receiver(self);
+      const above = isObject(target) ? getPrototypeOf(target) : null;
+      if (above !== null && plain.has(above)) return apply(real, target, args);
       if (!isInherited(real, target, member, part)) deny('dom-script-injection', 'a native of the page that was replaced');
       const rule = ruleOf(row, (word) => isAbove(holderOf(word), target));
-      return rule === '' ? apply(real, target, args) : behaviourOf(rule, member).call(self, args, real);
+      if (rule !== '') return behaviourOf(rule, member).call(self, args, real);
+      if (isInherited(real, above, member, part)) plain.add(above);
+      return apply(real, target, args);
     },
-    construct: (args, newTarget, real) => construct(real, args, newTarget),
+    construct(args, newTarget, real) {
+      const rule = ruleOf(row, (word) => word === '*');
+      return rule === '' ? construct(real, args, newTarget) : behaviourOf(rule, member).construct(args, newTarget, real);
+    },
   };
 };
 
@@ -163,8 +179,8 @@ export const meetFunction = (f) => {
   const rule = row === undefined ? '' : ruleOf(row, (word) => isMember(f, word, member, part));
   if (rule !== '') handler(f, behaviourOf(rule, member));
   else if (isOfWindow(f, name)) handler(f, ofWindow);
-  else if (row === undefined) listed(f);
-  else handler(f, stranger(name, row));
+  else if (row === undefined && (!isAudited(name) || isOfConsole(f, member))) listed(f);
+  else handler(f, stranger(name, row ?? ''));
   return true;
 };
 

@@ -1,5 +1,5 @@
 /** Members that make elements, windows, workers and URLs of objects. */
-import { apply, construct, create, createDataProperty, G, getPrototypeOf, TypeError } from '../natives.js';
+import { apply, construct, create, createDataProperty, G, getPrototypeOf, isObject, TypeError } from '../natives.js';
 import { deny } from '../denial.js';
 import { unwrap } from '../membrane.js';
 import { blobType } from './captured.js';
@@ -19,7 +19,7 @@ const element = (self, args, real) => {
   const last = args.length - 1;
   // The name of a passive element in lower case says all, also with a namespace.
   if (last === 0 && typeof args[0] === 'string' && isPassiveTag(args[0])) return apply(real, self, args);
-  if (last > 0 && typeof args[last] === 'object' && args[last] !== null) args[last] = { __proto__: null, is: isOf(args[last]) };
+  if (last > 0 && isObject(args[last])) args[last] = { __proto__: null, is: isOf(args[last]) };
   const made = apply(real, self, args);
   judgeElement(made);
   return made;
@@ -67,13 +67,16 @@ const isMedia = (type) => {
   return kind === 'image/' || kind === 'audio/' || kind === 'video/';
 };
 
+/** The receiver of a member of the window: the window for its facade. No other real value is given away. */
+const windowOf = (self) => (unwrap(self) === G ? G : self);
+
 /** `window.open(url, target, features)`, `location.assign(url)`, `navigation.navigate(url)`: the first argument is a URL. */
 const navigate = (self, args, real) => {
   if (args.length > 0 && args[0] !== undefined) {
     args[0] = string(args[0]);
     judgeUrl(args[0], 'link');
   }
-  return apply(real, unwrap(self), args);
+  return apply(real, windowOf(self), args);
 };
 
 /** `document.open`: with three arguments that of the window; with fewer it replaces the page. */
@@ -83,7 +86,7 @@ const refuse = () => () => deny('dom-script-injection');
 const timer = (self, args, real) => {
   const f = at(args, 0);
   if (typeof f !== 'function') deny('string-timer');
-  return apply(real, unwrap(self), args);
+  return apply(real, windowOf(self), args);
 };
 
 const COMMANDS_WITH_URLS = { __proto__: null, createlink: 'link', insertimage: 'media' };
@@ -149,7 +152,7 @@ const WINDOW_FIELDS = ['view', 'source', 'window'];
 
 const withWindow = (args) => {
   const init = at(args, 1);
-  if (init === null || typeof init !== 'object') return args;
+  if (!isObject(init)) return args;
   let copy;
   for (let i = 0; i < WINDOW_FIELDS.length; i++) {
     const value = init[WINDOW_FIELDS[i]];
@@ -164,7 +167,7 @@ const withWindow = (args) => {
 const ofTarget = (self, args, real) => {
   unwrapped(args);
   if (args.length > 1) args[1] = viewed(args[1]);
-  return apply(real, self === undefined || self === null ? G : unwrap(self), args);
+  return apply(real, self === undefined || self === null ? G : windowOf(self), args);
 };
 
 const withViews = (args, places) => {

@@ -61,6 +61,7 @@ export const attributesOf = getter('Element', 'attributes');
 export const shadowOf = getter('Element', 'shadowRoot');
 export const elementsIn = method('Element', 'querySelectorAll');
 export const setInnerHTML = setter('Element', 'innerHTML');
+export const setSanitized = method('Element', 'setHTML');
 export const replaceChildren = method('Element', 'replaceChildren');
 export const replaceWith = method('Element', 'replaceWith');
 

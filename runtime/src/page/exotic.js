@@ -6,7 +6,7 @@ import { createDataProperty, defineProperty, getPrototypeOf, hasOwn, ownDescript
 import { callForeign, recordOf } from '../membrane.js';
 import { prototypeOf } from './captured.js';
 import { branded, kindOf, optionCount, optionsOf } from './dom.js';
-import { admit, guarded } from './trees.js';
+import { admit, guarded, release } from './trees.js';
 
 const isIndex = (key) => typeof key === 'string' && key !== '' && key[0] >= '0' && key[0] <= '9';
 
@@ -16,6 +16,7 @@ const isOption = (o, key, value) => isIndex(key) && kindOf(value) !== 0 && isOpt
 /** An option becomes an element of a list by an operation of the engine's, of which `write` is one. */
 const insertOption = guarded((o, [key, value], write) => {
   admit(value);
+  release(value);
   return write(o, key, value);
 });
 

@@ -1,9 +1,9 @@
 /** Members that move nodes: what comes from another document is judged and made the page's before it is inserted. */
-import { apply } from '../natives.js';
+import { apply, isObject } from '../natives.js';
 import { deny } from '../denial.js';
 import { branded, DOCUMENT, ELEMENT, home, kindOf, ownerDocument, parentOf, rangeAt, rangeCount, rangeEnd, rangeStart } from './dom.js';
 import { at, string } from './text.js';
-import { admit, guarded, isAlive, isNested, isScriptNode, judgeTree, refuseUnjudged, rememberShadow } from './trees.js';
+import { admit, guarded, isAlive, isNested, isScriptNode, judgeTree, refuseUnjudged, release, rememberShadow } from './trees.js';
 
 const refuseScript = (node) => {
   if (isScriptNode(node)) deny('dom-script-injection');
@@ -21,11 +21,18 @@ const converted = (args) => {
   return args;
 };
 
+/** `node` as it is inserted below `target`, which may be where nothing is alive. */
+const entering = (target, node) => {
+  if (isAlive(target)) return admit(node);
+  release(node);
+  return node;
+};
+
 /** `list` with each node that enters the page admitted. */
 const admitAll = (target, list) => {
   if (kindOf(target) === 0) return list;
   refuseScript(target);
-  if (isAlive(target)) for (let i = 0; i < list.length; i++) if (kindOf(list[i]) !== 0) list[i] = admit(list[i]);
+  for (let i = 0; i < list.length; i++) if (kindOf(list[i]) !== 0) list[i] = entering(target, list[i]);
   return list;
 };
 
@@ -34,7 +41,7 @@ const child = guarded((self, args, real) => {
   const given = at(args, 0);
   if (kindOf(self) === 0 || kindOf(given) === 0) return apply(real, self, args);
   refuseScript(self);
-  if (isAlive(self)) args[0] = admit(given);
+  args[0] = entering(self, given);
   const inserted = args[0];
   const result = apply(real, self, args);
   return result === inserted ? given : result;
@@ -57,21 +64,24 @@ const adjacentElement = guarded((self, args, real) => {
   const parent = parentOf(self);
   refuseScript(self);
   if (parent !== null) refuseScript(parent);
-  if (kindOf(given) !== 0 && (isAlive(self) || (parent !== null && isAlive(parent)))) list[1] = admit(given);
+  if (kindOf(given) !== 0) list[1] = entering(parent !== null && isAlive(parent) ? parent : self, given);
   return apply(real, self, list);
 });
 
 /** A setter whose value becomes a child of `this`, such as `document.body`. */
 const slot = guarded((self, args, real) => {
   const given = at(args, 0);
-  if (kindOf(self) !== 0 && kindOf(given) !== 0 && isAlive(self)) admit(given);
+  if (kindOf(self) !== 0 && kindOf(given) !== 0) entering(self, given);
   return apply(real, self, [given]);
 });
 
 /** `select.add(option, before)`. */
 const option = guarded((self, args, real) => {
-  if (args.length > 1 && typeof args[1] === 'object' && args[1] !== null && kindOf(args[1]) === 0) args[1] = +args[1];
-  if (kindOf(at(args, 0)) !== 0) args[0] = admit(args[0]);
+  if (args.length > 1 && isObject(args[1]) && kindOf(args[1]) === 0) args[1] = +args[1];
+  if (kindOf(at(args, 0)) !== 0) {
+    args[0] = admit(args[0]);
+    release(args[0]);
+  }
   return apply(real, self, args);
 });
 
@@ -86,18 +96,22 @@ const refuseScriptRange = (range) => {
   }
 };
 
-/** `surroundContents` moves what is in the range, which nobody has judged where it is not the page's. */
-const refuseForeignRange = (range) => {
-  if (!isNested() || !branded(rangeStart, range)) return;
+/**
+ * `surroundContents` moves what is in the range below its argument, which nobody has judged where it is not the page's: it may not
+ * go into a node that is alive, or may be on its way to the page.
+ */
+const refuseForeignRange = (range, into) => {
+  if (!branded(rangeStart, range)) return;
   const start = rangeStart(range);
-  if (start !== home && ownerDocument(start) !== home) deny('dom-script-injection', 'an insertion within another');
+  if (start === home || ownerDocument(start) === home) return;
+  if (isNested() || kindOf(into) !== 0 && isAlive(into)) deny('dom-script-injection', 'an insertion of what nobody has judged');
 };
 
-const inRange = guarded((self, args, real) => {
-  refuseScriptRange(self);
-  refuseForeignRange(self);
+const inRange = (isMoving) => guarded((self, args, real) => {
   const list = converted(args);
-  if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0 && isAlive(rangeStart(self))) list[0] = admit(list[0]);
+  refuseScriptRange(self);
+  if (isMoving || isNested()) refuseForeignRange(self, at(list, 0));
+  if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0) list[0] = entering(rangeStart(self), list[0]);
   return apply(real, self, list);
 });
 
@@ -113,14 +127,14 @@ const bring = guarded((self, args, real) => {
   if (kindOf(self) === DOCUMENT && self === home && kindOf(given) !== 0) {
     refuseUnjudged();
     judgeTree(given);
-  }
-  return apply(real, self, args.length > 1 ? [given, typeof args[1] === 'object' ? true : !!args[1]] : [given]);
+  } else release(given);
+  return apply(real, self, args.length > 1 ? [given, typeof args[1] === 'object' || !!args[1]] : [given]);
 });
 
 /** `attachShadow(init)`: the root is remembered, and is never copied where it could not be found again. */
 const shadow = (self, args, real) => {
   const init = at(args, 0);
-  if (kindOf(self) !== ELEMENT || init === null || typeof init !== 'object') return apply(real, self, args.length ? [init] : []);
+  if (kindOf(self) !== ELEMENT || !isObject(init)) return apply(real, self, args.length ? [init] : []);
   const { mode, delegatesFocus, slotAssignment, serializable } = init;
   const plain = { __proto__: null, mode: string(mode), delegatesFocus: !!delegatesFocus, serializable: !!serializable };
   if (slotAssignment !== undefined) plain.slotAssignment = string(slotAssignment);
@@ -137,7 +151,7 @@ export const insertion = {
   beside: () => adjacentElement,
   slot: () => slot,
   option: () => option,
-  range: () => inRange,
+  range: (member) => inRange(member === 'surroundContents'),
   bring: () => bring,
   deleteRange: () => deleteRange,
   shadow: () => shadow,

@@ -158,6 +158,7 @@ export const INTERFACES = {
   setAttributeNS: 'setNS Element',
   setAttributeNode: 'setNode Element',
   setAttributeNodeNS: 'setNode Element',
+  setHTML: 'safe Element ShadowRoot',
   setHTMLUnsafe: 'unsafe Element ShadowRoot',
   setInterval: 'timer @',
   setNamedItem: 'setNamed NamedNodeMap',

@@ -3,10 +3,10 @@ import { apply } from '../natives.js';
 import { deny } from '../denial.js';
 import {
   branded, DOCUMENT, ELEMENT, firstChild, FRAGMENT, hostOf, inertDocument, insertBefore, kindOf, localName, makeElement,
-  namespaceOf, nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith,
+  namespaceOf, nextSibling, parentOf, rangeStart, replaceChildren, replaceFragment, replaceWith, setSanitized,
 } from './dom.js';
 import { at, includes, lower, string, stringOrEmpty } from './text.js';
-import { guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed } from './trees.js';
+import { guarded, isAlive, isScriptNode, isTemplate, judgeMarkup, parsed, written } from './trees.js';
 
 const XHTML = 'http://www.w3.org/1999/xhtml';
 
@@ -46,6 +46,17 @@ const setUnsafe = guarded((self, args, real) => {
   if (args.length === 0 || kindOf(self) === 0) return apply(real, self, []);
   refuseDeclaredShadow(markup);
   return content(self, markup, real);
+});
+
+/** `setHTML(markup, options)`: the engine removes what runs, but the options may keep a `base` or a `meta`. */
+const setSafe = guarded((self, args, real) => {
+  if (args.length === 0 || kindOf(self) === 0) return apply(real, self, []);
+  args[0] = string(args[0]);
+  refuseScript(self);
+  if (!isAlive(self) || isTemplate(self)) return apply(real, self, args);
+  const isShadow = kindOf(self) === FRAGMENT;
+  const nodes = written(isShadow ? hostOf(self) : self, (quiet) => (args.length > 1 ? setSanitized(quiet, args[0], args[1]) : setSanitized(quiet, args[0])));
+  return isShadow ? replaceFragment(self, nodes) : replaceChildren(self, nodes);
 });
 
 const setOuter = guarded((self, args, real) => {
@@ -100,6 +111,7 @@ const parseUnsafe = (self, args, real) => {
   if (args.length === 0) return apply(real, self, []);
   const markup = string(args[0]);
   refuseDeclaredShadow(markup);
+  judgeMarkup(markup);
   return apply(real, self, [markup]);
 };
 
@@ -111,5 +123,6 @@ export const markup = {
   adjacent: () => insertAdjacent,
   contextual: () => contextual,
   unsafe: () => setUnsafe,
+  safe: () => setSafe,
   parse: () => parseUnsafe,
 };

@@ -1,11 +1,11 @@
 /** Trees of nodes: judged as a whole before they enter the page. */
-import { apply, regexpExec, weakMap } from '../natives.js';
+import { apply, regexpExec, weakMap, weakSet } from '../natives.js';
 import { deny } from '../denial.js';
 import { judgeAttribute } from './attributes.js';
 import {
   adopt, appendChild, ATTRIBUTE, attributeCount, attributeName, attributesOf, attributeValue, branded, DOCUMENT, ELEMENT,
   elementsIn, elementsInFragment, firstChild, FRAGMENT, home, hostOf, inertDocument, kindOf, makeElement, makeFragment,
-  namespaceOf, localName, nodeCount, ownerDocument, parseDocument, rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
+  namespaceOf, localName, nodeCount, ownerDocument, parentOf, parseDocument, rootElement, rootOf, setInnerHTML, shadowOf, templateContent,
 } from './dom.js';
 import { isScript, judgeElement, tagOf } from './elements.js';
 
@@ -81,9 +81,33 @@ export const isAlive = (node) => {
 const isInPage = (node) => {
   const kind = kindOf(node);
   const owner = kind === DOCUMENT ? node : ownerDocument(node);
-  if (owner === home) return true;
+  if (owner === home || isReleased(node)) return true;
   const root = rootOf(node);
   return kindOf(root) === FRAGMENT && branded(hostOf, root);
+};
+
+// The page's elements that went where nothing is alive. The engine may put them back itself, as the undoing of an edit does, so
+// that what is inserted below them is judged all the same.
+const released = weakSet();
+let isAnyReleased = false;
+
+const releaseAll = (list) => {
+  const count = nodeCount(list);
+  for (let i = 0; i < count; i++) released.add(list[i]);
+};
+
+/** Note that a node may leave the page's document. */
+export const release = (node) => {
+  const kind = kindOf(node);
+  if (kind !== ELEMENT && kind !== FRAGMENT || ownerDocument(node) !== home) return;
+  isAnyReleased = true;
+  if (kind === ELEMENT) released.add(node);
+  releaseAll(kind === ELEMENT ? elementsIn(node, '*') : elementsInFragment(node, '*'));
+};
+
+const isReleased = (node) => {
+  if (isAnyReleased) for (let q = node; q !== null; q = parentOf(q)) if (released.has(q)) return true;
+  return false;
 };
 
 /** Move all children of a node into a new fragment of the page. */
@@ -126,8 +150,13 @@ export const judgeMarkup = (markup) => {
  */
 export const parsed = (markup, context) => {
   judgeMarkup(markup);
+  return written(context, (quiet) => setInnerHTML(quiet, markup));
+};
+
+/** The same for what `write` puts into an element like `context` in a document where nothing runs. */
+export const written = (context, write) => {
   const quiet = makeElement(inertDocument(), namespaceOf(context), localName(context));
-  setInnerHTML(quiet, markup);
+  write(quiet);
   const content = isTemplate(quiet) ? templateContent(quiet) : quiet;
   judgeList(content === quiet ? elementsIn(quiet, '*') : elementsInFragment(content, '*'));
   return gather(content);

@@ -1,5 +1,5 @@
 /** What a native gets for an argument whose methods it will read and call: an object of the page's would give it raw natives. */
-import { getPrototypeOf, ObjectPrototype, ownDescriptor, ownKeys, weakMap } from '../natives.js';
+import { getPrototypeOf, isObject, ObjectPrototype, ownDescriptor, ownKeys, weakMap } from '../natives.js';
 import { isOpaque, own } from '../membrane.js';
 import { safeView } from '../intrinsics/views.js';
 
@@ -19,7 +19,7 @@ const views = weakMap();
 
 /** The view of `x`, always the same one: a listener is removed by its identity. */
 export const viewed = (x) => {
-  if (typeof x !== 'object' || x === null) return x;
+  if (typeof x === 'function' || !isObject(x)) return x;
   const known = views.get(x);
   if (known !== undefined) return known;
   if (isPlain(x)) return x;

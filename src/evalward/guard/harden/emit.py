@@ -42,6 +42,8 @@ _EXPRESSIONS: Final[Mapping[type[Expression], ExpressionPrinter]] = {
 _STATEMENTS: Final[Mapping[type[Statement], StatementPrinter]] = print_statements.HANDLERS
 _DEPTH: Final = 150
 """How deep a payload may nest: each level costs at most four calls here, and Python allows a thousand."""
+_INNER: Final = "return()=>{"
+"""The payload does not run in the function that has the head: a sloppy function's `caller` shows its caller's text."""
 _SPOKEN: Final = {
     "ig": "(f,i)=>{try{return f()}catch(e){try{i.c()}catch(_){}throw e}}",
     "iga": "async(f,i)=>{try{return await f()}catch(e){try{i.c()}catch(_){}throw e}}",
@@ -142,7 +144,8 @@ def _directive(tree: Program) -> str:
 def _script(printer: Printer, tree: Program) -> tuple[str, str, str]:
     completion = printer.frame.completion = printer.temporary()
     body = _statements(printer, tree)
-    return f"(()=>{{{_directive(tree)}", body, f"return {printer.run('end')}({completion});}})()"
+    closing = f"return {printer.run('end')}({completion});}};}})()()"
+    return f"(()=>{{{_directive(tree)}", f"{_INNER}{body}", closing
 
 
 def _async_body(printer: Printer, tree: Program) -> tuple[str, str, str]:
@@ -159,7 +162,7 @@ def _expression(printer: Printer, tree: Program) -> tuple[str, str, str]:
         raise RuntimeError("this shape has a value")
     text = printer.expression(tree.value)
     declared = declared_variables(printer, [])
-    return "(()=>{", f"{declared}return {printer.run('end')}({text});", "})()"
+    return "(()=>{", f"{_INNER}{declared}return {printer.run('end')}({text});", "};})()()"
 
 
 def _function(printer: Printer, tree: Program) -> tuple[str, str, str]:

@@ -314,3 +314,19 @@ def test_a_page_of_the_asynchronous_api(guard: Any) -> None:
     # In a thread of its own: the synchronous API has a loop in this one.
     with ThreadPoolExecutor(1) as threads:
         assert threads.submit(lambda: asyncio.run(run())).result() == "A"
+
+
+CALLERS: Final = {
+    "expression": "(function f() { return f.caller })()",
+    "pattern": "(() => { const f = function () { const { caller } = f; return caller }; return f() })()",
+    "callee": "(function () { return arguments.callee.caller })()",
+    "assignment": "(function f() { return f.caller += '' })()",
+}
+
+
+@pytest.mark.parametrize("code", CALLERS.values(), ids=CALLERS)
+def test_no_function_shows_the_head_with_the_key(page: Page, prepared: Prepared, code: str) -> None:
+    page.goto(URL)
+    text = page.evaluate(hardened(f"String({code})", prepared))
+    assert "__evalward_" not in text
+    assert len(text) < 2000
