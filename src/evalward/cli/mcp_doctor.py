@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from evalward.cli import guard_values as values
 from evalward.cli import mcp_options as options
-from evalward.cli import serve_values as values
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.mcp_guard import manifest_of, policy_of
 from evalward.proxy.known_tools import KnownTools, known_tools

@@ -8,7 +8,7 @@ from typing import NoReturn
 import typer
 
 from evalward.audit import AuditLog, AuditUnavailable
-from evalward.cli import serve_values as values
+from evalward.cli import guard_values as values
 from evalward.cli.audit_place import own_audit_log
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.serverless import provenance

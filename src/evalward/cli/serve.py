@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from evalward.audit import AuditLog, Durability, Rotation, load_key
+from evalward.cli import guard_values
 from evalward.cli import serve_options as options
 from evalward.cli import serve_values as values
 from evalward.cli import socket_options as sockets
@@ -144,13 +145,13 @@ def run(  # noqa: PLR0913 - one parameter per option
     if parent and token_file is not None:
         raise typer.BadParameter("--parent has its own token; it excludes --token-file")
     token = _token(audit_log) if parent else None
-    targets = values.targets(allow_eval)
+    targets = guard_values.targets(allow_eval)
     log_to_stderr(log_format)
     disable_core_dumps()
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
         max_concurrent=max_concurrent,
-        workers=values.workers(workers),
+        workers=guard_values.workers(workers),
         queue=queue,
         batch_items=batch_items,
         batch_bytes=batch_bytes,

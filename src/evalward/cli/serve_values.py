@@ -4,24 +4,10 @@ from pathlib import Path
 
 import typer
 
-from evalward.errors import CodedError
 from evalward.errors.stack import parse_verbose
-from evalward.guard.target import Target
-from evalward.judging.workers.cores import available_cores
-from evalward.policy import parse_allow_eval
 from evalward.server.addresses import ListenError, TcpAddress, UnixAddress, parse_admin_listen, parse_listen
 from evalward.server.settings import TlsFiles
 from evalward.server.transport.caller_identity import CERTIFICATE_NAME
-
-MOST_WORKERS = 256
-
-
-def targets(value: str) -> frozenset[Target]:
-    """Return the targets of ``--allow-eval``."""
-    try:
-        return parse_allow_eval(value)
-    except CodedError as error:
-        raise typer.BadParameter(error.message) from None
 
 
 def frames(text: str) -> int:
@@ -30,15 +16,6 @@ def frames(text: str) -> int:
         return parse_verbose(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-def workers(text: str) -> int:
-    """Return the number of worker processes; ``auto`` is one per core."""
-    if text == "auto":
-        return available_cores()
-    if text.isascii() and text.isdigit() and int(text) <= MOST_WORKERS:
-        return int(text)
-    raise typer.BadParameter(f"--workers is a number up to {MOST_WORKERS}, or auto")
 
 
 def address(text: str) -> TcpAddress | UnixAddress:
