@@ -127,7 +127,12 @@ def as_json(body: Mapping[str, Any]) -> bytes:
 
 
 def _singular(what: str) -> str:
-    for plural, singular in (("are ", "is "), ("have ", "has "), ("give ", "gives "), ("exceed ", "exceeds ")):
+    for plural, singular in (
+        ("are ", "is "),
+        ("have ", "has "),
+        ("give ", "gives "),
+        ("exceed ", "exceeds "),
+    ):
         if what.startswith(plural):
             return singular + what.removeprefix(plural)
     return what

@@ -86,9 +86,17 @@ class Servers:
             if not (name and equals and source):
                 raise ValueError(f"{text!r} is not NAME=MANIFEST, such as playwright=playwright-mcp")
             if any(_key(name) == _key(each) for each in named):
-                raise ValueError(f"the server {name!r} is given twice, or in two spellings that a client cannot tell")
+                raise ValueError(
+                    f"the server {name!r} is given twice, or in two spellings that a client cannot tell"
+                )
             named[name] = _manifest(source)
         return cls(MappingProxyType(named), usual)
+
+    def load(self) -> Servers:
+        """Read the manifests of the usual names now, which takes most of a second, and return this."""
+        if self.usual:
+            _usual()
+        return self
 
     def find(self, readings: Iterable[Named]) -> Found:
         """Return what one of ``readings`` means; raise CodedError (TOOL_UNKNOWN) where they mean different servers.

@@ -9,7 +9,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalward.errors import CodedError
+from evalward.errors import Code, CodedError
 from evalward.server.decide.call_decider import CallDecider, CallDecision
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.requests.call_request import CallReader
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from evalward.policy import Policy
     from evalward.server.decide.decider import Decider
+    from evalward.server.decide.decisions import Decision
     from evalward.server.requests.call_request import ToolCallRequest
     from evalward.server.requests.caller import Caller
     from evalward.tools import Manifest, Tool
@@ -105,9 +106,18 @@ class ServerCalls:
         return ServerDecision(decided, _with_programs(call.arguments_json, decided))
 
     def refused(self, refusal: CodedError, caller: Caller) -> ServerDecision:
-        """Record a call that cannot be read, and return its denial."""
+        """Return the denial of a call that is not read, recorded unless the caller is unknown.
+
+        A flood of calls without a token must not fill the disk, so these are only counted.
+        """
+
+        def fail() -> Decision:
+            raise refusal
+
         request = RequestContext(CallReader(b""), caller=caller)
-        return ServerDecision(CallDecision(self._decider.refused(request, refusal), "", (), ""))
+        is_recorded = refusal.code != Code.UNAUTHENTICATED
+        decision = self._decider.guarded(request, fail, is_recorded=is_recorded)
+        return ServerDecision(CallDecision(decision, "", (), ""))
 
     def is_shown(self, reading: Named) -> bool:
         """Whether a tool may stay in a list: not one that evaluates for a target that the policy denies.

@@ -1,0 +1,49 @@
+"""The settings of each product that start the hook, with absolute paths: a relative one could let calls through."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from evalward.hook import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SECONDS: Final = 10
+"""The time limit of the product: longer than that of the client, which blocks when it ends."""
+
+
+def command_of(product: str, address: str, more: Sequence[str] = (), *, cold: Sequence[str] = ()) -> str:
+    """Return the shell command that answers the hook of ``product`` from the service at ``address``.
+
+    ``more`` are options of the client. ``cold`` is the command that judges where no service answers; empty: blocked.
+    """
+    client = str(Path(ask.__file__).resolve())
+    words = [sys.executable, "-I", "-S", client, product, address, *more]
+    return shlex.join([*words, "--cold", *cold] if cold else words)
+
+
+def settings_of(product: str, command: str, *, block_on_failure: bool = False) -> str:
+    """Return what the user puts into the settings of ``product``.
+
+    ``block_on_failure`` adds Claude Code's ``onFailure``, which older versions do not know.
+    """
+    hook: dict[str, object] = {"type": "command", "command": command, "timeout": SECONDS}
+    if product == "docker":
+        return f"docker mcp gateway run --interceptor {shlex.quote(f'before:exec:{command}')}\n"
+    if product == "cursor":
+        cursor = {"command": command, "failClosed": True}
+        return _text({"version": 1, "hooks": {"beforeMCPExecution": [cursor]}})
+    if product == "vscode":
+        return _text({"hooks": {"PreToolUse": [hook]}})
+    if block_on_failure:
+        hook["onFailure"] = "block"
+    return _text({"hooks": {"PreToolUse": [{"matcher": "mcp__.*", "hooks": [hook]}]}})
+
+
+def _text(body: object) -> str:
+    return json.dumps(body, indent=2) + "\n"
