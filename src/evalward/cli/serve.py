@@ -187,9 +187,7 @@ def run(  # noqa: PLR0913 - one parameter per option
         tokens = TokenFile(token_file) if token_file else Tokens([token]) if token else None
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
-        servers = Servers.parse(server)
-        if hook_listen or ext_mcp or ext_proc:
-            servers.load()
+        servers = Servers.parse(server).load(needed=bool(hook_listen or ext_mcp or ext_proc))
         stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
         log_path = audit_log or default_audit_log()
         if audit_log is None:

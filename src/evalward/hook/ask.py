@@ -1,13 +1,14 @@
 """Post a hook's input to the service and print its answer: the small program that an agent starts for every call.
 
 Run as a file, ``python -I -S ask.py PRODUCT ADDRESS``: it imports no module of Evalward, and of the standard library
-only what the interpreter has in it. ``socket`` would take as long as the interpreter's start. Whatever fails, the exit
-code is 2, which blocks the call, with the reason on stderr; most products let a call through on any other failure.
+only what the interpreter has inside. ``os`` and ``socket`` would take as long as the interpreter's start. Whatever
+fails, the exit code is 2, which blocks the call, with the reason on stderr; most products let a call through on any
+other failure.
 """
 
 import _signal  # type: ignore[import-not-found]  # `signal` makes enums of it, which takes time
 import _socket
-import os
+import posix
 import sys
 import time
 
@@ -45,14 +46,14 @@ def blocked(why: str) -> int:
     text = why.replace("\\", "\\\\").replace('"', '\\"')
     envelope = f'{{"ok":false,"code":"GUARD_UNAVAILABLE","error":"{text}","retryable":true}}'
     try:
-        os.write(2, f"Evalward: {why} {envelope}\n".encode("utf-8", "replace"))
+        posix.write(2, f"Evalward: {why} {envelope}\n".encode("utf-8", "replace"))
     except OSError:
         return BLOCKED
     return BLOCKED
 
 
 def _ended(_number: int, _frame: object) -> None:
-    os._exit(BLOCKED)
+    posix._exit(BLOCKED)  # noqa: SLF001 - os._exit
 
 
 def _answered(arguments: list[str]) -> int:
@@ -85,7 +86,7 @@ def _options(arguments: list[str]) -> tuple[str, str, dict[str, str], list[str]]
 def _all_of_stdin() -> bytes:
     parts = []
     size = 0
-    while part := os.read(0, _CHUNK):
+    while part := posix.read(0, _CHUNK):
         parts.append(part)
         size += len(part)
         if size > MOST_BYTES:
@@ -149,7 +150,7 @@ def _check_peer(connection: _socket.socket, uid: str | None) -> None:
         return
     found = connection.getsockopt(_socket.SOL_SOCKET, option, _CREDENTIALS)
     owner = int.from_bytes(found[4:8], sys.byteorder)
-    expected = {os.getuid(), 0} if uid is None else {int(uid)}
+    expected = {posix.getuid(), 0} if uid is None else {int(uid)}
     if owner not in expected:
         raise Failed("The service at the address of the hook runs as another user.")
 
@@ -190,8 +191,8 @@ def _cold(command: list[str], body: bytes) -> tuple[int, bytes]:
 
 def _write(answer: bytes) -> None:
     while answer:
-        answer = answer[os.write(1, answer) :]
+        answer = answer[posix.write(1, answer) :]
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1:]))
+    posix._exit(main(sys.argv[1:]))  # noqa: SLF001 - os._exit

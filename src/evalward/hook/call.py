@@ -97,9 +97,7 @@ def id_of(body: Mapping[str, Any], *names: str) -> str:
 
 
 def arguments_of(value: Any) -> bytes:
-    """Return the JSON of a call's arguments; an absent value is an empty object. Raise CodedError."""
-    if value is None:
-        return b"{}"
+    """Return the JSON of a call's arguments; raise CodedError."""
     if not isinstance(value, dict):
         raise unreadable("has arguments that are not an object")
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()

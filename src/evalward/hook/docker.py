@@ -35,7 +35,8 @@ def read(text: bytes) -> HookCall:
     if len({*folded}) < len(folded):
         # Go reads both spellings of a name.
         raise unreadable("has a name in two spellings")
-    return HookCall(_readings(text_of(params, "name")), arguments_of(member(params, "arguments")))
+    arguments = params.get("arguments")
+    return HookCall(_readings(text_of(params, "name")), arguments_of({} if arguments is None else arguments))
 
 
 def answer(outcome: Outcome) -> Answer:

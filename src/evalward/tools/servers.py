@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evalward.tools.manifest import Manifest
 
 _OTHER: Final = re.compile(r"[^a-z0-9]")
-_FAMILY: Final = re.compile(r"[a-z0-9-]+")
+_READY: Final = re.compile(r"[a-z0-9-]+(/[a-z0-9-]+)?")
 VSCODE_LETTERS: Final = 13
 """VS Code keeps so many characters of a server's name in the names of its tools."""
 USUAL_NAMES: Final[Mapping[str, str]] = MappingProxyType(
@@ -78,7 +78,7 @@ class Servers:
     def parse(cls, texts: Iterable[str], *, usual: bool = True) -> Servers:
         """Return the servers of the options ``NAME=MANIFEST``; raise ValueError, or ManifestError for a manifest.
 
-        A manifest is a file, ``ready:NAME``, or the bare name of a ready family.
+        A manifest is a file, ``ready:NAME``, or the bare name of a ready manifest.
         """
         named: dict[str, Manifest] = {}
         for text in texts:
@@ -92,9 +92,9 @@ class Servers:
             named[name] = _manifest(source)
         return cls(MappingProxyType(named), usual)
 
-    def load(self) -> Servers:
-        """Read the manifests of the usual names now, which takes most of a second, and return this."""
-        if self.usual:
+    def load(self, *, needed: bool = True) -> Servers:
+        """Read the manifests of the usual names now if they are ``needed``, which takes a second; return this."""
+        if needed and self.usual:
             _usual()
         return self
 
@@ -138,7 +138,7 @@ def _cut(name: str) -> str:
 
 
 def _manifest(source: str) -> Manifest:
-    if source.startswith(SCHEME) or _FAMILY.fullmatch(source):
+    if source.startswith(SCHEME) or _READY.fullmatch(source):
         name = source.removeprefix(SCHEME)
         return ready_manifests().get(name) or load_ready(name)
     return load_manifest(source)

@@ -38,7 +38,7 @@ SERVICE_NAME: Final = "envoy.service.ext_proc.v3.ExternalProcessor"
 RPC: Final = "ExtProc"
 SERVER_KEY: Final = "evalward-server"
 """The metadata of the stream in which the filter's configuration names the MCP server of a route."""
-STREAMS: Final = 32
+STREAMS: Final = 64
 """Streams at a time; each takes a thread while Envoy reads a body."""
 SECONDS: Final = 30.0
 """The patience of a call: Envoy's own time limit ends it before."""
@@ -143,7 +143,10 @@ class _Request:
         if decided.arguments is None:
             return _continued("request_body")
         changed = as_json({**message, "params": asked[0].with_arguments(decided.arguments)})
-        common = pb.CommonResponse(body_mutation=pb.BodyMutation(body=changed))
+        common = pb.CommonResponse(
+            header_mutation=_header("content-length", str(len(changed))),
+            body_mutation=pb.BodyMutation(body=changed),
+        )
         return pb.ProcessingResponse(request_body=pb.PhaseResponse(response=common))
 
     def _refused(self, failure: Exception) -> pb.ProcessingResponse:
@@ -208,14 +211,17 @@ def _denied(answered: str | int | None, envelope: Mapping[str, Any]) -> pb.Proce
         body["error"]["data"] = envelope
     else:
         body["result"] = to_call_tool_result(envelope)
-    content = pb.HeaderValue(key="content-type", raw_value=b"application/json")
-    overwrite = pb.HeaderValueOption.APPEND_ACTION_OVERWRITE_IF_EXISTS_OR_ADD
-    headers = pb.HeaderMutation(set_headers=[pb.HeaderValueOption(header=content, append_action=overwrite)])
     return pb.ProcessingResponse(
         immediate_response=pb.ImmediateResponse(
             status=pb.HttpStatus(code=400 if answered is None else 200),
-            headers=headers,
+            headers=_header("content-type", "application/json"),
             body=as_json(body),
             details="evalward",
         )
     )
+
+
+def _header(name: str, value: str) -> pb.HeaderMutation:
+    header = pb.HeaderValue(key=name, raw_value=value.encode("ascii"))
+    overwrite = pb.HeaderValueOption.APPEND_ACTION_OVERWRITE_IF_EXISTS_OR_ADD
+    return pb.HeaderMutation(set_headers=[pb.HeaderValueOption(header=header, append_action=overwrite)])
