@@ -16,12 +16,12 @@ from evalward.policy import Policy, parse_policy
 HERE = Path(__file__).parent
 CASES = yaml.safe_load((HERE / "failures.yaml").read_text("utf-8"))
 ARGUMENTS = {"element": "Save", "target": "e3"}
-EVENT = {
+EVENT: dict[str, Any] = {
     "hook_event_name": "PreToolUse",
     "tool_name": "mcp__playwright__browser_click",
     "tool_input": ARGUMENTS,
 }
-CALLS = {
+CALLS: dict[str, dict[str, Any]] = {
     "claude-code": EVENT,
     "vscode": EVENT,
     "cursor": {
