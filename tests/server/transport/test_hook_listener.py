@@ -10,8 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from http.client import HTTPConnection
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,6 +21,9 @@ from evalward.server.addresses import ListenError, parse_listen
 from evalward.server.settings import Settings
 from evalward.server.transport.door_calls import DoorCalls
 from evalward.server.transport.hook_listener import SILENT_SECONDS, HookListener
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Start = Callable[..., Any]
 TOKEN = "a-token-of-this-test"
