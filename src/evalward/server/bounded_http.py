@@ -1,6 +1,6 @@
 """An HTTP server with bounded threads, over TCP or a Unix socket: the oldest connection is closed for the newest.
 
-Silent clients therefore block nobody. All threads exist before the first connection.
+Silent clients therefore block no others. All threads exist before the first connection.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _meant(reading: Named, names: Mapping[str, Manifest]) -> list[Manifest]:
 
 
 def _key(name: str) -> str:
-    """Return what is left of a server's name in the names of tools: clients replace the other characters."""
+    """Return a server's name as it can be in the names of tools: clients replace the other characters."""
     return _OTHER.sub("_", name.lower())
 
 

@@ -99,7 +99,7 @@ class McpRequestResult(_message.Message):
     MUTATED_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     mutated: _builtins.bytes
-    """It goes on with these params."""
+    """It passes with these params."""
     @_builtins.property
     def error(self) -> Global___AuthorizationError:
         """It ends with an error."""
@@ -130,7 +130,7 @@ class McpResponseResult(_message.Message):
     MUTATED_FIELD_NUMBER: _builtins.int
     ERROR_FIELD_NUMBER: _builtins.int
     mutated: _builtins.bytes
-    """This result goes on instead."""
+    """This result passes instead."""
     @_builtins.property
     def error(self) -> Global___AuthorizationError:
         """The client gets an error."""

@@ -175,7 +175,7 @@ def _check_mode(message: pb.ProcessingRequest) -> None:
 
 
 def _check_headers(headers: pb.HttpHeaders) -> None:
-    """Raise CodedError for a body that would be read otherwise than as UTF-8, or that is no body."""
+    """Raise CodedError for a body that would be read differently from UTF-8, or that is no body."""
     for header in headers.headers.headers:
         name = header.key.lower()
         value = (header.raw_value or header.value.encode()).decode("latin-1").strip().lower()
