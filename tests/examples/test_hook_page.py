@@ -72,6 +72,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 [
                     *(EVALWARD, "serve", "--allow-eval=renderer", "--listen", f"unix:{folder}/g.sock"),
                     *("--hook-listen", f"unix:{folder}/h.sock", "--audit-log", folder / "audit.jsonl"),
+                    *("--server", "playwright=playwright-mcp"),
                 ],
                 stdout=subprocess.PIPE,
             )

@@ -98,7 +98,7 @@ def _asked(product: str, path: str, options: dict[str, str], body: bytes) -> tup
     """Return the exit code and the text of the service's answer; raise Failed."""
     until = time.monotonic() + SECONDS
     with _socket_to(path) as connection:
-        _check_peer(connection, options.get("--peer-uid"))
+        _check_peer(connection, path, options.get("--peer-uid"))
         head = f"POST /hook/{product} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         if "--token-file" in options:
             head += f"Authorization: Bearer {_token(options['--token-file'])}\r\n"
@@ -143,13 +143,17 @@ class _socket_to:  # noqa: N801 - used as a function
         self._socket.close()
 
 
-def _check_peer(connection: _socket.socket, uid: str | None) -> None:
-    """Raise Failed unless the service runs as this user, as root, or as the given user: others could allow all."""
+def _check_peer(connection: _socket.socket, path: str, uid: str | None) -> None:
+    """Raise Failed unless the service runs as this user, as root, or as the given user: others could allow all.
+
+    Where the system does not say the user of a peer, the owner of the socket counts.
+    """
     option = getattr(_socket, "SO_PEERCRED", None)
     if option is None:
-        return
-    found = connection.getsockopt(_socket.SOL_SOCKET, option, _CREDENTIALS)
-    owner = int.from_bytes(found[4:8], sys.byteorder)
+        owner = posix.stat(path).st_uid
+    else:
+        found = connection.getsockopt(_socket.SOL_SOCKET, option, _CREDENTIALS)
+        owner = int.from_bytes(found[4:8], sys.byteorder)
     expected = {posix.getuid(), 0} if uid is None else {int(uid)}
     if owner not in expected:
         raise Failed("The service at the address of the hook runs as another user.")

@@ -75,10 +75,10 @@ def read_object(text: bytes) -> dict[str, Any]:
 
 
 def member(body: Mapping[str, Any], *names: str) -> Any:
-    """Return the member called one of ``names``; raise CodedError when there are several, None for none."""
+    """Return the member called one of ``names``, None for none; raise CodedError when several differ."""
     found = [name for name in names if name in body]
-    if len(found) > 1:
-        raise unreadable(f"has both {found[0]} and {found[1]}")
+    if any(body[name] != body[found[0]] for name in found):
+        raise unreadable(f"has both {found[0]} and {found[-1]}")
     return body[found[0]] if found else None
 
 

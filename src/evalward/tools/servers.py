@@ -101,13 +101,15 @@ class Servers:
     def find(self, readings: Iterable[Named]) -> Found:
         """Return what one of ``readings`` means; raise CodedError (TOOL_UNKNOWN) where they mean different servers.
 
-        The operator's names come before the usual ones.
+        The operator's names come before the usual ones. Where a product says no server, the tool's name chooses among
+        the operator's: a name such as ``click`` proves nothing of a server that may not be there.
         """
         every = [*readings]
-        for names in (self.named, _usual() if self.usual else {}):
+        spelled = [each for each in every if each.server is not None]
+        for names, some in ((self.named, every), (_usual() if self.usual and spelled else {}, spelled)):
             found = {
-                (id(manifest), each.tool): Found(each.tool, manifest)
-                for each in every
+                (manifest.digest, each.tool): Found(each.tool, manifest)
+                for each in some
                 for manifest in _meant(each, names)
             }
             if len(found) > 1:
@@ -123,7 +125,7 @@ class Servers:
 
 def _meant(reading: Named, names: Mapping[str, Manifest]) -> list[Manifest]:
     if reading.server is None:
-        return [*{id(each): each for each in names.values() if each.tool(reading.tool) is not None}.values()]
+        return [each for each in names.values() if each.tool(reading.tool) is not None]
     spelled = _key(reading.server)
     return [each for name, each in names.items() if (_cut(name) if reading.is_cut else _key(name)) == spelled]
 

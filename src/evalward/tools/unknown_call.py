@@ -2,9 +2,9 @@
 
 A door in front of a client sees calls of servers that the operator has not named. It has neither their schemas nor
 their descriptions, so the names of the tool and of the fields decide, as in a drafted manifest. Nothing is judged as
-code there, since no manifest says where it would run: fields that look like code, and URLs that are code or documents, are
-forbidden; launch values must be on the policy's list. Other URLs pass, and paths, since such servers are often there
-for files and addresses.
+code there, since no manifest says where it would run: fields that look like code, and URLs that are code or documents,
+are forbidden; launch values must be on the policy's list. Other URLs and paths pass, since many servers are there for
+them.
 """
 
 from __future__ import annotations

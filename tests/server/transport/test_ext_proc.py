@@ -73,7 +73,7 @@ def test_an_escape_is_answered_in_its_own_id(running: Any, exchange: Exchange) -
 @pytest.mark.parametrize(
     ("server", "tool", "code"),
     [
-        (None, "browser_evaluate", "EVAL_BLOCKED_CONSTRUCT"),
+        (None, "browser_evaluate", "TOOL_UNKNOWN"),
         (None, "puppeteer_evaluate", "TOOL_UNKNOWN"),
         ("playwright", "browser_other", "TOOL_UNKNOWN"),
         ("robot", "run", "TOOL_FIELD_FORBIDDEN"),

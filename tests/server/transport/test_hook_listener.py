@@ -21,12 +21,14 @@ from evalward.server.addresses import ListenError, parse_listen
 from evalward.server.settings import Settings
 from evalward.server.transport.door_calls import DoorCalls
 from evalward.server.transport.hook_listener import SILENT_SECONDS, HookListener
+from evalward.tools.servers import Servers
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Start = Callable[..., Any]
 TOKEN = "a-token-of-this-test"
+SERVERS = Servers.parse(["playwright=playwright-mcp"])
 ESCAPE = "() => globalThis['ev' + 'al'](1)"
 
 
@@ -60,7 +62,7 @@ def sent(path: Path, request: bytes) -> tuple[int, dict[str, str], bytes]:
 def listening(start: Start, tmp_path: Path) -> Callable[..., tuple[Any, Path]]:
     def begin(**more: Any) -> tuple[Any, Path]:
         path = tmp_path / "hook.sock"
-        return start(judge, Settings(hooks=(parse_listen(f"unix:{path}"),)), **more), path
+        return start(judge, Settings(hooks=(parse_listen(f"unix:{path}"),)), servers=SERVERS, **more), path
 
     return begin
 
@@ -169,7 +171,7 @@ def test_the_token_is_the_principal(listening: Any) -> None:
 
 
 def test_a_page_cannot_ask_over_loopback(start: Start) -> None:
-    running = start(judge, Settings(hooks=(parse_listen("127.0.0.1:0"),)))
+    running = start(judge, Settings(hooks=(parse_listen("127.0.0.1:0"),)), servers=SERVERS)
     address = running.server.hook_addresses[0]
 
     for host, expected in (
@@ -228,7 +230,7 @@ def test_a_silent_client_is_denied_in_time(listening: Any) -> None:
 
 def test_silent_connections_keep_nobody_out(start: Start, tmp_path: Path) -> None:
     path = tmp_path / "hook.sock"
-    start(judge, Settings(max_concurrent=1, queue=0, hooks=(parse_listen(f"unix:{path}"),)))
+    start(judge, Settings(max_concurrent=1, queue=0, hooks=(parse_listen(f"unix:{path}"),)), servers=SERVERS)
     silent = []
     for _ in range(40):
         connection = socket.socket(socket.AF_UNIX)

@@ -120,16 +120,14 @@ class ServerCalls:
         return ServerDecision(CallDecision(decision, "", (), ""))
 
     def is_shown(self, reading: Named) -> bool:
-        """Whether a tool may stay in a list: not one that evaluates for a target that the policy denies.
-
-        A tool that the manifest does not know stays neither, since its calls are denied.
-        """
+        """Whether a tool may stay in a list: not one whose calls are always denied."""
         try:
             found = self._servers.find([reading])
+            if found.manifest is None:
+                unknown_tool(found.tool, {})
+                return True
         except CodedError:
             return False
-        if found.manifest is None:
-            return True
         tool = found.manifest.tool(found.tool)
         return tool is not None and (not tool.is_eval or tool.target in self._policy.allowed_targets)
 
