@@ -114,6 +114,18 @@ def test_without_a_service_the_printed_command_blocks(product: str, tmp_path: Pa
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_without_the_interpreter_or_the_client_it_blocks(product: str, service: Path) -> None:
+    settings = printed(product, str(service))
+    text = hook_input(product, "browser_click", CLICK)
+
+    for gone in (sys.executable, str(Path(ask.__file__).resolve())):
+        assert gone in settings
+        assert run(product, settings.replace(gone, "/none/there"), text).returncode == 2
+    command = command_in(product, settings).replace(f"{sys.executable} ", "/bin/sh -c 'kill -9 $$' ")
+    assert subprocess.run(["/bin/sh", "-c", command], input=text, check=False).returncode == 2
+
+
 def test_without_a_service_it_judges_cold(tmp_path: Path) -> None:
     log = tmp_path / "cold log.jsonl"
     more = ["--cold", "--allow-eval=renderer", "--server", "mine=playwright-mcp", "--audit-log", str(log)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evalward.hook import ask
+from evalward.hook import ask, settings
 
 CLIENT = [sys.executable, "-I", "-S", ask.__file__]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nEvalward-Exit: 0\r\n\r\n"
@@ -189,6 +189,18 @@ def test_a_signal_blocks(signal: str, tmp_path: Path) -> None:
         time.sleep(0.5)  # until its handlers are set; it then waits for its input
         os.kill(client.pid, getattr(__import__("signal"), f"SIG{signal}"))
         assert client.wait(10) == 2
+
+
+@pytest.mark.exhaustive
+def test_an_input_that_never_ends_blocks_before_the_product_does(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [*CLIENT, "cursor", f"unix:{tmp_path}/x"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as client:
+        assert ask.LIMIT < settings.SECONDS
+        assert ask.COLD_LIMIT < settings.COLD_SECONDS
+        assert client.wait(ask.LIMIT + 20) == 2
+        assert client.stderr is not None
+        assert b"in time" in client.stderr.read()
 
 
 def test_a_reader_that_is_gone_blocks(serve: Serve) -> None:

@@ -158,7 +158,7 @@ def config(  # noqa: PLR0913 - one parameter per option
         raise typer.BadParameter("--connect is unix: and an absolute path")
     fallback = _cold_command(product, policy, allow_eval, server, audit_log) if cold else []
     command = command_of(product, connect, _client_options(token_file, peer_uid), cold=fallback)
-    typer.echo(settings_of(product, command, block_on_failure=block_on_failure), nl=False)
+    typer.echo(settings_of(product, command, is_cold=cold, block_on_failure=block_on_failure), nl=False)
 
 
 def _client_options(token_file: Path | None, peer_uid: int | None) -> list[str]:

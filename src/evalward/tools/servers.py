@@ -9,14 +9,14 @@ not see the list of tools, which would tell the variant.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.tools.manifest_source import load_manifest
-from evalward.tools.ready import SCHEME, load_ready, ready_manifests
+from evalward.tools.ready import SCHEME, load_ready, ready_family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -95,7 +95,8 @@ class Servers:
     def load(self, *, needed: bool = True) -> Servers:
         """Read the manifests of the usual names now if they are ``needed``, which takes a second; return this."""
         if needed and self.usual:
-            _usual()
+            for family in USUAL_NAMES.values():
+                ready_family(family)
         return self
 
     def find(self, readings: Iterable[Named]) -> Found:
@@ -106,11 +107,11 @@ class Servers:
         """
         every = [*readings]
         spelled = [each for each in every if each.server is not None]
-        for names, some in ((self.named, every), (_usual() if self.usual and spelled else {}, spelled)):
+        for meant, some in ((self._named_as, every), (_usual_as, spelled if self.usual else [])):
             found = {
                 (manifest.digest, each.tool): Found(each.tool, manifest)
                 for each in some
-                for manifest in _meant(each, names)
+                for manifest in meant(each)
             }
             if len(found) > 1:
                 raise CodedError(
@@ -122,12 +123,21 @@ class Servers:
                 return next(iter(found.values()))
         return Found(every[0].tool, None)
 
+    def _named_as(self, reading: Named) -> list[Manifest]:
+        if reading.server is None:
+            return [each for each in self.named.values() if each.tool(reading.tool) is not None]
+        return [each for name, each in self.named.items() if _is_spelling(reading, name)]
 
-def _meant(reading: Named, names: Mapping[str, Manifest]) -> list[Manifest]:
+
+def _usual_as(reading: Named) -> list[Manifest]:
+    families = {family for name, family in USUAL_NAMES.items() if _is_spelling(reading, name)}
+    return [ready_family(each) for each in sorted(families)]
+
+
+def _is_spelling(reading: Named, name: str) -> bool:
     if reading.server is None:
-        return [each for each in names.values() if each.tool(reading.tool) is not None]
-    spelled = _key(reading.server)
-    return [each for name, each in names.items() if (_cut(name) if reading.is_cut else _key(name)) == spelled]
+        return False
+    return (_cut(name) if reading.is_cut else _key(name)) == _key(reading.server)
 
 
 def _key(name: str) -> str:
@@ -142,11 +152,7 @@ def _cut(name: str) -> str:
 def _manifest(source: str) -> Manifest:
     if source.startswith(SCHEME) or _READY.fullmatch(source):
         name = source.removeprefix(SCHEME)
-        return ready_manifests().get(name) or load_ready(name)
+        with suppress(KeyError):
+            return ready_family(name)
+        return load_ready(name)
     return load_manifest(source)
-
-
-@cache
-def _usual() -> Mapping[str, Manifest]:
-    ready = ready_manifests()
-    return MappingProxyType({name: ready[family] for name, family in USUAL_NAMES.items()})

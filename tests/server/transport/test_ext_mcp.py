@@ -168,14 +168,14 @@ def test_it_is_off_by_default_and_needs_the_token(start: Callable[..., Any]) -> 
 
     with pytest.raises(grpc.RpcError) as failure:
         without.channel.unary_unary(f"{METHOD}CheckRequest")(wire)
-    assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED  # type: ignore[attr-defined]
+    assert failure.value.code() is grpc.StatusCode.UNIMPLEMENTED
     without.stop()
 
     running = start(judge, ADDED, token="a-token-of-the-test")
     call = running.channel.unary_unary(f"{METHOD}CheckRequest")
     with pytest.raises(grpc.RpcError) as failure:
         call(wire)
-    assert failure.value.code() is grpc.StatusCode.UNAUTHENTICATED  # type: ignore[attr-defined]
+    assert failure.value.code() is grpc.StatusCode.UNAUTHENTICATED
     assert call(wire, metadata=[("authorization", "Bearer a-token-of-the-test")])
 
 
@@ -214,7 +214,7 @@ def test_other_libraries_can_register_the_protocol_by_its_name() -> None:
     pool = descriptor_pool.DescriptorPool()
     file = descriptor_pb2.FileDescriptorProto(name="ext_mcp.proto", package="agentgateway.dev.ext_mcp")
     file.message_type.add(name="McpRequest")
-    pool.Add(file)  # type: ignore[no-untyped-call]
+    pool.Add(file)
 
     assert message_factory.GetMessages([file], pool=pool)
     assert pb.DESCRIPTOR.package == "evalward.gateways.v1"

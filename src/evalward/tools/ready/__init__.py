@@ -17,15 +17,28 @@ SCHEME: Final = "ready:"
 """Marks the name of a ready manifest where a file name is possible: ``ready:chrome-devtools-mcp/slim``."""
 
 
+_SUFFIX: Final = ".yaml"
+
+
 @cache
 def ready_manifests() -> dict[str, Manifest]:
     """Return every ready manifest with all of its variants, by name."""
-    found = {}
-    for entry in sorted(files(__package__).iterdir(), key=lambda each: each.name):
-        if entry.name.endswith(".yaml"):
-            with as_file(entry) as path:
-                found[path.stem] = read_manifest_file(path)
-    return found
+    return {name: ready_family(name) for name in _families()}
+
+
+@cache
+def ready_family(name: str) -> Manifest:
+    """Return the ready manifest called ``name`` with all of its variants; raise KeyError."""
+    if name not in _families():
+        raise KeyError(name)
+    with as_file(files(__package__) / f"{name}{_SUFFIX}") as path:
+        return read_manifest_file(path)
+
+
+@cache
+def _families() -> tuple[str, ...]:
+    entries = (each.name for each in files(__package__).iterdir())
+    return tuple(sorted(name.removesuffix(_SUFFIX) for name in entries if name.endswith(_SUFFIX)))
 
 
 def ready_names() -> list[str]:
@@ -43,7 +56,7 @@ def load_ready(name: str) -> Manifest:
     Raise ManifestError for another name.
     """
     family, _, variant = name.partition("/")
-    manifest = ready_manifests().get(family)
+    manifest = ready_family(family) if family in _families() else None
     if manifest is not None:
         if not variant and len(manifest.variants) == 1:
             return manifest.variant(manifest.variants[0].name)
