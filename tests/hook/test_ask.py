@@ -1,6 +1,7 @@
 """The small client: it prints the service's answer, and blocks with exit code 2 whatever else happens."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +24,7 @@ def run(
     *arguments: str, stdin: bytes = b"{}", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*CLIENT, *arguments], input=stdin, capture_output=True, timeout=30, check=False, env=env
+        [*CLIENT, *arguments], input=stdin, capture_output=True, timeout=120, check=False, env=env
     )
 
 
@@ -110,7 +111,7 @@ def test_a_silent_service_blocks_in_time(serve: Serve) -> None:
 
     assert_blocked(run("cursor", serve(OK + b"yes", wait=ask.SECONDS + 1)), "in time")
 
-    assert time.monotonic() - started < ask.SECONDS + 2
+    assert ask.SECONDS <= time.monotonic() - started < ask.SECONDS + 20
 
 
 @pytest.mark.parametrize(
@@ -182,13 +183,23 @@ def test_a_service_that_fails_is_not_judged_cold(serve: Serve) -> None:
     assert_blocked(run("cursor", serve(b"no"), "--cold", "/bin/echo", "yes"), "no service for hooks")
 
 
-@pytest.mark.parametrize("signal", ["TERM", "INT", "HUP"])
-def test_a_signal_blocks(signal: str, tmp_path: Path) -> None:
+def catches(pid: int, number: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return bool(mask >> (number - 1) & 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_blocks(number: int, tmp_path: Path) -> None:
     with subprocess.Popen([*CLIENT, "cursor", f"unix:{tmp_path}/x"], stdin=subprocess.PIPE) as client:
         assert client.stdin is not None
-        time.sleep(0.5)  # until its handlers are set; it then waits for its input
-        os.kill(client.pid, getattr(__import__("signal"), f"SIG{signal}"))
-        assert client.wait(10) == 2
+        until = time.monotonic() + 60
+        while not (catches(client.pid, number) and catches(client.pid, signal.SIGALRM)):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        os.kill(client.pid, number)
+        assert client.wait(60) == 2
 
 
 @pytest.mark.exhaustive

@@ -33,7 +33,8 @@ def command_of(product: str, address: str, more: Sequence[str] = (), *, cold: Se
 def settings_of(product: str, command: str, *, is_cold: bool = False, block_on_failure: bool = False) -> str:
     """Return what the user puts into the settings of ``product``.
 
-    ``is_cold``: the command may judge without a service. ``block_on_failure`` adds Claude Code's ``onFailure``, which older versions do not know.
+    ``is_cold``: the command may judge without a service. ``block_on_failure`` adds Claude Code's ``onFailure``, which
+    older versions do not know.
     """
     limit = COLD_SECONDS if is_cold else SECONDS
     hook: dict[str, object] = {"type": "command", "command": command, "timeout": limit}
