@@ -185,6 +185,7 @@ def test_a_page_cannot_ask_over_loopback(start: Start) -> None:
         body = connection.getresponse().read()
         connection.close()
         assert permission(body)[0] == expected, host
+    assert len(running.records()) == 2, "a page cannot fill the log"
 
 
 def test_only_loopback_is_served(start: Start) -> None:

@@ -106,16 +106,16 @@ class ServerCalls:
         return ServerDecision(decided, _with_programs(call.arguments_json, decided))
 
     def refused(self, refusal: CodedError, caller: Caller) -> ServerDecision:
-        """Return the denial of a call that is not read, recorded unless the caller is unknown.
+        """Return the denial of a call that is not read, recorded unless the caller has no permission.
 
-        A flood of calls without a token must not fill the disk, so these are only counted.
+        A flood of calls without a token, or from a page, must not fill the disk, so these are only counted.
         """
 
         def fail() -> Decision:
             raise refusal
 
         request = RequestContext(CallReader(b""), caller=caller)
-        is_recorded = refusal.code != Code.UNAUTHENTICATED
+        is_recorded = refusal.code not in {Code.UNAUTHENTICATED, Code.PERMISSION_DENIED}
         decision = self._decider.guarded(request, fail, is_recorded=is_recorded)
         return ServerDecision(CallDecision(decision, "", (), ""))
 

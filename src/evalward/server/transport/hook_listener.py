@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import socket
 import struct
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
@@ -206,8 +207,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _discard(self, length: int) -> None:
         """Read what is too long, so that the client reads the answer instead of a broken connection."""
         left = min(length, MOST_DISCARDED)
-        while left > 0 and (part := self.rfile.read(min(left, CHUNK))):
-            left -= len(part)
+        with suppress(TimeoutError):
+            while left > 0 and (part := self.rfile.read(min(left, CHUNK))):
+                left -= len(part)
 
     def _check_caller(self) -> None:
         """Raise CodedError for a page in a browser, and for a caller without a token where one is needed."""
