@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "evalward"
 TESTS = ROOT / "tests"
 # Generated code is tested with the server, and a folder called ``mcp`` would hide the SDK.
-ELSEWHERE = {"v1": "server", "mcp": "mcp_extensions"}
+ELSEWHERE = {"v1": "server", "gateways": "server", "mcp": "mcp_extensions"}
 # These are tested through the stages that use them.
 THROUGH_OTHERS = {"domain", "sinks"}
 

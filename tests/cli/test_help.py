@@ -55,6 +55,7 @@ def test_the_options_of_serve_come_in_panels_with_their_variables() -> None:
             "Logs, traces and counts",
             "Sandbox",
             "TLS and tokens",
+            "Hooks and gateways",
         ),
     ]
     general = shown.partition("╭─ Sockets")[0]

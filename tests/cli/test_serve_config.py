@@ -32,6 +32,8 @@ TEXTS = {
 LISTS = {
     "listen": (["127.0.0.1:1"], ["127.0.0.1:2", "unix:/a"], ["127.0.0.1:3"]),
     "client_name": (["a.example"], ["b.example", "c"], ["d"]),
+    "hook_listen": (["unix:/a"], ["unix:/b", "127.0.0.1:1"], ["unix:/c"]),
+    "server": (["a=playwright-mcp"], ["b=playwright-mcp", "c=d.yaml"], ["e=ready:playwright-mcp/default"]),
 }
 
 

@@ -31,6 +31,7 @@ from evalward.server.observe.observer import Observer
 from evalward.server.settings import Settings
 from evalward.server.transport.token_gate import Tokens
 from evalward.tools import Manifest
+from evalward.tools.servers import Servers
 from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
@@ -118,6 +119,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
             token: str | None = None,
             observers: Sequence[Observer] = (),
             policy_file: PolicyFile | None = None,
+            servers: Servers | None = None,
         ) -> Running:
             log = tmp_path / "audit.jsonl"
             server = Server(
@@ -128,6 +130,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Running]]:
                 settings=settings or Settings(),
                 runner=runner,
                 manifest=manifest,
+                servers=servers,
                 observers=observers,
                 policy_file=policy_file,
                 tokens=None if token is None else Tokens([token]),

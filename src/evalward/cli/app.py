@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
+from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.lazy import LazyGroup
 
 
@@ -19,6 +19,7 @@ class _Commands(LazyGroup):
         "mcp": "evalward.cli.mcp:app",
         "serve": "evalward.cli.serve:serve",
         "health": "evalward.cli.health:health",
+        "hook": "evalward.cli.hook:app",
         "codes": "evalward.cli.codes:codes",
         "explain": "evalward.cli.explain:explain",
         "sinks": "evalward.cli.sinks:sinks_command",
@@ -81,4 +82,5 @@ def main() -> None:
         typer.echo(
             f"evalward: internal error ({type(error).__name__}); set EVALWARD_VERBOSE=1 to see it", err=True
         )
-        sys.exit(INFRASTRUCTURE_FAILURE)
+        # A product takes any other failure of its hook for "let the call through".
+        sys.exit(USAGE if sys.argv[1:2] == ["hook"] else INFRASTRUCTURE_FAILURE)

@@ -41,6 +41,7 @@ from evalward.server.settings import Settings
 from evalward.server.transport.token_file import TokenFile
 from evalward.server.transport.token_gate import Tokens
 from evalward.tools.manifest_source import load_manifest
+from evalward.tools.servers import Servers
 
 DEFAULTS = Settings()
 # The audit log's thread and the request that waits for it take turns; at Python's 5 ms each turn would wait as
@@ -116,6 +117,10 @@ def run(  # noqa: PLR0913 - one parameter per option
     verdict_cache: options.VerdictCache = DEFAULTS.verdict_cache,
     warm_sandbox: options.WarmSandbox = DEFAULTS.warm_sandbox,
     admin_listen: sockets.AdminListen = None,
+    hook_listen: sockets.HookListen = [],  # noqa: B006 - never modified
+    server: sockets.ServerNames = [],  # noqa: B006 - never modified
+    ext_mcp: sockets.ExtMcp = DEFAULTS.ext_mcp,
+    ext_proc: sockets.ExtProc = DEFAULTS.ext_proc,
     log_format: options.LogFormat = LogStyle.TEXT,
     traces: options.Traces = False,
     otel_logs: options.OtelLogs = False,
@@ -174,12 +179,16 @@ def run(  # noqa: PLR0913 - one parameter per option
         client_names=values.client_names(client_name, has_ca=client_ca is not None),
         insecure_remote=insecure_remote,
         admin=None if admin_listen is None else values.admin_address(admin_listen),
+        hooks=tuple(values.address(text) for text in hook_listen),
+        ext_mcp=ext_mcp,
+        ext_proc=ext_proc,
     )
     try:
         effective = _policy(policy, targets)
         tokens = TokenFile(token_file) if token_file else Tokens([token]) if token else None
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
+        servers = Servers.parse(server).load(needed=bool(hook_listen or ext_mcp or ext_proc))
         stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
         log_path = audit_log or default_audit_log()
         if audit_log is None:
@@ -189,7 +198,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             telemetry(traces=traces, logs=otel_logs) as spans,
             exit_on_critical_failure(),
         ):
-            server = Server(
+            sidecar = Server(
                 judge,
                 policy=effective,
                 provenance=provenance(effective),
@@ -207,21 +216,22 @@ def run(  # noqa: PLR0913 - one parameter per option
                 tokens=tokens,
                 policy_file=PolicyFile(policy, lambda: _policy(policy, targets)) if policy else None,
                 manifest=tools,
+                servers=servers,
                 stats=stats,
                 observers=[] if spans is None else [spans],
             )
-            bound = server.start(addresses)
+            bound = sidecar.start(addresses)
             # The objects so far live until the end: frozen, they do not slow down collections during requests.
             gc.collect()
             gc.freeze()
-            announce(bound, log_path, admin=server.admin_address)
+            announce(bound, log_path, admin=sidecar.admin_address, hooks=sidecar.hook_addresses)
             try:
-                server.warm_up()
+                sidecar.warm_up()
                 if parent:
                     when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
                 while signal.sigwait(SIGNALS) == signal.SIGHUP:
-                    server.reload()
-                server.stop()
+                    sidecar.reload()
+                sidecar.stop()
             except Exception as failure:  # noqa: BLE001 - the other threads would continue without this one
                 exit_process(f"the main thread failed: {failure_site(failure)}")
     except CodedError as error:

@@ -22,6 +22,7 @@ class ServeCommand(AllowEvalCommand):
             "reflection",
             "parent",
         ),
+        "Hooks and gateways": ("hook_", "server", "ext_"),
         "TLS and tokens": ("tls_", "client_", "token", "insecure"),
         "Verdicts": (
             "allow_eval",

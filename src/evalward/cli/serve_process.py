@@ -52,7 +52,7 @@ def signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-def announce(bound: list[str], log_path: Path, *, admin: str | None) -> None:
+def announce(bound: list[str], log_path: Path, *, admin: str | None, hooks: list[str]) -> None:
     """Write the ready line (JSON, service.md): the addresses, the versions of the schemas, and the process id."""
     logging.getLogger("evalward").info(
         "audit log: %s", log_path, extra={"fields": {"listen": bound, "admin": admin}}
@@ -61,6 +61,7 @@ def announce(bound: list[str], log_path: Path, *, admin: str | None) -> None:
         "type": "ready",
         "listen": bound,
         **({"admin": admin} if admin else {}),
+        **({"hooks": hooks} if hooks else {}),
         "schema": {"errorCodes": ERROR_CODES_SCHEMA, "audit": SCHEMA_VERSION},
         "version": version("evalward"),
         "pid": os.getpid(),

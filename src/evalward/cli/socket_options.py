@@ -156,3 +156,43 @@ Parent = Annotated[
         help="Exit when standard input ends; its first line is the token that every call must carry.",
     ),
 ]
+
+HookListen = Annotated[
+    list[str],
+    typer.Option(
+        envvar="EVALWARD_HOOK_LISTEN",
+        metavar="ADDRESS",
+        help="Answer hooks of agents here: unix:PATH, or HOST:PORT on loopback; repeatable. [default: off]",
+        show_default=False,
+    ),
+]
+
+ServerNames = Annotated[
+    list[str],
+    typer.Option(
+        "--server",
+        envvar="EVALWARD_SERVER",
+        metavar="NAME=MANIFEST",
+        help="Which manifest the server NAME of a client's configuration has: a file, ready:NAME, or playwright-mcp; "
+        "for hooks and gateways; repeatable.",
+        show_default=False,
+    ),
+]
+
+ExtMcp = Annotated[
+    bool,
+    typer.Option(
+        "--ext-mcp/--no-ext-mcp",
+        envvar="EVALWARD_EXT_MCP",
+        help="Serve agentgateway's policy protocol for MCP (ExtMcp) at --listen.",
+    ),
+]
+
+ExtProc = Annotated[
+    bool,
+    typer.Option(
+        "--ext-proc/--no-ext-proc",
+        envvar="EVALWARD_EXT_PROC",
+        help="Serve Envoy's external processor (ext_proc) at --listen, for MCP servers over streamable HTTP.",
+    ),
+]

@@ -10,7 +10,7 @@ from evalward.judging.verdict_cache import DEFAULT_ENTRIES
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evalward.server.addresses import TcpAddress
+    from evalward.server.addresses import TcpAddress, UnixAddress
 
 
 LEAST_UNREAD: Final = 64
@@ -50,6 +50,9 @@ class Settings:
     bounds the connections, on ``listeners`` addresses. ``client_names`` are the certificate names with permission to
     call, if not every certificate of the client CA has it.
 
+    ``hooks`` are the addresses for hooks of agents. ``ext_mcp`` and ``ext_proc`` serve the protocols of agentgateway
+    and Envoy on the gRPC listener.
+
     With ``workers`` that many processes judge, one job each (0: this process judges, ``max_concurrent`` at once).
     """
 
@@ -77,6 +80,9 @@ class Settings:
     unix_mode: int = 0o660
     share_port: bool = False
     client_names: tuple[str, ...] = ()
+    hooks: tuple[TcpAddress | UnixAddress, ...] = ()
+    ext_mcp: bool = False
+    ext_proc: bool = False
 
     @property
     def places(self) -> int:

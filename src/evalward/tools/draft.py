@@ -25,7 +25,7 @@ from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_EVAL_NAME = re.compile(
+EVAL_NAME = re.compile(
     r"eval|javascript|(run|exec\w*|inject)_?(js|script|code|function)|(^|_)js($|_)", re.IGNORECASE
 )
 _EVAL_TEXT = re.compile(r"javascript|\bjs\b|code snippet", re.IGNORECASE)
@@ -53,7 +53,7 @@ _NOTE = """# Drafted by `evalward tools init` from a tools/list. Read every entr
 
 def looks_like_eval(name: str, description: str, input_schema: Mapping[str, Any]) -> bool:
     """Return whether a tool could evaluate JavaScript, by its name or by a source field that it describes as code."""
-    return bool(_EVAL_NAME.search(name)) or any(
+    return bool(EVAL_NAME.search(name)) or any(
         _EVAL_TEXT.search(f"{description} {_text(place.nodes)}") for _, place in _sources(input_schema)
     )
 

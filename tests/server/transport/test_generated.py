@@ -10,7 +10,16 @@ import pytest
 from evalward.v1 import evalward_pb2, evalward_pb2_grpc
 
 ROOT = Path(__file__).parents[3]
-FILES = ("evalward_pb2.py", "evalward_pb2.pyi", "evalward_pb2_grpc.py", "evalward_pb2_grpc.pyi")
+FILES = (
+    "v1/evalward_pb2.py",
+    "v1/evalward_pb2.pyi",
+    "v1/evalward_pb2_grpc.py",
+    "v1/evalward_pb2_grpc.pyi",
+    "gateways/v1/ext_mcp_pb2.py",
+    "gateways/v1/ext_mcp_pb2.pyi",
+    "gateways/v1/ext_proc_pb2.py",
+    "gateways/v1/ext_proc_pb2.pyi",
+)
 # Lines that differ between versions of the generator for the same .proto.
 VERSIONED = re.compile(
     r"^# Protobuf Python Version: .*$|^    \d+,$|^GRPC_GENERATED_VERSION = .*$|\(object\)(?=:$)", re.MULTILINE
@@ -21,12 +30,12 @@ VERSIONED = re.compile(
 def regenerated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("generated")
     runpy.run_path(str(ROOT / "proto" / "generate.py"))["generate"](out)
-    return out / "evalward" / "v1"
+    return out / "evalward"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_checked_in_code_is_what_the_proto_gives(name: str, regenerated: Path) -> None:
-    checked_in = (ROOT / "src" / "evalward" / "v1" / name).read_text()
+    checked_in = (ROOT / "src" / "evalward" / name).read_text()
 
     assert VERSIONED.sub("", checked_in) == VERSIONED.sub("", (regenerated / name).read_text())
 

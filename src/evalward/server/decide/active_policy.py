@@ -14,7 +14,9 @@ from evalward.server.decide.denial_reporter import DenialReporter
 from evalward.server.decide.lazy_sandbox import LazyEvaluator
 from evalward.server.decide.preparer import Preparer
 from evalward.server.decide.reportable import ReportableDecisions
+from evalward.server.decide.server_calls import ServerCalls
 from evalward.server.requests.proto_enums import TARGET_NUMBERS
+from evalward.tools.servers import Servers
 from evalward.v1 import evalward_pb2 as pb
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class ActivePolicy:
     decider: Decider
     evaluator: LazyEvaluator
     calls: CallDecider
+    server_calls: ServerCalls
     batches: BatchDecider
     reports: DenialReporter
     preparer: Preparer
@@ -53,6 +56,7 @@ class DeciderParts:
     batch_bytes: int
     verbose: int
     validates_commands: bool = True
+    servers: Servers = field(default_factory=Servers)
     decisions: ReportableDecisions = field(default_factory=ReportableDecisions)
 
     def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
@@ -66,6 +70,16 @@ class DeciderParts:
             provenance=provenance,
             verbose=self.verbose,
         )
+
+        def calls(manifest: Manifest | None, kind: type[CallDecider]) -> CallDecider:
+            trail = AuditTrail(
+                self.audit_log,
+                provenance,
+                decisions=self.decisions,
+                manifest_digest=manifest.digest if manifest else None,
+            )
+            return kind(decider, trail, policy=policy, provenance=provenance, manifest=manifest)
+
         return ActivePolicy(
             policy=policy,
             provenance=provenance,
@@ -79,6 +93,7 @@ class DeciderParts:
                 manifest=self.manifest,
                 validates_commands=self.validates_commands,
             ),
+            server_calls=ServerCalls(self.servers, decider, policy, calls),
             batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
             reports=DenialReporter(decider, audit_trail, provenance, self.decisions),
             preparer=Preparer(decider, provenance),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import (
     Code,
@@ -99,10 +99,19 @@ class CallDecider:
             check_bindings(tool, policy)
 
     def decide(
-        self, wire: bytes, *, remaining: float | None, stopping: bool = False, caller: Caller = UNKNOWN_CALLER
+        self,
+        wire: bytes,
+        *,
+        remaining: float | None,
+        stopping: bool = False,
+        caller: Caller = UNKNOWN_CALLER,
+        takes_programs: bool = True,
     ) -> CallDecision:
-        """Decide the serialised ValidateCallRequest ``wire``; never raises. Parameters as in ``Decider.decide``."""
-        reader = CallReader(wire)
+        """Decide the serialised ValidateCallRequest ``wire``; never raises. Parameters as in ``Decider.decide``.
+
+        ``takes_programs`` as in ``CallReader``.
+        """
+        reader = CallReader(wire, takes_programs=takes_programs)
         request = RequestContext(reader, remaining, caller)
         progress = _Progress()
         decision = self._decider.guarded(
@@ -122,9 +131,8 @@ class CallDecider:
         check_open(remaining, stopping=stopping)
         asked = reader.call()
         request.tool = asked.tool
-        tool = self._tool(asked.tool)
+        tool, arguments = self._tool_and_arguments(asked)
         reader.received = reader.received._replace(target=tool.target, shape=tool.shape, sink=tool.sink)
-        arguments = read_arguments(asked.arguments_json, max_bytes=self._max_bytes)
         way = route(tool, arguments)
         if not way.is_eval:
             reader.received = reader.received._replace(target=None, shape=None, sink=None)
@@ -133,6 +141,9 @@ class CallDecider:
                 if validator is not None:  # a tool that a page registered has no schema that counts
                     validator.check(arguments)
         return self._judged(request, reader, asked, way, progress, remaining)
+
+    def _tool_and_arguments(self, asked: ToolCallRequest) -> tuple[Tool, Mapping[str, Any]]:
+        return self._tool(asked.tool), read_arguments(asked.arguments_json, max_bytes=self._max_bytes)
 
     def _tool(self, name: str) -> Tool:
         tool = self._manifest.tool(name) if self._manifest is not None else None
@@ -167,11 +178,13 @@ class CallDecider:
             last: Verdict | None = None
             for code in payloads_of(way.tool, found):
                 part = request.part(code, found.logged)
-                part.takes_offers = found.kind is FieldKind.SOURCE
+                part.takes_offers = reader.takes_programs and found.kind is FieldKind.SOURCE
                 part.is_inert = found.kind is FieldKind.MARKUP
                 part.least_hardening = code.hardening
                 last = verdict = replaceable(
-                    found, self._decider.judge(part, _request_for(code, asked, found), remaining)
+                    found,
+                    self._decider.judge(part, _request_for(code, asked, found), remaining),
+                    takes_programs=reader.takes_programs,
                 )
                 audited = self._audit_trail.verdict(part, verdict) and audited
                 if not verdict.allowed:

@@ -45,8 +45,15 @@ def judged_field(found: CallField, verdict: Verdict | None) -> JudgedField | Non
     return judged._replace(sink=verdict.sink or "", shape=verdict.shape, program=program)
 
 
-def replaceable(found: CallField, verdict: Verdict) -> Verdict:
-    """Return ``verdict``; a denial where a program is required for a text that none can replace, such as a URL."""
-    if verdict.hardened is None or (found.kind is FieldKind.SOURCE and found.is_text):
+def replaceable(found: CallField, verdict: Verdict, *, takes_programs: bool = True) -> Verdict:
+    """Return ``verdict``; a denial where a program is required for a text that none can replace, such as a URL.
+
+    A caller that does not take programs cannot replace any text.
+    """
+    if verdict.hardened is None:
+        return verdict
+    if not takes_programs:
+        return without_program(verdict, "the caller cannot replace the code")
+    if found.kind is FieldKind.SOURCE and found.is_text:
         return verdict
     return without_program(verdict, "the field cannot hold a program")

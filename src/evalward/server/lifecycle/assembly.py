@@ -29,10 +29,16 @@ from evalward.server.observe.observer import Observers
 from evalward.server.observe.readiness import Readiness, parser_test
 from evalward.server.transport.caller_identity import CallerIdentityReader
 from evalward.server.transport.connections import Connections
+from evalward.server.transport.door_calls import DoorCalls
+from evalward.server.transport.ext_mcp import ExtMcp
+from evalward.server.transport.ext_proc import STREAMS, ExtProc
 from evalward.server.transport.grpc_server import bounded_server, call_threads, message_bytes
 from evalward.server.transport.guard_service import SERVICE_NAME, GuardService
 from evalward.server.transport.health_service import SERVICE_NAME as HEALTH_NAME
 from evalward.server.transport.health_service import Health
+from evalward.server.transport.hook_listener import RPC as HOOK_RPC
+from evalward.server.transport.hook_listener import SPARE_THREADS as HOOK_SPARE_THREADS
+from evalward.server.transport.hook_listener import HookListener
 from evalward.server.transport.listener import Listener
 from evalward.server.transport.pending_requests import PendingRequests
 from evalward.server.transport.streams import Streams
@@ -60,6 +66,7 @@ if TYPE_CHECKING:
     from evalward.server.settings import Settings
     from evalward.server.transport.token_gate import TokenSource
     from evalward.tools import Manifest
+    from evalward.tools.servers import Servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +82,7 @@ class Inputs:
     tokens: TokenSource | None
     policy_file: PolicyFile | None
     manifest: Manifest | None
+    servers: Servers
     stats: ErrorStats | None
     observers: Sequence[Observer]
 
@@ -111,6 +119,7 @@ class Parts:
             executor=self.executor,
             sandbox=self.sandbox,
             manifest=inputs.manifest,
+            servers=inputs.servers,
             batch_items=settings.batch_items,
             batch_bytes=settings.batch_bytes,
             verbose=settings.errors_verbose,
@@ -127,13 +136,22 @@ class Parts:
             unreadable=lambda: self._rejected_unread(audit_log, Code.INVALID_INPUT),
         )
         call_pool = PrestartedPool(
-            call_threads(settings, pending_requests=pending_requests, evaluates=self.evaluates), "rpc"
+            call_threads(settings, pending_requests=pending_requests, evaluates=self.evaluates)
+            + (STREAMS if settings.ext_proc else 0),
+            "rpc",
+        )
+        self.message_bytes = message_bytes(settings, policy.limits.payload_bytes, evaluates=self.evaluates)
+        self.hooks = HookListener(
+            DoorCalls(self.service, HOOK_RPC),
+            tokens=inputs.tokens,
+            max_bytes=self.message_bytes,
+            threads=settings.places + HOOK_SPARE_THREADS,
+            unix_mode=settings.unix_mode,
         )
         self.pools = (call_pool, *self.health.pools)
         self.liveness = Liveness(self.pools)
-        self.message_bytes = message_bytes(settings, policy.limits.payload_bytes, evaluates=self.evaluates)
         self.grpc = self._grpc_server(inputs, call_pool)
-        self._add_handlers(pending_requests, reflects=settings.reflection)
+        self._add_handlers(pending_requests, settings)
         self.listener = Listener(
             self.grpc,
             credentials=None if self.certificates is None else self.certificates.credentials,
@@ -144,7 +162,7 @@ class Parts:
             policy=lambda: self.service.active_policy.policy,
             audit=audit_log.state,
             test=parser_test(self.workers),
-            sockets=self.listener.lost,
+            sockets=lambda: [*self.listener.lost(), *self.hooks.lost()],
             certificate=None if self.certificates is None else self.certificates.state,
         )
         audit_log.watch(lambda is_healthy: self.health.report("sink", is_healthy=is_healthy))
@@ -205,10 +223,14 @@ class Parts:
             gate=gate,
         )
 
-    def _add_handlers(self, pending_requests: PendingRequests, *, reflects: bool) -> None:
+    def _add_handlers(self, pending_requests: PendingRequests, settings: Settings) -> None:
         self.grpc.add_generic_rpc_handlers((self.service.handler(pending_requests),))
         self.grpc.add_generic_rpc_handlers((self.health.handler(),))
-        if reflects:
+        if settings.ext_mcp:
+            self.grpc.add_generic_rpc_handlers((ExtMcp(self.service).handler(pending_requests),))
+        if settings.ext_proc:
+            self.grpc.add_generic_rpc_handlers((ExtProc(self.service).handler(),))
+        if settings.reflection:
             names = (SERVICE_NAME, HEALTH_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self.grpc)
 

@@ -30,6 +30,7 @@ CRITICAL: Final = (
     "rounds",  # ends idle streams
     "watch",  # reloads the policy, the tokens and the certificates
     "admin",  # accepts probes
+    "hook",  # answers hooks
     "parent",  # waits for the end of the parent process
     "evalward-epoch",  # interrupts runs in the sandbox
 )

@@ -13,6 +13,7 @@ from evalward.server.lifecycle.critical_threads import SERVING
 from evalward.server.lifecycle.lifecycle_records import lifecycle_record
 from evalward.server.observe.metric_sources import MetricSources, limits_of
 from evalward.thread_pool import prestart
+from evalward.tools.servers import Servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,6 +58,7 @@ class Server:
         tokens: TokenSource | None = None,
         policy_file: PolicyFile | None = None,
         manifest: Manifest | None = None,
+        servers: Servers | None = None,
         stats: ErrorStats | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -65,6 +67,7 @@ class Server:
         self._stats = stats
         self._manifest_digest = manifest.digest if manifest else None
         self._admin: AdminListener | None = None
+        self.hook_addresses: list[str] = []
         self._parts = Parts(
             Inputs(
                 judge=judge,
@@ -76,6 +79,7 @@ class Server:
                 tokens=tokens,
                 policy_file=policy_file,
                 manifest=manifest,
+                servers=servers or Servers(),
                 stats=stats,
                 observers=observers,
             )
@@ -95,7 +99,8 @@ class Server:
             prestart(parts.pools, spare=SPARE_THREADS)
             bound = [parts.listener.bind(address) for address in addresses]
             parts.connections.serves(ports=parts.listener.ports, paths=map(str, parts.listener.paths))
-            for path in parts.listener.paths:
+            self.hook_addresses = parts.hooks.bind(self._settings.hooks)
+            for path in (*parts.listener.paths, *parts.hooks.paths):
                 parts.file_watch.follow([path], self._check_sockets)
             if parts.monitoring is not None and self._settings.admin is not None:
                 self._admin = parts.monitoring.listen(self._settings.admin, self._sources())
@@ -106,8 +111,10 @@ class Server:
             parts.periodic.start()
             if self._admin is not None:
                 self._admin.start()
+            parts.hooks.start()
         except Exception:
             parts.listener.close()
+            parts.hooks.close()
             if self._admin is not None:
                 self._admin.close()
             parts.executor.close()
@@ -143,6 +150,7 @@ class Server:
         self._stop_serving()
         parts.periodic.stop()
         parts.listener.close()
+        parts.hooks.close()
         parts.executor.close()
         parts.sandbox.close()
         parts.health.close()
@@ -188,7 +196,7 @@ class Server:
             pool.shutdown(wait=False)
 
     def _check_sockets(self) -> bool:
-        lost = self._parts.listener.lost()
+        lost = [*self._parts.listener.lost(), *self._parts.hooks.lost()]
         for path in lost:
             LOG.error(
                 "%s no longer belongs to this server: clients cannot reach it there, restart the server", path

@@ -6,34 +6,28 @@ is closed for the newest, so that silent clients do not block probes.
 
 from __future__ import annotations
 
-import errno
 import json
-import socket
-import socketserver
-import threading
-import time
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from prometheus_client.exposition import choose_encoder
 
-from evalward.server.addresses import ListenError, TcpAddress
+from evalward.server.addresses import ListenError
+from evalward.server.bounded_http import BoundedHttpServer
 from evalward.server.observe.liveness import OK
-from evalward.thread_pool import PrestartedPool, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from prometheus_client import CollectorRegistry
 
+    from evalward.server.addresses import TcpAddress
     from evalward.server.observe.liveness import Liveness
     from evalward.server.observe.readiness import Readiness
 
 MAX_CONNECTIONS: Final = 16
 SILENT_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.2  # between checks for shutdown
-_NO_ROOM: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
@@ -61,23 +55,16 @@ class AdminListener:
             self._http = _HttpServer(address, pages)
         except OSError as failure:
             raise ListenError(f"cannot bind the admin listener to {address}: {failure.strerror}") from failure
-        self.address = str(TcpAddress(address.host, self._http.server_address[1]))
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(_POLL_SECONDS,), name="admin", daemon=True
-        )
+        self.address = str(self._http.address)
 
     def start(self) -> None:
         """Start to serve; raise NoThreadError."""
         self._http.pool.prestart()
-        start(self._thread)
+        self._http.begin()
 
     def close(self) -> None:
         """Stop serving and release the port."""
-        if self._thread.is_alive():
-            self._http.shutdown()
-            self._thread.join()
-        self._http.server_close()
-        self._http.pool.shutdown(wait=False)
+        self._http.end()
 
 
 def _live_page(liveness: Liveness) -> Page:
@@ -97,61 +84,10 @@ def _metrics_page(registry: CollectorRegistry, accept: str) -> Page:
     return Page(HTTPStatus.OK, content_type, encode(registry))
 
 
-class _HttpServer(ThreadingHTTPServer):
-    """An HTTP server with bounded threads: the oldest connection is closed for the newest."""
-
-    daemon_threads = True
-    block_on_close = False
-    allow_reuse_port = False  # a second server on the port must fail
-    request_queue_size = 64
-
+class _HttpServer(BoundedHttpServer):
     def __init__(self, address: TcpAddress, pages: Mapping[str, Callable[[str], Page]]) -> None:
         self.pages = pages
-        self._open: dict[socket.socket, None] = {}
-        self._lock = threading.Lock()
-        self.pool = PrestartedPool(MAX_CONNECTIONS, "admin-call")
-        self.address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        super().__init__((address.host, address.port), _Handler)
-
-    def server_bind(self) -> None:
-        """Bind without the library's DNS query for the host name."""
-        socketserver.TCPServer.server_bind(self)
-
-    def get_request(self) -> Any:
-        """Accept a connection; without a free descriptor, wait briefly and let the caller retry."""
-        try:
-            return super().get_request()
-        except OSError as failure:
-            if failure.errno in _NO_ROOM:
-                time.sleep(_POLL_SECONDS)
-            raise
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve ``request`` on a thread; close the oldest connection if none is free."""
-        with self._lock:
-            while len(self._open) >= MAX_CONNECTIONS:
-                oldest = next(iter(self._open))
-                del self._open[oldest]
-                _hang_up(oldest)
-            self._open[request] = None
-        self.pool.submit(self.process_request_thread, request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Unregister and close ``request``."""
-        with self._lock:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log nothing: the client has disconnected."""
-
-
-def _hang_up(connection: socket.socket) -> None:
-    """Shut ``connection`` down; the thread that waits on it then closes it."""
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # the client has already disconnected
+        super().__init__(address, _Handler, threads=MAX_CONNECTIONS, name="admin")
 
 
 class _Handler(BaseHTTPRequestHandler):

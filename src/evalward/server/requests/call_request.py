@@ -41,14 +41,16 @@ class ToolCallRequest(NamedTuple):
 class CallReader(RequestReader):
     """A ValidateCallRequest during reading; ``tool`` is empty until the name is checked.
 
-    The manifest determines the target; ``payload_field`` is the source field that is being judged.
+    The manifest determines the target; ``payload_field`` is the source field that is being judged. A caller that does
+    not take programs is offered none, and denied where one is required.
     """
 
-    __slots__ = ("payload_field", "tool")
+    __slots__ = ("payload_field", "takes_programs", "tool")
     target_field = None
 
-    def __init__(self, wire: bytes) -> None:
+    def __init__(self, wire: bytes, *, takes_programs: bool = True) -> None:
         super().__init__(wire)
+        self.takes_programs = takes_programs
         self.payload_field: str | None = None
         self.tool = ""
 

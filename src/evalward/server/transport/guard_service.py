@@ -141,7 +141,7 @@ class GuardService:
 
     def validate_call(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateCallResponse:
         """Judge one tool call; failures are reported as in ``validate``."""
-        call = self._call("ValidateCall", context)
+        call = self.admit("ValidateCall", context)
         with self.in_flight:
             decided = self.active_policy.calls.decide(
                 wire,
@@ -149,13 +149,13 @@ class GuardService:
                 stopping=self.in_flight.stopping,
                 caller=call.caller,
             )
-        self._finish(call, [decided.decision])
+        self.finish(call, [decided.decision])
         abort_for_infrastructure(decided.decision, context)
         return call_response(decided)
 
     def validate_batch(self, wire: bytes, context: grpc.ServicerContext) -> pb.ValidateBatchResponse:
         """Judge many payloads; any failure of an item is the outcome of that item."""
-        call = self._call("ValidateBatch", context)
+        call = self.admit("ValidateBatch", context)
         with self.in_flight:
             batch = self.active_policy.batches.decide(
                 wire,
@@ -165,9 +165,9 @@ class GuardService:
             )
         decisions = [item.decision for item in batch.items if item.decision is not None]
         if batch.items:
-            self._finish(call, decisions)
+            self.finish(call, decisions)
         else:
-            self._finish(call, [batch.decision], times=max(1, batch.item_count))
+            self.finish(call, [batch.decision], times=max(1, batch.item_count))
         if not batch.items:
             abort_for_infrastructure(batch.decision, context)
         return batch_response(batch)
@@ -176,7 +176,7 @@ class GuardService:
         self, wires: Iterator[bytes], context: grpc.ServicerContext, send: Callable[[Any], None]
     ) -> None:
         """Judge items as they arrive and ``send`` each result; draining waits only while an item is being judged."""
-        call = self._call("ValidateStream", context)
+        call = self.admit("ValidateStream", context)
         stream = Stream(context, send, call.caller.requester)
         try:
             self._streams.enter(stream, lambda refusal: self._refused(call, refusal).envelope)
@@ -190,7 +190,7 @@ class GuardService:
                 stopping=lambda: self.in_flight.stopping,
                 caller=call.caller,
             ):
-                self._finish(call, [] if item.decision is None else [item.decision])
+                self.finish(call, [] if item.decision is None else [item.decision])
                 stream.sends(stream_response(item))
                 if not context.is_active():
                     return
@@ -207,7 +207,7 @@ class GuardService:
         decision = self.active_policy.decider.refused(
             RequestContext(RequestReader(b""), caller=call.caller), refusal
         )
-        self._finish(call, [decision])
+        self.finish(call, [decision])
         return decision
 
     def _one_by_one(self, wires: Iterator[bytes], call: RpcCall, stream: Stream) -> Iterator[bytes]:
@@ -236,7 +236,7 @@ class GuardService:
 
     def prepare_runtime(self, wire: bytes, context: grpc.ServicerContext) -> pb.PrepareRuntimeResponse:
         """Return what prepares a page; failures are reported as in ``validate``."""
-        call = self._call("PrepareRuntime", context)
+        call = self.admit("PrepareRuntime", context)
         with self.in_flight:
             made = self.active_policy.preparer.decide(
                 wire,
@@ -245,13 +245,13 @@ class GuardService:
                 caller=call.caller,
             )
         # Nothing is judged, so that an answer counts as no ALLOW.
-        self._finish(call, [] if made.prepared else [made.decision])
+        self.finish(call, [] if made.prepared else [made.decision])
         abort_for_infrastructure(made.decision, context)
         return prepare_response(made)
 
     def refuse_unread(self, context: grpc.ServicerContext, most: int) -> None:
         """Reject a call whose request has not been read, since ``most`` other requests are still incomplete."""
-        refusal = self._refused(self._call(UNREAD, context), overloaded(UNREAD, most))
+        refusal = self._refused(self.admit(UNREAD, context), overloaded(UNREAD, most))
         abort_for_infrastructure(refusal, context)
 
     def _metadata_rpc(
@@ -263,7 +263,7 @@ class GuardService:
         """
 
         def handler(_wire: bytes, context: grpc.ServicerContext) -> Any:
-            self._call(rpc, context)
+            self.admit(rpc, context)
             return message()
 
         return handler
@@ -281,7 +281,7 @@ class GuardService:
         decider: Callable[[], Callable[..., Decision]],
     ) -> Decision:
         """Decide one request with what ``decider`` gives, which is asked once the caller is permitted."""
-        call = self._call(rpc, context)
+        call = self.admit(rpc, context)
         with self.in_flight:
             decision = decider()(
                 wire,
@@ -289,11 +289,11 @@ class GuardService:
                 stopping=self.in_flight.stopping,
                 caller=call.caller,
             )
-        self._finish(call, [decision])
+        self.finish(call, [decision])
         abort_for_infrastructure(decision, context)
         return decision
 
-    def _finish(self, call: RpcCall, decisions: Sequence[Decision], *, times: int = 1) -> None:
+    def finish(self, call: RpcCall, decisions: Sequence[Decision], *, times: int = 1) -> None:
         """Count the decisions of ``call`` and notify the observers; each decision stands for ``times`` payloads."""
         if self._stats is not None:
             for decision in decisions:
@@ -301,7 +301,8 @@ class GuardService:
                     self._stats.count(decision.code, times)
         self._observers.finished(call.rpc, decisions, call.started, call.caller, times=times)
 
-    def _call(self, rpc: str, context: grpc.ServicerContext) -> RpcCall:
+    def admit(self, rpc: str, context: grpc.ServicerContext) -> RpcCall:
+        """Return the call of a caller with permission; end that of another one."""
         caller = self._callers.read(context)
         if caller.trace is not None:
             # Initial metadata is sent with a response and with a status.
@@ -311,6 +312,6 @@ class GuardService:
             refusal = self.active_policy.decider.refused(
                 RequestContext(RequestReader(b""), caller=caller), not_permitted()
             )
-            self._finish(call, [refusal])
+            self.finish(call, [refusal])
             abort_for_infrastructure(refusal, context)
         return call

@@ -1,19 +1,11 @@
-"""The listening sockets: TCP, and Unix sockets that have their mode before anyone can connect.
-
-A lock file next to a Unix socket makes a second server fail instead of silently replacing the first. The socket of a
-dead server is removed, a live one never (service.md, "Sockets").
-"""
+"""The listening sockets: TCP, and Unix sockets that have their mode before anyone can connect."""
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import os
-import socket
-import stat
 from typing import TYPE_CHECKING
 
 from evalward.server.addresses import ListenError, TcpAddress, UnixAddress
+from evalward.server.transport.socket_paths import SocketPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,10 +14,6 @@ if TYPE_CHECKING:
     import grpc
 
 UNIX_MODE = 0o660
-ALL_MODES = 0o777
-
-
-_Inode = tuple[int, int] | None
 
 
 class Listener:
@@ -47,9 +35,7 @@ class Listener:
         self._server = server
         self._credentials = credentials
         self._insecure_remote = insecure_remote
-        self._unix_mode = unix_mode
-        self._locks: list[int] = []
-        self._sockets: dict[Path, _Inode] = {}
+        self._files = SocketPaths(unix_mode)
         self.ports: set[int] = set()
         """The bound TCP ports."""
 
@@ -64,35 +50,22 @@ class Listener:
             port = self._add_port(address)
             self.ports.add(port)
             return str(TcpAddress(address.host, port))
-        self._lock(address.path)
-        _clean_stale(address.path)
-        previous = os.umask(ALL_MODES & ~self._unix_mode)
-        try:
+        with self._files.binding(address.path):
             self._add_port(address)
-        finally:
-            os.umask(previous)
-        self._sockets[address.path] = _inode(address.path)
         return str(address)
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The bound Unix sockets."""
-        return tuple(self._sockets)
+        return self._files.paths
 
     def lost(self) -> list[Path]:
         """Return the sockets that clients can no longer reach, since the file was removed or replaced."""
-        return [path for path, inode in self._sockets.items() if _inode(path) != inode]
+        return self._files.lost()
 
     def close(self) -> None:
         """Remove the sockets that still belong to this server, then release their locks."""
-        lost = self.lost()
-        for path in self._sockets:
-            if path not in lost:
-                path.unlink()
-        for descriptor in self._locks:
-            os.close(descriptor)
-        self._sockets.clear()
-        self._locks.clear()
+        self._files.close()
 
     def _add_port(self, address: TcpAddress | UnixAddress) -> int:
         try:
@@ -103,39 +76,3 @@ class Listener:
         except RuntimeError as refusal:
             raise ListenError(f"cannot bind {address}: in use, or not permitted") from refusal
         return port
-
-    def _lock(self, path: Path) -> None:
-        lock = path.with_name(f"{path.name}.lock")
-        try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as failure:
-            raise ListenError(f"cannot open the lock file {lock}: {failure.strerror}") from failure
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as held:
-            os.close(descriptor)
-            raise ListenError(f"unix:{path} is served by another server, which holds {lock}") from held
-        self._locks.append(descriptor)
-
-
-def _inode(path: Path) -> _Inode:
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino)
-
-
-def _clean_stale(path: Path) -> None:
-    """Remove a socket without a listener; raise ListenError when the path is live or not a socket."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(mode):
-        raise ListenError(f"{path} exists and is not a socket")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        answer = probe.connect_ex(str(path))
-    if answer != errno.ECONNREFUSED:
-        raise ListenError(f"unix:{path} is served by another server")
-    path.unlink()

@@ -27,7 +27,9 @@ def families() -> tuple[str, ...]:
 
 @cache
 def ready_manifest(family: str) -> Manifest:
-    """Return the ready manifest ``family`` with all of its variants."""
+    """Return the ready manifest ``family`` with all of its variants; raise KeyError."""
+    if family not in families():
+        raise KeyError(family)
     with as_file(files(__package__) / f"{family}{_SUFFIX}") as path:
         return read_manifest_file(path, has_proven_schemas=True)
 
