@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
 from evalward.tools.manifest_source import load_manifest
-from evalward.tools.ready import SCHEME, load_ready
+from evalward.tools.ready import SCHEME, load_ready, ready_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
