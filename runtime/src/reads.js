@@ -9,24 +9,26 @@ import { asPrototype } from './protection.js';
 
 const NAME = '__proto__';
 
-/** `o.__proto__`: an own property or accessor of that name, as far as the realm's accessor, which gives the prototype. */
-export function prototypeRead(o) {
-  const object = ToObject(o);
-  for (let q = object; q !== null; q = getPrototypeOf(q)) {
-    if (isOpaque(q)) return get(q, NAME, o);
+/**
+ * `o.__proto__` for the receiver `self`: a property of that name, as far as the realm's accessor, which gives the prototype
+ * of the receiver.
+ */
+export function prototypeRead(o, self = o) {
+  for (let q = ToObject(o); q !== null; q = getPrototypeOf(q)) {
+    if (isOpaque(q)) return get(q, NAME, self);
     const property = ownDescriptor(q, NAME);
     if (property === undefined) continue;
     if (hasOwn(property, 'value')) return property.value;
     const getter = property.get;
     if (getter === undefined) return undefined;
-    return isOwn(getter) ? apply(getter, o, []) : asPrototype(getPrototypeOf(object));
+    return isOwn(getter) ? apply(getter, self, []) : asPrototype(getPrototypeOf(ToObject(self)));
   }
   return undefined;
 }
 
 /** [[Get]] of a key that may be `__proto__`. */
 export const read = (o, key, self) => {
-  if (key === NAME) return prototypeRead(self);
+  if (key === NAME) return prototypeRead(o, self);
   if (isWindowKey(key)) windowRead(self);
   return get(o, key, self);
 };

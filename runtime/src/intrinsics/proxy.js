@@ -3,6 +3,7 @@
 import { apply, create, isArray, isObject, newProxy, ownDescriptor, reflect, TypeError } from '../natives.js';
 import { keep, listed, v } from '../membrane.js';
 import { writable } from '../protection.js';
+import { read } from '../reads.js';
 import { define, remove, set } from '../writes.js';
 import { at } from './arguments.js';
 import { reparent } from './reflection.js';
@@ -38,7 +39,7 @@ const traps = (handler, about) => {
       const trap = v(handler[name]);
       if (isAbsent(trap) && name === 'set' && setsLength(args, about, handler)) args[3] = args[0];
       if (isAbsent(trap) && name !== 'get') return apply(changes[name] || reflect[name], undefined, args);
-      const result = v(isAbsent(trap) ? apply(reflect.get, undefined, args) : apply(trap, handler, args));
+      const result = v(isAbsent(trap) ? read(args[0], args[1], args[2]) : apply(trap, handler, args));
       if (name === 'get') {
         // The invariant of [[Get]] (§10.5.8) compares with the value that the target holds.
         const property = ownDescriptor(args[0], args[1]);

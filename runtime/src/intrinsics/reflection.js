@@ -3,7 +3,7 @@
  * payload chooses moves the safe value, and what changes an object is checked as a write of the payload's.
  */
 
-import { apply, assertObject, create, G, get, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
+import { apply, assertObject, create, G, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
   from '../natives.js';
 import { deny } from '../denial.js';
 import { own, receiver, unwrap, v } from '../membrane.js';
@@ -157,8 +157,7 @@ export const reflection = {
     get(self, args) {
       const o = target(args, 'Reflect.get');
       const k = toKey(at(args, 1));
-      const receiver = args.length > 2 ? args[2] : o;
-      return receiver === o ? read(o, k, o) : get(o, k, receiver);
+      return read(o, k, args.length > 2 ? args[2] : o);
     },
     set(self, args) {
       const o = target(args, 'Reflect.set');
