@@ -4,7 +4,7 @@ import {
   PromisePrototype, then, weakMap,
 } from './natives.js';
 import { checkAlive, dead, deny, onDenial } from './denial.js';
-import { labelOf, outside, v } from './membrane.js';
+import { isListed, labelOf, outside, v } from './membrane.js';
 
 const DEPTH = 4;
 const MOST = 500;
@@ -93,6 +93,8 @@ function dataAt(value, key) {
  */
 function leaving(value, depth, copies) {
   const real = outside(value);
+  // A function of the host's would lie under a name that the payload has chosen, `then` for example, and be called.
+  if (typeof real === 'function' && real !== value && depth < DEPTH && !isListed(value)) return value;
   if (real !== value || depth < 0 || !isObject(value) || !isData(value)) return real;
   const known = copies.get(value);
   if (known !== undefined) return known;

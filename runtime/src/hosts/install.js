@@ -3,10 +3,11 @@
 import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
-import { addClassifier, denied, handler, onMeeting, own, receiver } from '../membrane.js';
+import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
 import { protect, writable } from '../protection.js';
+import { isForged } from '../forged.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
-import { addHarmless, classify } from './classify.js';
+import { addHarmless, classify, isHarmless } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
 import { bindings, deniedNames, harmless, names } from './tables.js';
@@ -17,7 +18,7 @@ const MAX_DEPTH = 6;
 function eachGlobal(table, see) {
   const found = ownKeys(table);
   for (let i = 0; i < found.length; i++) {
-    if (!has(G, found[i])) continue;
+    if (!has(G, found[i]) || isForged(found[i])) continue;
     const real = get(G, found[i]);
     // A host may have put an object of its own in the place of an intrinsic.
     if (isIntrinsicName(found[i]) && valueOf(real, symbols.toStringTag) === found[i]) continue;
@@ -35,7 +36,7 @@ const wellKnown = { __proto__: null };
 
 /** What the host writes to must not be a prototype or namespace of the realm. */
 const assertNoneProtected = (self, args) => {
-  if (isObject(self) && typeof self === 'object') writable(self);
+  if (isObject(self) && !(typeof self === 'function' && isHarmless(unwrap(self)))) writable(self);
   for (let i = 0; i < args.length; i++) if (isObject(args[i]) && typeof args[i] === 'object') writable(args[i]);
 };
 

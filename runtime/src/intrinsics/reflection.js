@@ -7,8 +7,8 @@ import { apply, assertObject, create, G, getPrototypeOf, hasOwn, isObject, ownDe
   from '../natives.js';
 import { deny } from '../denial.js';
 import { own, receiver, unwrap, v } from '../membrane.js';
-import { asPrototype } from '../protection.js';
-import { define, remove, set, toKey, writable } from '../writes.js';
+import { asPrototype, assertOpen } from '../protection.js';
+import { define, remove, set, toKey } from '../writes.js';
 import { read } from '../reads.js';
 import { at } from './arguments.js';
 
@@ -78,7 +78,7 @@ const reparents = (args, real) => {
 
 /** An operation on `args[0]` that counts as a write to it. */
 const written = (self, args, real) => {
-  if (isObject(at(args, 0))) writable(args[0]);
+  if (isObject(at(args, 0))) assertOpen(args[0]);
   return apply(real, undefined, args);
 };
 
