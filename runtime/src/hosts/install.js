@@ -4,6 +4,7 @@ import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
+import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
 import { isForged } from '../forged.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
@@ -77,6 +78,7 @@ function listAll(x, depth) {
 
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
+  hideSymbols();
   eachGlobal(harmless, (real) => listAll(real, MAX_DEPTH));
   addClassifier(classify);
   onMeeting((f) => classify(f) !== undefined);

@@ -3,7 +3,7 @@
  * payload chooses moves the safe value, and what changes an object is checked as a write of the payload's.
  */
 
-import { apply, assertObject, create, G, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
+import { apply, assertObject, create, deleteProperty, G, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
   from '../natives.js';
 import { deny } from '../denial.js';
 import { own, receiver, unwrap, v } from '../membrane.js';
@@ -11,6 +11,7 @@ import { asPrototype, assertOpen } from '../protection.js';
 import { define, remove, set, toKey } from '../writes.js';
 import { read } from '../reads.js';
 import { at } from './arguments.js';
+import { isHidden } from './symbols.js';
 
 const FIELDS = ['value', 'get', 'set', 'enumerable', 'configurable', 'writable'];
 
@@ -134,7 +135,10 @@ export const reflection = {
     getOwnPropertyDescriptors(self, args, real) {
       const all = apply(real, undefined, [behind(at(args, 0))]);
       const keys = ownKeys(all);
-      for (let i = 0; i < keys.length; i++) shown(all[keys[i]]);
+      for (let i = 0; i < keys.length; i++) {
+        if (isHidden(keys[i])) deleteProperty(all, keys[i]);
+        else shown(all[keys[i]]);
+      }
       return all;
     },
     values: mapped,
