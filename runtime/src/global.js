@@ -4,7 +4,8 @@ import {
   ReferenceError, reflectSet, stringIndexOf,
 } from './natives.js';
 import { deny } from './denial.js';
-import { FORGED, forge } from './forged.js';
+import { FORGED } from './forged.js';
+import { forge } from './forging.js';
 import { callForeign, recordOf, standIn, v } from './membrane.js';
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';

@@ -7,6 +7,7 @@ import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from
 import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
 import { isForged } from '../forged.js';
+import { onName } from '../forging.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify, isHarmless } from './classify.js';
 import { facadeOf } from './behind.js';
@@ -79,6 +80,7 @@ function listAll(x, depth) {
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
   hideSymbols();
+  onName((name) => harmless[name] !== undefined || names[name] !== undefined || bindings[name] !== undefined);
   eachGlobal(harmless, (real) => listAll(real, MAX_DEPTH));
   addClassifier(classify);
   onMeeting((f) => classify(f) !== undefined);

@@ -6,6 +6,7 @@ import {
 import { deny } from '../denial.js';
 import { keep, labelOf, own, standIn, unwrap } from '../membrane.js';
 import { isForged } from '../forged.js';
+import { onName } from '../forging.js';
 import { protect } from '../protection.js';
 import { at } from './arguments.js';
 import { behave, lookUp } from './table.js';
@@ -89,6 +90,10 @@ const NAMES = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cle
 
 /** Make known by their global names what a host has made itself, which no name of a function tells. */
 export const installTimers = () => {
+  onName((name) => {
+    for (let i = 0; i < NAMES.length; i++) if (NAMES[i] === name) return true;
+    return false;
+  });
   for (let i = 0; i < NAMES.length; i++) {
     const real = has(G, NAMES[i]) && !isForged(NAMES[i]) ? get(G, NAMES[i]) : undefined;
     if (typeof real === 'function' && !own(real)) behave(real, lookUp(timers, '', NAMES[i]));
