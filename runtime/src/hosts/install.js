@@ -36,9 +36,12 @@ const wellKnown = { __proto__: null };
   for (let i = 0; i < names.length; i++) wellKnown[symbols[names[i]]] = true;
 }
 
-/** What the host writes to must not be a prototype or namespace of the realm. */
+// Harmless objects that are globals themselves, such as `performance`: their methods are called on nothing else.
+const singletons = weakSet();
+
+/** What the host writes to must not be a prototype or namespace of the realm. Its own classes and objects keep what they like. */
 const assertNoneProtected = (self, args) => {
-  if (isObject(self) && !(typeof self === 'function' && isHarmless(unwrap(self)))) writable(self);
+  if (isObject(self) && !(typeof self === 'function' ? isHarmless(unwrap(self)) : singletons.has(self))) writable(self);
   for (let i = 0; i < args.length; i++) if (isObject(args[i]) && typeof args[i] === 'object') writable(args[i]);
 };
 
@@ -81,7 +84,10 @@ function listAll(x, depth) {
 export function installHosts() {
   hideSymbols();
   onName((name) => harmless[name] !== undefined || names[name] !== undefined || bindings[name] !== undefined);
-  eachGlobal(harmless, (real) => listAll(real, MAX_DEPTH));
+  eachGlobal(harmless, (real) => {
+    if (typeof real === 'object') singletons.add(real);
+    listAll(real, MAX_DEPTH);
+  });
   addClassifier(classify);
   onMeeting((f) => classify(f) !== undefined);
   eachGlobal(deniedNames, (real, label) => denied(real, label));

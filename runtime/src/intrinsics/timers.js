@@ -40,10 +40,10 @@ let kindOfView;
  */
 function view(made) {
   if (kindOfView === undefined) {
-    kindOfView = create(ObjectPrototype);
-    for (let i = 0; i < METHODS.length; i++) if (METHODS[i] !== undefined) createDataProperty(kindOfView, METHODS[i], method(METHODS[i]));
-    freeze(kindOfView);
-    protect(kindOfView);
+    const kind = create(ObjectPrototype);
+    for (let i = 0; i < METHODS.length; i++) if (METHODS[i] !== undefined) createDataProperty(kind, METHODS[i], method(METHODS[i]));
+    protect(freeze(kind));
+    kindOfView = kind;
   }
   const safe = create(kindOfView);
   timersOf.set(safe, made);
