@@ -80,7 +80,8 @@ export function outgoing(x, types, seen, depth) {
   if (facts !== undefined) {
     if (facts.table.others !== '') deny(labelOf(x) || facts.family);
     // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
-    return typeof x === 'function' ? x : facts.real;
+    const { path, instance, result } = facts.table;
+    return typeof x === 'function' && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
   }
   if (typeof x === 'function') return own(x) && types !== undefined ? typed(x, types) : passing(x);
   // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
