@@ -5,7 +5,7 @@ import {
 } from './natives.js';
 import { checkAlive, dead, deny, onDenial } from './denial.js';
 import { registerOwn } from './functions.js';
-import { invoke, labelOf, outside, v } from './membrane.js';
+import { invoke, isListed, labelOf, outside, v } from './membrane.js';
 
 const DEPTH = 4;
 const MOST = 500;
@@ -99,6 +99,8 @@ function dataAt(value, key) {
  */
 function leaving(value, depth, copies) {
   const real = outside(value);
+  // A function of the host's would lie under a name that the payload has chosen, `then` for example, and be called.
+  if (typeof real === 'function' && real !== value && depth < DEPTH && !isListed(value)) return value;
   if (real !== value || depth < 0 || !isObject(value) || !isData(value)) return real;
   const known = copies.get(value);
   if (known !== undefined) return known;

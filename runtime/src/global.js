@@ -4,12 +4,20 @@ import {
   ReferenceError, reflectSet, stringIndexOf,
 } from './natives.js';
 import { deny } from './denial.js';
+import { FORGED } from './forged.js';
+import { forge } from './forging.js';
 import { callForeign, recordOf, standIn, v } from './membrane.js';
 import { safeDescriptor } from './wrappers.js';
 import { onGlobalDefine, setOwn } from './writes.js';
 
 // The globals that this payload has made.
 const made = { __proto__: null };
+
+function make(key) {
+  if (made[key] === 1) return;
+  made[key] = 1;
+  forge(key);
+}
 
 /** Whether the payload has made the global `name`. */
 export const isMade = (name) => made[name] === 1;
@@ -29,7 +37,7 @@ function isTaken(key) {
 // The head of a P′ in a prepared page looks for its run-time under a name that begins so: no payload makes such a global.
 const RESERVED = '__evalward_';
 const refuseReserved = (key) => {
-  if (typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
+  if (key === FORGED || typeof key === 'string' && apply(stringIndexOf, key, [RESERVED]) === 0) deny('prototype-tampering', 'a reserved global');
 };
 
 /** Set a global: one that the payload has made, one with a setter, or a new one. @returns {boolean} */
@@ -46,7 +54,7 @@ function setGlobal(key, value) {
     callForeign(recordOf(property.set), globalFacade, [value === globalFacade ? G : value]);
     return true;
   }
-  made[key] = 1;
+  make(key);
   return reflectSet(G, key, value, G);
 }
 
@@ -54,7 +62,7 @@ function setGlobal(key, value) {
 function defineGlobal(key, property) {
   refuseReserved(key);
   if (made[key] !== 1 && isTaken(key)) deny('global-object', 'a global is not written to');
-  made[key] = 1;
+  make(key);
   return defineProperty(G, key, property);
 }
 
@@ -110,13 +118,13 @@ export function hd(names, functions) {
   for (let i = 0; i < names.length; i++) {
     refuseReserved(names[i]);
     if (isTaken(names[i])) continue;
-    made[names[i]] = 1;
+    make(names[i]);
     defineProperty(G, names[i], { __proto__: null, value: undefined, writable: true, enumerable: true, configurable: false });
   }
   for (let i = 0; i < functions.length; i += 2) {
     refuseReserved(functions[i]);
     if (made[functions[i]] !== 1 && isTaken(functions[i])) deny('global-object', 'a global is not written to');
-    made[functions[i]] = 1;
+    make(functions[i]);
     defineProperty(G, functions[i], { __proto__: null, value: functions[i + 1], writable: true, enumerable: true, configurable: false });
   }
 }

@@ -9,7 +9,10 @@ import { asPrototype } from './protection.js';
 
 const NAME = '__proto__';
 
-/** `o.__proto__` for `self`: an own property or accessor of that name, as far as the realm's accessor, which gives the prototype. */
+/**
+ * `o.__proto__` for the receiver `self`: a property of that name, as far as the realm's accessor, which gives the prototype
+ * of the receiver.
+ */
 export function prototypeRead(o, self = o) {
   for (let q = ToObject(o); q !== null; q = getPrototypeOf(q)) {
     // What a Proxy answers may be the prototype that the realm's accessor gives.

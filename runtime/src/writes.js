@@ -184,7 +184,7 @@ let lastFields;
 /** Make sure that the engine may define properties on `o` by itself, such as the fields of a class. @throws a denial */
 export function assertDefinable(o) {
   if (!isObject(o)) return;
-  if (isProtected(o)) deny('prototype-tampering');
+  assertOpen(o);
   if (exotic === undefined || isOpaque(o)) return;
   const p = getPrototypeOf(o);
   if (p === null || p === lastFields || p === ObjectPrototype || p === ArrayPrototype) return;

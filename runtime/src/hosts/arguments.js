@@ -3,7 +3,7 @@ import {
   apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   StringCtor, stringSlice, weakMap,
 } from '../natives.js';
-import { deny, labelOf, own } from '../membrane.js';
+import { deny, isKept, labelOf, own } from '../membrane.js';
 import { travelling } from '../functions.js';
 import { behind } from './behind.js';
 import { copyOfBytes } from './captured.js';
@@ -77,9 +77,15 @@ function split(types) {
 export function outgoing(x, types, seen, depth) {
   if (!isObject(x)) return x;
   const facts = behind(x);
-  if (facts !== undefined) return facts.table.others === '' ? facts.real : deny(labelOf(x) || facts.family);
+  if (facts !== undefined) {
+    if (facts.table.others !== '') deny(labelOf(x) || facts.family);
+    // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
+    const { path, instance, result } = facts.table;
+    return typeof x === 'function' && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
+  }
   if (typeof x === 'function') return own(x) && types !== undefined ? typed(x, types) : passing(x);
-  if (!isPlain(x) && !isOwnInstance(x)) return passing(x);
+  // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
+  if (!isKept(x) && !isPlain(x) && !isOwnInstance(x)) return passing(x);
   const known = seen.get(x);
   if (known !== undefined) return known;
   if (depth > MAX_DEPTH) return deny('analysis-limit', 'data nested too deeply');

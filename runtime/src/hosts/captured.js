@@ -1,5 +1,6 @@
 // Natives that only the hosts need, captured like those of natives.js, before anything else runs.
 import { apply, G, isArray } from '../natives.js';
+import { isForged } from '../forged.js';
 
 const { Promise: PromiseCtor, Map: MapCtor, RegExp: RegExpCtor, String: StringCtor } = G;
 const { resolve } = PromiseCtor;
@@ -27,7 +28,7 @@ export function eachElement(container, see) {
 
 const { TypeError: TypeErrorCtor } = G;
 
-const { Buffer: BufferCtor } = G;
+const BufferCtor = isForged('Buffer') ? undefined : G.Buffer;
 const bufferFrom = BufferCtor === undefined ? undefined : BufferCtor.from;
 
 /** A copy of bytes, which nobody else can change; undefined where the realm has no Buffer. */

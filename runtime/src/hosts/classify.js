@@ -12,6 +12,9 @@ const MAX_DEPTH = 100;
 const harmlessPrototypes = weakSet();
 const copies = weakMap();
 
+/** Whether `x` is one of the host's harmless classes, or a part of one. */
+export const isHarmless = (x) => harmlessPrototypes.has(x);
+
 /** Instances of the class whose prototype this is are what they are: their methods are listed one by one. */
 export const addHarmless = (prototype) => {
   harmlessPrototypes.add(prototype);

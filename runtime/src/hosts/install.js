@@ -3,19 +3,22 @@
 import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
-import { addClassifier, denied, handler, onMeeting, own, receiver } from '../membrane.js';
+import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
+import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
+import { isForged } from '../forged.js';
+import { onName } from '../forging.js';
 import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
-import { addHarmless, classify } from './classify.js';
+import { addHarmless, classify, isHarmless } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
-import { bindings, deniedNames, eachWord, harmless, iteratorMakers, names } from './tables.js';
+import { bindings, deniedNames, eachWord, harmless, isHarmlessName, iteratorMakers, names } from './tables.js';
 
 const MAX_DEPTH = 6;
 
 /** Apply `see` to the value of the global called `name`, if the realm has it. */
 function seeGlobal(name, see, said) {
-  if (!has(G, name)) return;
+  if (!has(G, name) || isForged(name)) return;
   const real = get(G, name);
   // A host may have put an object of its own in the place of an intrinsic.
   if (isIntrinsicName(name) && valueOf(real, symbols.toStringTag) === name) return;
@@ -36,9 +39,12 @@ const wellKnown = { __proto__: null };
   for (let i = 0; i < names.length; i++) wellKnown[symbols[names[i]]] = true;
 }
 
-/** What the host writes to must not be a prototype or namespace of the realm. */
+// Harmless objects that are globals themselves, such as `performance`: their methods are called on nothing else.
+const singletons = weakSet();
+
+/** What the host writes to must not be a prototype or namespace of the realm. Its own classes and objects keep what they like. */
 const assertNoneProtected = (self, args) => {
-  if (isObject(self) && typeof self === 'object') writable(self);
+  if (isObject(self) && !(typeof self === 'function' ? isHarmless(unwrap(self)) : singletons.has(self))) writable(self);
   for (let i = 0; i < args.length; i++) if (isObject(args[i]) && typeof args[i] === 'object') writable(args[i]);
 };
 
@@ -102,7 +108,13 @@ function isOfIterator(f) {
 
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
-  eachWord(harmless, (name) => seeGlobal(name, listAll, MAX_DEPTH));
+  hideSymbols();
+  onName((name) => isHarmlessName(name) || names[name] !== undefined || bindings[name] !== undefined);
+  const list = (real) => {
+    if (typeof real === 'object') singletons.add(real);
+    listAll(real, MAX_DEPTH);
+  };
+  eachWord(harmless, (name) => seeGlobal(name, list));
   addClassifier(classify);
   onMeeting((f) => isOfIterator(f) || classify(f) !== undefined);
   eachGlobal(deniedNames, (real, label) => denied(real, label));

@@ -1,6 +1,6 @@
 // What a host gives becomes what the payload gets: a facade, a promise of one, or data.
 import { apply, createDataProperty, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ArrayPrototype, ownDescriptor, ownKeys, stringSlice } from '../natives.js';
-import { deny, isListed, own, v } from '../membrane.js';
+import { deny, isKept, isListed, own, v } from '../membrane.js';
 import { eachElement, match, settle } from './captured.js';
 import { facadeOf } from './behind.js';
 import { pathOfClass, tableOf } from './tables.js';
@@ -76,9 +76,9 @@ export function classNameOf(prototype) {
   return apply(stringSlice, name, [name[0] === '_' ? 1 : 0, end]);
 }
 
-/** Whether `x` is a plain object or array of this realm. */
+/** Whether `x` is a plain object or array of this realm, and no Proxy of the payload's. */
 export function isPlain(x) {
-  if (typeof x === 'function') return false;
+  if (typeof x === 'function' || isKept(x)) return false;
   const prototype = getPrototypeOf(x);
   return prototype === ObjectPrototype || prototype === ArrayPrototype || prototype === null;
 }

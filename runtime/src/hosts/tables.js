@@ -116,6 +116,11 @@ export const names = part(data, 'g') || NOTHING;
 export const deniedNames = part(data, 'z') || NOTHING;
 export const harmless = part(data, 'h') || '';
 
+let harmlessNames;
+
+/** Whether `name` is that of a harmless global. */
+export const isHarmlessName = (name) => (harmlessNames ??= words(harmless))[name] !== undefined;
+
 /** The method that makes an iterator with a prototype of its own, by the name of the harmless class. */
 export const iteratorMakers = () => grouped(section('i'));
 

@@ -1,8 +1,9 @@
 /** Natives that only handlers of intrinsics need; captured like those of natives.js, before anything else runs. */
 
 import { G, getPrototypeOf, StringCtor } from '../natives.js';
+import { isForged } from '../forged.js';
 
-const { Iterator } = G;
+const Iterator = isForged('Iterator') ? undefined : G.Iterator;
 
 export const { fromCharCode } = StringCtor;
 export const TypedArray = getPrototypeOf(Uint8Array);

@@ -4,9 +4,10 @@ import { ArrayPrototype, G, getPrototypeOf, isObject, symbols } from '../natives
 import { listed, onMeeting } from '../membrane.js';
 import { protect } from '../protection.js';
 import { withoutSetters } from '../writes.js';
+import { onName } from '../forging.js';
 import { CODEGEN } from './codegen.js';
 import { recognise } from './recognise.js';
-import { eachHidden, valueOf } from './roots.js';
+import { eachHidden, isIntrinsicName, valueOf } from './roots.js';
 import { behave } from './table.js';
 
 const NAMESPACES = ['JSON', 'Math', 'Reflect', 'Intl', 'Atomics', 'Temporal'];
@@ -35,5 +36,6 @@ export const installIntrinsics = () => {
   for (let o = getPrototypeOf(G); o !== null; o = getPrototypeOf(o)) protect(o);
   const { unscopables } = symbols;
   protect(valueOf(ArrayPrototype, unscopables));
+  onName(isIntrinsicName);
   onMeeting(recognise);
 };

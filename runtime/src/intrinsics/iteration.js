@@ -1,16 +1,16 @@
 /** Iterators (ECMA-262 §27.1), promises (§27.2) and errors (§20.5). */
 
 import { apply, construct, getPrototypeOf, isUnnamedNative, ownDescriptor, isObject, ownKeys, createDataProperty, PromisePrototype } from '../natives.js';
-import { invoke, isOpaque, listed, own, unwrap, v } from '../membrane.js';
+import { invoke, isListed, isOpaque, listed, own, unwrap, v } from '../membrane.js';
 import { safeView } from './views.js';
-import { writable } from '../writes.js';
+import { assertOpen } from '../protection.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 import { at } from './arguments.js';
 import { statics } from './array.js';
 
 /** An operation that defines a property of its receiver. */
 const defines = (self, args, real) => {
-  if (isObject(self)) writable(self);
+  if (isObject(self)) assertOpen(self);
   return apply(real, self, args);
 };
 
@@ -32,7 +32,7 @@ const promise = (args, newTarget, real) => {
   const executor = at(args, 0);
   if (typeof executor !== 'function') return construct(real, args, newTarget);
   const inner = unwrap(executor);
-  const ofTheEngine = inner !== executor && isUnnamedNative(inner);
+  const ofTheEngine = inner !== executor && isListed(executor) && isUnnamedNative(inner);
   return construct(real, [ofTheEngine ? inner : settling(executor)], newTarget);
 };
 
@@ -67,7 +67,7 @@ export const iteration = {
   'Promise.prototype': { 'catch|finally': continues },
   Error: {
     captureStackTrace(self, args, real) {
-      if (isObject(at(args, 0))) writable(args[0]);
+      if (isObject(at(args, 0))) assertOpen(args[0]);
       return apply(real, undefined, args);
     },
     'get prepareStackTrace': 'call-sites',

@@ -7,6 +7,7 @@ import { writable } from '../protection.js';
 import { define, remove, set } from '../writes.js';
 import { at } from './arguments.js';
 import { reparent } from './reflection.js';
+import { isHidden } from './symbols.js';
 
 /** What a proxy does where its handler has no trap: the operation on the target, checked as the payload's own. */
 const changes = {
@@ -36,7 +37,7 @@ const traps = (handler, about) => {
   for (let i = 0; i < NAMES.length; i++) {
     const name = NAMES[i];
     made[name] = (...args) => {
-      const trap = v(handler[name]);
+      const trap = name !== 'apply' && isHidden(args[1]) ? undefined : v(handler[name]);
       if (isAbsent(trap) && name === 'set' && setsLength(args, about, handler)) args[3] = args[0];
       if (isAbsent(trap) && name !== 'get') return apply(changes[name] || reflect[name], undefined, args);
       const result = v(isAbsent(trap) ? read(args[0], args[1], args[2]) : apply(trap, handler, args));

@@ -18,6 +18,7 @@ import { json } from './json.js';
 import { proxies } from './proxy.js';
 import { reflection } from './reflection.js';
 import { regexps } from './regexp.js';
+import { symbolKeys } from './symbols.js';
 import { behave, lookUp } from './table.js';
 import { timers } from './timers.js';
 
@@ -47,7 +48,7 @@ const keyOf = (name) => {
 /** Whether the audit lists functions under the name that a native's text shows. */
 export const isAudited = (name) => isName(keyOf(name), NAMES);
 
-const FAMILIES = [reflection, functions, arrays, collections, regexps, json, proxies, iteration, intl, timers];
+const FAMILIES = [reflection, functions, arrays, collections, regexps, json, proxies, iteration, intl, timers, symbolKeys];
 
 /** Make known what is done about `f`, a member of the holder at `path`. */
 const note = (f, path, name) => {

@@ -3,14 +3,15 @@
  * payload chooses moves the safe value, and what changes an object is checked as a write of the payload's.
  */
 
-import { apply, assertObject, create, G, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
+import { apply, assertObject, create, deleteProperty, G, getPrototypeOf, hasOwn, isObject, ownDescriptor, ownKeys, setPrototypeOf, ToObject, TypeError }
   from '../natives.js';
 import { deny } from '../denial.js';
 import { own, receiver, unwrap, v } from '../membrane.js';
-import { asPrototype } from '../protection.js';
-import { define, remove, set, toKey, writable } from '../writes.js';
+import { asPrototype, assertOpen } from '../protection.js';
+import { define, remove, set, toKey } from '../writes.js';
 import { read } from '../reads.js';
 import { at } from './arguments.js';
+import { isHidden } from './symbols.js';
 
 const FIELDS = ['value', 'get', 'set', 'enumerable', 'configurable', 'writable'];
 
@@ -78,7 +79,7 @@ const reparents = (args, real) => {
 
 /** An operation on `args[0]` that counts as a write to it. */
 const written = (self, args, real) => {
-  if (isObject(at(args, 0))) writable(args[0]);
+  if (isObject(at(args, 0))) assertOpen(args[0]);
   return apply(real, undefined, args);
 };
 
@@ -134,7 +135,10 @@ export const reflection = {
     getOwnPropertyDescriptors(self, args, real) {
       const all = apply(real, undefined, [behind(at(args, 0))]);
       const keys = ownKeys(all);
-      for (let i = 0; i < keys.length; i++) shown(all[keys[i]]);
+      for (let i = 0; i < keys.length; i++) {
+        if (isHidden(keys[i])) deleteProperty(all, keys[i]);
+        else shown(all[keys[i]]);
+      }
       return all;
     },
     values: mapped,

@@ -2,6 +2,7 @@
 
 import { apply, ArrayIteratorPrototype, createDataProperty, FunctionPrototype, G, getPrototypeOf, hasOwn, includes, isObject, iteratorSymbol, ownDescriptor, ownKeys,
   split, symbols } from '../natives.js';
+import { isForged } from '../forged.js';
 import { iteratorFrom, mapIterator } from './captured.js';
 
 /** The value of an own data property. */
@@ -36,7 +37,7 @@ export const eachHidden = (visit) => {
 function names(text) {
   const words = apply(split, text, [' ']);
   const found = { __proto__: null, length: 0 };
-  for (let i = 0; i < words.length; i++) if (hasOwn(G, words[i])) found[found.length++] = words[i];
+  for (let i = 0; i < words.length; i++) if (hasOwn(G, words[i]) && !isForged(words[i])) found[found.length++] = words[i];
   return found;
 }
 

@@ -1,9 +1,13 @@
 /** Functions that run a function later, and the few others that every realm has beside ECMA-262's. */
 
-import { apply, G, get, getPrototypeOf, has, isObject, ObjectPrototype, ownKeys, ownDescriptor, weakSet } from '../natives.js';
+import {
+  apply, create, createDataProperty, freeze, G, get, getPrototypeOf, has, isObject, ObjectPrototype, symbols, TypeError, weakMap, weakSet,
+} from '../natives.js';
 import { deny } from '../denial.js';
-import { labelOf, listed, own, unwrap } from '../membrane.js';
-import { addHostKind, protect } from '../protection.js';
+import { keep, labelOf, own, standIn, unwrap } from '../membrane.js';
+import { isForged } from '../forged.js';
+import { onName } from '../forging.js';
+import { protect } from '../protection.js';
 import { at } from './arguments.js';
 import { behave, lookUp } from './table.js';
 
@@ -19,24 +23,46 @@ const madeTimers = weakSet();
 const timer = (self, args, real) => {
   assertFunction(at(args, 0));
   const made = apply(real, undefined, args);
-  // Node's timers are objects whose methods (`unref`, `refresh`) no name leads to.
-  // The host chains them by properties of their own, which are not the payload's to write.
-  if (isObject(made)) {
-    protect(made);
-    madeTimers.add(made);
-  }
-  const kind = isObject(made) ? getPrototypeOf(made) : null;
-  if (kind !== null && kind !== ObjectPrototype) {
-    // One timer leads to those of the host.
-    addHostKind(kind);
-    const keys = ownKeys(kind);
-    for (let i = 0; i < keys.length; i++) {
-      const property = ownDescriptor(kind, keys[i]);
-      if (typeof property.value === 'function') listed(property.value);
-    }
-  }
+  if (!isObject(made)) return made;
+  madeTimers.add(made);
+  const kind = getPrototypeOf(made);
+  if (kind !== null && kind !== ObjectPrototype) return standIn(made, view(made), null);
+  protect(made);
   return made;
 };
+
+const timersOf = weakMap();
+let kindOfView;
+
+/**
+ * What the payload holds instead of Node's object for a timer. The host chains those by properties, writes to what it finds
+ * there, and its methods do so with any receiver: no object of the payload's may inherit from one.
+ */
+function view(made) {
+  if (kindOfView === undefined) {
+    const kind = create(ObjectPrototype);
+    for (let i = 0; i < METHODS.length; i++) if (METHODS[i] !== undefined) createDataProperty(kind, METHODS[i], method(METHODS[i]));
+    protect(freeze(kind));
+    kindOfView = kind;
+  }
+  const safe = create(kindOfView);
+  timersOf.set(safe, made);
+  return freeze(safe);
+}
+
+const METHODS = ['close', 'ref', 'unref', 'hasRef', 'refresh', symbols.toPrimitive, symbols.dispose];
+
+/** A method of the views: the host's own, of a timer that the run-time has made. */
+function method(key) {
+  const { call } = { call() {
+    const real = isObject(this) ? timersOf.get(this) : undefined;
+    const f = real === undefined ? undefined : get(real, key);
+    if (typeof f !== 'function') throw new TypeError('not a timer');
+    const result = apply(f, real, []);
+    return isObject(result) ? this : result;
+  } };
+  return keep(freeze(call));
+}
 
 /** A function of the global object that does not look at its receiver, which may be the facade. */
 const free = (self, args, real) => apply(real, undefined, args);
@@ -64,8 +90,12 @@ const NAMES = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'cle
 
 /** Make known by their global names what a host has made itself, which no name of a function tells. */
 export const installTimers = () => {
+  onName((name) => {
+    for (let i = 0; i < NAMES.length; i++) if (NAMES[i] === name) return true;
+    return false;
+  });
   for (let i = 0; i < NAMES.length; i++) {
-    const real = has(G, NAMES[i]) ? get(G, NAMES[i]) : undefined;
+    const real = has(G, NAMES[i]) && !isForged(NAMES[i]) ? get(G, NAMES[i]) : undefined;
     if (typeof real === 'function' && !own(real)) behave(real, lookUp(timers, '', NAMES[i]));
   }
 };
