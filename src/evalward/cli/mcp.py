@@ -1,4 +1,4 @@
-"""``evalward mcp``: a guard before an MCP server that nobody changes, and what helps to set it up."""
+"""``evalward mcp``: a guard before an MCP server that stays as it is, and what helps to set it up."""
 
 import typer
 

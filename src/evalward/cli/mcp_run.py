@@ -1,4 +1,4 @@
-"""``evalward mcp -- COMMAND``: a guard before an MCP server that nobody changes."""
+"""``evalward mcp -- COMMAND``: a guard before an MCP server that stays as it is."""
 
 import os
 import shutil
@@ -113,7 +113,7 @@ def _run_command(
 
 
 class _Ending(BaseException):
-    """A signal asks the proxy to end. Not an Exception: no handler of failures may take it for one."""
+    """A signal asks the proxy to end. Not an Exception: no handler of failures catches it."""
 
 
 class _Signals:

@@ -100,7 +100,7 @@ def write_server(client: Client, file: Path, name: str, entry: dict[str, Any]) -
 
 
 def _backup(file: Path) -> Path | None:
-    """Copy ``file`` beside itself under a name that is free."""
+    """Copy ``file`` in its directory under a name that is free."""
     if not file.exists():
         return None
     number = 1

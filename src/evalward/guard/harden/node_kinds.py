@@ -159,7 +159,7 @@ def _is_refused(kind: int) -> bool:
 
 
 REFUSED_KINDS: Final = frozenset(kind for kind in range(KIND_COUNT) if _is_refused(kind))
-# Each of these kinds has one of these texts in it or beside it, and ordinary code has none: no tree holds a token that
+# Each of these kinds has one of these texts in it or next to it, and ordinary code has none: no tree holds a token that
 # is missing, since a text with one does not parse.
 _MAY_BE_REFUSED: Final = re.compile(rb"@|</|/>|<!--|-->|static|import|export")
 _SEEN_WHOLE: Final = 60_000  # a query skips nodes that lie deeper, see ``syntax.landmarks``
