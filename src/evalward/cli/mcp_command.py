@@ -36,7 +36,7 @@ class McpGroup(LazyGroup):
     leaf_class: ClassVar = ServerCommand
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command; the options of ``config`` may stand behind its first argument."""
+        """Return the command; the options of ``config`` may follow its first argument."""
         command = super().get_command(ctx, cmd_name)
         if cmd_name == "config":
             command.allow_interspersed_args = True

@@ -3,11 +3,11 @@
 import os
 import shutil
 import signal
+import socket
 import sys
-from collections.abc import Callable, Iterator
+import threading
 from concurrent.futures import Future
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, BinaryIO
 
 import typer
 
@@ -20,6 +20,8 @@ from evalward.proxy.session import Session
 from evalward.proxy.stdio import StdioProxy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from evalward.proxy.call_guard import CallGuard
     from evalward.proxy.judge import CallJudge
     from evalward.tools import Manifest
@@ -84,63 +86,53 @@ def _run_command(
 ) -> None:
     client_in, client_out = _own_streams()
     adopt_orphans()
-    with _ending_by_signals() as ending:
-        process = _started(command)
-        guard: CallGuard | None = None
-        has_server_ended = False
-        judge: Future[CallJudge] = Future()
-        listing = Listing()
-        proxy = StdioProxy(
-            Session(judge.result, listing), listing, process, client_in=client_in, client_out=client_out
-        )
-        try:
-            proxy.start()
-            guard, declared = asked()
-            from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415 - after the server has started
+    process = _started(command)
+    judge: Future[CallJudge] = Future()
+    listing = Listing()
+    proxy = StdioProxy(
+        Session(judge.result, listing), listing, process, client_in=client_in, client_out=client_out
+    )
+    _stop_on_signals(proxy)
+    guard: CallGuard | None = None
+    has_server_ended = False
+    try:
+        proxy.start()
+        guard, declared = asked()
+        from evalward.proxy.judge import CallJudge as Judge  # noqa: PLC0415 - after the server has started
 
-            judge.set_result(Judge(guard, listing, declared=declared, source=source, told=set()))
-            has_server_ended = proxy.wait()
-        except _Ending:
-            pass
-        finally:
-            ending.ignore()
-            process.close_input()
-            if guard is not None:
-                guard.close()
-            code = process.end(seconds=_GRACE_SECONDS)
+        judge.set_result(Judge(guard, listing, declared=declared, source=source, told=set()))
+        has_server_ended = proxy.wait()
+    finally:
+        process.close_input()
+        if guard is not None:
+            guard.close()
+        code = process.end(seconds=_GRACE_SECONDS)
     if has_server_ended and code:
         raise typer.Exit(code if code > 0 else _SIGNALLED - code)
 
 
-class _Ending(BaseException):
-    """A signal asks the proxy to end. Not an Exception: no handler of failures catches it."""
+def _stop_on_signals(proxy: StdioProxy) -> None:
+    """End ``proxy`` at the first signal, and let no later one interrupt the end, which leaves no process behind.
+
+    A handler that raised could do it within an import or while the guard is being built, so that parts of it stay.
+    """
+    heard, told = socket.socketpair()
+    told.setblocking(False)
+    signal.set_wakeup_fd(told.fileno())
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _go_on)
+
+    def wait(_open: socket.socket) -> None:
+        heard.recv(1)
+        proxy.stop()
+
+    # The thread keeps the other end open.
+    threading.Thread(target=wait, args=(told,), name="proxy-signals", daemon=True).start()
 
 
-class _Signals:
-    """The signals that end the proxy, from which the main thread gets ``_Ending``."""
-
-    def __init__(self) -> None:
-        self._names = [name for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
-
-    def take(self) -> None:
-        for name in self._names:
-            signal.signal(getattr(signal, name), _end)
-
-    def ignore(self) -> None:
-        """Let no second signal interrupt the end, which leaves no process behind."""
-        for name in self._names:
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
-
-
-def _end(_number: int, _frame: object) -> NoReturn:
-    raise _Ending
-
-
-@contextmanager
-def _ending_by_signals() -> Iterator[_Signals]:
-    signals = _Signals()
-    signals.take()
-    yield signals
+def _go_on(_number: int, _frame: object) -> None:
+    """Do nothing: the thread that reads the wake-up socket ends the proxy."""
 
 
 def _own_streams() -> tuple[BinaryIO, BinaryIO]:

@@ -59,6 +59,10 @@ class StdioProxy:
         self._ended.wait()
         return self._has_server_ended
 
+    def stop(self) -> None:
+        """End ``wait``, from another thread."""
+        self._ended.set()
+
     def _guarded(self, move: Callable[[], None]) -> None:
         """Run ``move``; whatever it meets ends the proxy, and no message passes unjudged."""
         try:
