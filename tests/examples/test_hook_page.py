@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-EVALWARD = Path(sys.executable).with_name("evalward")
+EVALWARD = (sys.executable, "-m", "evalward")
 PAGE = (ROOT / "docs" / "how-to" / "guard-with-a-hook.md").read_text("utf-8")
 SOCKET = "/run/user/1000/evalward-hook.sock"
 ESCAPE = {"function": "() => globalThis['ev' + 'al'](1)"}
@@ -34,7 +34,7 @@ def block(product: str) -> str:
 
 
 def printed(product: str, path: str, *more: str) -> str:
-    command = [str(EVALWARD), "hook", "config", product, "--connect", f"unix:{path}", *more]
+    command = [*EVALWARD, "hook", "config", product, "--connect", f"unix:{path}", *more]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -70,7 +70,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         popen = stack.enter_context(
             subprocess.Popen(
                 [
-                    *(EVALWARD, "serve", "--allow-eval=renderer", "--listen", f"unix:{folder}/g.sock"),
+                    *(*EVALWARD, "serve", "--allow-eval=renderer", "--listen", f"unix:{folder}/g.sock"),
                     *("--hook-listen", f"unix:{folder}/h.sock", "--audit-log", folder / "audit.jsonl"),
                     *("--server", "playwright=playwright-mcp"),
                 ],
@@ -154,7 +154,7 @@ def test_without_a_service_it_judges_cold(tmp_path: Path) -> None:
 )
 def test_every_failure_of_the_command_is_exit_code_2(arguments: list[str]) -> None:
     done = subprocess.run(
-        [EVALWARD, "hook", *arguments],
+        [*EVALWARD, "hook", *arguments],
         input=hook_input("claude-code", "browser_click", CLICK),
         capture_output=True,
         check=False,
@@ -172,7 +172,7 @@ def test_claude_code_blocks_on_failure_if_asked() -> None:
 def test_the_example_of_the_page_is_denied(tmp_path: Path) -> None:
     found = re.search(r"\$ (echo .*?)\n(\{.*?)\n```", PAGE, re.DOTALL)
     assert found is not None
-    command = found[1].replace("evalward hook", f"{shlex.quote(str(EVALWARD))} hook")
+    command = found[1].replace("evalward hook", f"{shlex.join(EVALWARD)} hook")
 
     done = subprocess.run(
         ["/bin/sh", "-c", command], capture_output=True, text=True, check=True, cwd=tmp_path

@@ -40,8 +40,14 @@ POLICY = Policy.default().allowing([Target.RENDERER])
 PROVENANCE = Provenance("0.0.0", POLICY.digest, "0" * 12, "tree-sitter-javascript 0.25.0")
 
 
-def verdict(
-    payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
+def verdict(  # noqa: PLR0913 - the parameters of the judge
+    payload: bytes,
+    *,
+    target: Target,
+    shape: Shape | None,
+    rules: Rules,
+    sink: str | None = None,
+    readings: object = None,  # noqa: ARG001 - what the judge has parsed, for the emitter
 ) -> Verdict:
     """Allow every payload except those that begin with ``block``."""
     blocked = payload.startswith(b"block")
