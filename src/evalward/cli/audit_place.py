@@ -12,7 +12,7 @@ def default_audit_log() -> Path:
 
 
 def own_audit_log() -> Path:
-    """Return the path of a log beside it that no other running process writes, and make its directory."""
+    """Return the path of another log in its directory that no other running process writes, and make its directory."""
     folder = _state_directory()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder / f"audit.{os.getpid()}.jsonl"
