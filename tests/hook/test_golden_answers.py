@@ -1,7 +1,7 @@
 """Each product's input and the exact answer to it, in golden/: NAME.input.json and NAME.output.json.
 
 Ids, times and versions in an envelope are left out, and a program is a placeholder. After a change that is meant, run
-``EVALWARD_GOLDEN=write pytest tests/hook/test_golden.py`` and read the difference.
+``EVALWARD_GOLDEN=write pytest tests/hook/test_golden_answers.py`` and read the difference.
 """
 
 import json
