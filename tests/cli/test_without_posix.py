@@ -1,4 +1,4 @@
-"""``check``, ``harden`` and ``mcp`` import and call nothing that is POSIX only."""
+"""``check``, ``mcp`` and ``hook`` import and call nothing that is POSIX only."""
 
 from __future__ import annotations
 
@@ -62,6 +62,30 @@ def test_mcp(tmp_path: Path) -> None:
     assert answers[3]["structuredContent"]["code"] == "EVAL_BLOCKED_KEYWORD"
     codes = [json.loads(line).get("code") for line in audit_log.read_text().splitlines()]
     assert codes[-2:] == [None, "EVAL_BLOCKED_KEYWORD"]
+
+
+HOOKED = {
+    "hook_event_name": "beforeMCPExecution",
+    "tool_name": "browser_evaluate",
+    "server": "playwright",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "permission"), [("() => document.title", "allow"), ("() => eval(location.hash)", "deny")]
+)
+def test_a_cold_hook(code: str, permission: str, tmp_path: Path) -> None:
+    asked = {**HOOKED, "tool_input": json.dumps({"function": code})}
+    options = ["--cold", "--allow-eval=renderer", f"--audit-log={tmp_path / 'hook.jsonl'}"]
+    ended = run("hook", "cursor", *options, "--server=playwright=playwright-mcp", text=json.dumps(asked))
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["permission"] == permission
+
+
+def test_the_resident_hook_says_what_is_missing() -> None:
+    ended = run("hook", "cursor", "--connect", "unix:/nowhere", text="{}")
+    assert ended.returncode == 2
+    assert "no Unix sockets" in ended.stderr
 
 
 def test_what_is_hidden_is_hidden() -> None:

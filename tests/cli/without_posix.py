@@ -11,7 +11,7 @@ import sys
 import types
 from typing import Any
 
-ABSENT_MODULES = frozenset({"fcntl", "grp", "pwd", "resource", "syslog", "termios"})
+ABSENT_MODULES = frozenset({"fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios"})
 ABSENT_CALLS = frozenset(
     {
         "O_CLOEXEC",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalward.cli.bare_allow_eval import AllowEvalCommand
-from evalward.hook import ask
+from evalward.hook.blocking import blocked
 from evalward.hook.products import PRODUCTS
 from evalward.hook.settings import command_of, settings_of
 
@@ -88,6 +88,12 @@ def _answer(product: str) -> Callable[..., None]:
     ) -> None:
         if connect:
             more = ["--cold", *_cold_command(product, policy, allow_eval, server, audit_log)] if cold else []
+            try:
+                from evalward.hook import ask  # noqa: PLC0415 - POSIX only
+            except ImportError:
+                raise typer.Exit(
+                    blocked("This system has no Unix sockets for --connect; give --cold.")
+                ) from None
             os._exit(ask.main([product, connect, *_client_options(token_file, peer_uid), *more]))
         if not cold:
             raise typer.BadParameter("give --connect unix:PATH, or --cold")
@@ -106,7 +112,7 @@ def _answer(product: str) -> Callable[..., None]:
             sys.stdout.buffer.flush()
         except BaseException as failure:  # noqa: BLE001 - anything else than 2 would let the call through
             text = str(getattr(failure, "message", "")) or type(failure).__name__
-            raise typer.Exit(ask.blocked(f"The call could not be judged: {text}")) from None
+            raise typer.Exit(blocked(f"The call could not be judged: {text}")) from None
         raise typer.Exit(made.exit_code)
 
     answer.__doc__ = f"""Answer the hook of {_TITLES[product]}: its JSON on stdin, its answer on stdout.

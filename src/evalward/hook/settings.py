@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from evalward.hook import ask
+from evalward.hook.blocking import BLOCKED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,9 @@ def command_of(product: str, address: str, more: Sequence[str] = (), *, cold: Se
     The shell makes 2 of every other exit code, such as that of an interpreter that is gone or was killed.
     ``more`` are options of the client. ``cold`` is the command that judges where no service answers; empty: blocked.
     """
-    client = str(Path(ask.__file__).resolve())
+    client = str(Path(__file__).with_name("ask.py").resolve())
     words = [sys.executable, "-I", "-S", client, product, address, *more]
-    return f"{shlex.join([*words, '--cold', *cold] if cold else words)} || exit {ask.BLOCKED}"
+    return f"{shlex.join([*words, '--cold', *cold] if cold else words)} || exit {BLOCKED}"
 
 
 def settings_of(product: str, command: str, *, is_cold: bool = False, block_on_failure: bool = False) -> str:
