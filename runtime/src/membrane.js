@@ -26,7 +26,7 @@ const records = weakMap();
 const plainPrototypes = weakSet();
 // Prototypes of registered objects: whether an instance is registered, only the map says.
 const mixedPrototypes = weakSet();
-const classifiers = [];
+const classifiers = { __proto__: null, length: 0 };
 /** 'call': functions that no list names may be called, if they are no natives. 'deny': they may not. */
 export let unlisted = 'deny';
 export const setUnlisted = (policy) => {
@@ -129,7 +129,7 @@ export const isListed = (f) => !recordOf(f).opaque;
 /** A function (x) → stand-in or undefined, asked about objects that do not inherit from this realm's
  *  Object.prototype, and, where functions that no list names are denied, about each object of a new kind. */
 export const addClassifier = (classify) => {
-  classifiers[classifiers.length] = classify;
+  classifiers[classifiers.length++] = classify;
   kinds = unlisted === 'deny';
   quick = kinds && !kept;
 };
@@ -156,9 +156,9 @@ const pageValues = (args) => {
   return args;
 };
 
-const registrars = [];
+const registrars = { __proto__: null, length: 0 };
 /** Ask `register` about each foreign function that is new: it registers `f` and returns true, or returns false. */
-export const onMeeting = (register) => { registrars[registrars.length] = register; };
+export const onMeeting = (register) => { registrars[registrars.length++] = register; };
 
 function isKnown(f) {
   for (let i = 0; i < registrars.length; i++) if (registrars[i](f)) return true;
