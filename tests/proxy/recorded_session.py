@@ -118,11 +118,12 @@ class Session:
 class Recorded(Session):
     """A session with ``recorder.py`` behind ``evalward mcp``; ``arrived`` are the lines that reach the server."""
 
-    def __init__(self, folder: Path, *options: str, prefix: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, *options: str, prefix: Sequence[str] = (), log: bool = True) -> None:
         self._record = folder / "arrived"
         self.audit_log = folder / "audit.jsonl"
         server = [sys.executable, str(RECORDER), str(self._record)]
-        proxy = [sys.executable, "-m", "evalward", "mcp", f"--audit-log={self.audit_log}", *options, "--"]
+        more = [f"--audit-log={self.audit_log}"] if log else []
+        proxy = [sys.executable, "-m", "evalward", "mcp", *more, *options, "--"]
         super().__init__([*prefix, *proxy, *server])
 
     def arrived(self) -> list[bytes]:

@@ -49,7 +49,10 @@ def read_call(message: Message) -> ToolCall:
 
 
 def with_texts(message: Message, texts: Mapping[str, str]) -> bytes:
-    """Return the line of ``message`` with ``texts`` in its arguments, by their JSON Pointers."""
+    """Return the line of ``message`` with ``texts`` in its arguments, by their JSON Pointers.
+
+    Raises ValueError for a number beyond a double, which would be written as no JSON.
+    """
     from evalward.tools.pointer import steps_of  # noqa: PLC0415 - not before the server has started
 
     body = copy.deepcopy(message.body)
@@ -60,7 +63,7 @@ def with_texts(message: Message, texts: Mapping[str, str]) -> bytes:
             place = place[_key(place, step)]
         place[_key(place, last)] = text
     # ASCII alone: no reader ends a line within it.
-    return json.dumps(body, separators=(",", ":")).encode() + b"\n"
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def _key(place: Any, step: str) -> str | int:
