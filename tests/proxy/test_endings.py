@@ -96,6 +96,15 @@ def test_a_full_disk_denies_calls_with_code_alone(tmp_path: Path) -> None:
         session.kill()
 
 
+def test_the_proxy_leaves_no_core_file(guarded: Recorded) -> None:
+    """It holds payloads; the server keeps its own limit, since it has started before."""
+    guarded.call("evaluate", {"code": PAYLOAD})
+    own, *below = tree(guarded.process.pid)
+    assert own.rlimit(psutil.RLIMIT_CORE) == (0, 0)
+    server = next(each for each in below if "recorder.py" in " ".join(each.cmdline()))
+    assert server.rlimit(psutil.RLIMIT_CORE) == psutil.Process().rlimit(psutil.RLIMIT_CORE)
+
+
 def test_a_command_that_does_not_exist() -> None:
     ended = subprocess.run(
         [sys.executable, "-m", "evalward", "mcp", "--", "/nonexistent/server"],

@@ -14,6 +14,7 @@ from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
 from evalward.guard.target import Target
+from evalward.judging.core_dumps import disable_core_dumps
 from evalward.policy import Policy, load_policy
 from evalward.proxy.call_guard import CallGuard
 from evalward.proxy.local_guard import LocalGuard
@@ -45,6 +46,7 @@ def guard_of(
             return RemoteGuard(server, token=os.environ.get("EVALWARD_TOKEN"), session=_SESSION)
         except (OSError, TypeError, ValueError) as error:
             raise typer.BadParameter(str(error), param_hint="--server") from None
+    disable_core_dumps()
     effective = policy_of(policy, values.targets(allow_eval))
     count = 0 if sys.platform == "win32" else values.workers(workers)
     try:
