@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 from google.protobuf.message import DecodeError
 
-from evalward.errors import REGISTRY, Code, CodedError
+from evalward.errors import REGISTRY, Code, CodedError, Repair, pointer
 from evalward.gateways.v1 import ext_mcp_pb2 as pb
 from evalward.server.decide.server_calls import ServerCall
 from evalward.server.requests.jsonrpc_request import as_json, is_tool_call, read_json, tool_call
@@ -66,7 +66,11 @@ class ExtMcp:
             if not is_tool_call(request.method):
                 return None
             if len(request.service_names) != 1 or not request.service_names[0]:
-                raise CodedError(Code.INVALID_INPUT, "The call is not for exactly one server.")
+                raise CodedError(
+                    Code.INVALID_INPUT,
+                    "The call is not for exactly one server.",
+                    repair=Repair(field=pointer()),
+                )
             asked.append(tool_call(read_json(request.mcp_request, "params")))
             reading = Named(request.service_names[0], asked[0].name)
             return ServerCall((reading,), asked[0].arguments_json)
@@ -121,7 +125,9 @@ def _decoded(kind: type[Any], wire: bytes) -> Any:
     try:
         return kind.FromString(wire)
     except DecodeError:
-        raise CodedError(Code.INVALID_INPUT, "The gateway's message cannot be decoded.") from None
+        raise CodedError(
+            Code.INVALID_INPUT, "The gateway's message cannot be decoded.", repair=Repair(field=pointer())
+        ) from None
 
 
 def _result(text: bytes) -> dict[str, Any]:
@@ -134,7 +140,11 @@ def _result(text: bytes) -> dict[str, Any]:
     if not isinstance(tools, list) or not all(
         isinstance(each, dict) and isinstance(each.get("name"), str) for each in tools
     ):
-        raise CodedError(Code.INVALID_INPUT, "The result of tools/list has no list of named tools.")
+        raise CodedError(
+            Code.INVALID_INPUT,
+            "The result of tools/list has no list of named tools.",
+            repair=Repair(field=pointer()),
+        )
     found: dict[str, Any] = listed
     return found
 

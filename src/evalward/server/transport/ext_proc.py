@@ -14,7 +14,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from evalward.adapters import to_call_tool_result
-from evalward.errors import Code, CodedError
+from evalward.errors import Code, CodedError, Repair, pointer
 from evalward.gateways.v1 import ext_proc_pb2 as pb
 from evalward.server.decide.server_calls import ServerCall
 from evalward.server.requests.jsonrpc_request import (
@@ -104,7 +104,13 @@ class _Request:
                 yield self._refused(failure)
                 return
             if phase is None:
-                yield self._refused(CodedError(Code.INVALID_INPUT, "Envoy sent a message of no known phase."))
+                yield self._refused(
+                    CodedError(
+                        Code.INVALID_INPUT,
+                        "Envoy sent a message of no known phase.",
+                        repair=Repair(field=pointer()),
+                    )
+                )
                 return
             yield _continued(phase)
             if phase == "request_headers" and message.request_headers.end_of_stream:
@@ -113,11 +119,15 @@ class _Request:
     def _body(self, body: pb.HttpBody) -> pb.ProcessingResponse:
         if not self._is_open:
             raise CodedError(
-                Code.INVALID_INPUT, "Envoy sent a body without its headers: see request_header_mode."
+                Code.INVALID_INPUT,
+                "Envoy sent a body without its headers: see request_header_mode.",
+                repair=Repair(field=pointer()),
             )
         if not body.end_of_stream:
             raise CodedError(
-                Code.INVALID_INPUT, "Envoy sent a part of a body: request_body_mode must be BUFFERED."
+                Code.INVALID_INPUT,
+                "Envoy sent a part of a body: request_body_mode must be BUFFERED.",
+                repair=Repair(field=pointer()),
             )
         if not body.body:
             return _continued("request_body")
@@ -130,7 +140,9 @@ class _Request:
                 return None
             if request_id(message) is None:
                 raise CodedError(
-                    Code.INVALID_INPUT, "The tools/call has no id, so that it cannot be answered."
+                    Code.INVALID_INPUT,
+                    "The tools/call has no id, so that it cannot be answered.",
+                    repair=Repair(field=pointer()),
                 )
             asked.append(tool_call(message.get("params")))
             return ServerCall((Named(self._server, asked[0].name),), asked[0].arguments_json)
@@ -154,7 +166,9 @@ class _Request:
         coded = (
             failure
             if isinstance(failure, CodedError)
-            else CodedError(Code.INVALID_INPUT, "The message of Envoy cannot be decoded.")
+            else CodedError(
+                Code.INVALID_INPUT, "The message of Envoy cannot be decoded.", repair=Repair(field=pointer())
+            )
         )
 
         def read() -> ServerCall:
@@ -167,11 +181,19 @@ class _Request:
 
 def _check_mode(message: pb.ProcessingRequest) -> None:
     if message.observability_mode:
-        raise CodedError(Code.INVALID_INPUT, "In observability_mode Envoy waits for no answer.")
+        raise CodedError(
+            Code.INVALID_INPUT,
+            "In observability_mode Envoy waits for no answer.",
+            repair=Repair(field=pointer()),
+        )
     if message.HasField("protocol_config") and (
         message.protocol_config.request_body_mode != pb.BODY_SEND_MODE_BUFFERED
     ):
-        raise CodedError(Code.INVALID_INPUT, "The filter's request_body_mode must be BUFFERED.")
+        raise CodedError(
+            Code.INVALID_INPUT,
+            "The filter's request_body_mode must be BUFFERED.",
+            repair=Repair(field=pointer()),
+        )
 
 
 def _check_headers(headers: pb.HttpHeaders) -> None:
@@ -181,13 +203,21 @@ def _check_headers(headers: pb.HttpHeaders) -> None:
         value = (header.raw_value or header.value.encode()).decode("latin-1").strip().lower()
         if name == "content-encoding" and value not in {"", "identity"}:
             raise CodedError(
-                Code.INVALID_INPUT, "The body has a content encoding, so that it cannot be judged."
+                Code.INVALID_INPUT,
+                "The body has a content encoding, so that it cannot be judged.",
+                repair=Repair(field=pointer()),
             )
         if name == "content-type" and not _is_utf8(value):
-            raise CodedError(Code.INVALID_INPUT, "The body has another character encoding than UTF-8.")
+            raise CodedError(
+                Code.INVALID_INPUT,
+                "The body has another character encoding than UTF-8.",
+                repair=Repair(field=pointer()),
+            )
         if name == "upgrade" or (name == ":method" and value == "connect"):
             raise CodedError(
-                Code.INVALID_INPUT, "The connection changes its protocol, so that it cannot be judged."
+                Code.INVALID_INPUT,
+                "The connection changes its protocol, so that it cannot be judged.",
+                repair=Repair(field=pointer()),
             )
 
 

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.errors import Code, CodedError, Repair
+from evalward.errors import Code, CodedError, Repair, pointer
 from evalward.hook.call import Answer, Outcome
 from evalward.hook.products import PRODUCTS
 from evalward.server.addresses import ListenError, TcpAddress, UnixAddress
@@ -187,7 +187,11 @@ class _Handler(BaseHTTPRequestHandler):
             or len(lengths) != 1
             or not _DIGITS.fullmatch(lengths[0])
         ):
-            raise CodedError(Code.INVALID_INPUT, "The hook's request has no single Content-Length.")
+            raise CodedError(
+                Code.INVALID_INPUT,
+                "The hook's request has no single Content-Length.",
+                repair=Repair(field=pointer()),
+            )
         length, most = int(lengths[0]), self.server.max_bytes
         if length > most:
             self._discard(length)
@@ -201,7 +205,11 @@ class _Handler(BaseHTTPRequestHandler):
         except TimeoutError:
             body = b""
         if len(body) < length:
-            raise CodedError(Code.INVALID_INPUT, "The hook's request ends before its Content-Length.")
+            raise CodedError(
+                Code.INVALID_INPUT,
+                "The hook's request ends before its Content-Length.",
+                repair=Repair(field=pointer()),
+            )
         return body
 
     def _discard(self, length: int) -> None:
