@@ -20,6 +20,12 @@ SERVERS: dict[str, dict[str, Any]] = yaml.safe_load(
 SLIPS = "made.it('return 1')()"
 """A payload that the guard allows: the page has a constructor of functions under a name of its own."""
 
+SLIPS_ANYWHERE = (
+    "(() => { const a = [1]; a.constructor = { [Symbol.species]: function () { return Object.prototype } };"
+    " return a.map(x => x) })()"
+)
+"""The same without a page: the built-in `map` would write to a prototype of the realm."""
+
 
 def missing() -> str | None:
     """Return what the tests lack."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +18,7 @@ from real_servers import (
     FOLDER,
     MODULES,
     SERVERS,
+    SLIPS_ANYWHERE,
     call_of,
     calls,
     check,
@@ -91,11 +94,9 @@ def test_the_typescript_sdk(server: str, tmp_path: Path) -> None:
     assert kinds(audit_log).count("run_time_denial") == 1
 
 
-@pytest.mark.parametrize("server", SERVERS)
-def test_the_command_line_of_the_inspector(server: str, tmp_path: Path) -> None:
-    command = guarded_command(server, tmp_path / "audit.jsonl")
+def by_inspector(command: Sequence[str], name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of one call by the inspector's command line, which starts a server for it."""
     inspector = ["node", str(MODULES / "@modelcontextprotocol" / "inspector" / "cli" / "build" / "cli.js")]
-    name, arguments = call_of(server, "run", CODE=code_of(server, "eval('1')"))
     given = [part for key, value in arguments.items() for part in ("--tool-arg", f"{key}={value}")]
     ended = subprocess.run(
         [*inspector, "--cli", *command, "--method", "tools/call", "--tool-name", name, *given],
@@ -105,6 +106,51 @@ def test_the_command_line_of_the_inspector(server: str, tmp_path: Path) -> None:
         env={**os.environ, **environment()},
         check=False,
     )
-    result = json.loads(ended.stdout)
-    assert result["isError"] is True
-    assert result["structuredContent"]["code"] == "EVAL_BLOCKED_KEYWORD"
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_the_command_line_of_the_inspector(server: str, tmp_path: Path) -> None:
+    command = guarded_command(server, tmp_path / "audit.jsonl")
+    allowed = by_inspector(command, *call_of(server, "run", CODE=code_of(server, "6 * 7")))
+    assert allowed.get("isError") is not True
+    assert "42" in allowed["content"][0]["text"]
+    for call, code in (
+        (call_of(server, "run", CODE=code_of(server, "eval('1')")), "EVAL_BLOCKED_KEYWORD"),
+        (call_of(server, "run", CODE=code_of(server, SLIPS_ANYWHERE)), "EVAL_DENIED_AT_RUN_TIME"),
+        (call_of(server, "open", URL="javascript:document.title=1"), "TOOL_URL_DENIED"),
+    ):
+        denied = by_inspector(command, *call)
+        assert denied["isError"] is True
+        assert denied["structuredContent"]["code"] == code
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_tools_that_carry_no_code_answer_as_without(server: str, tmp_path: Path) -> None:
+    """Each tool without judged fields, without arguments and on a page: the same answer, an error or not."""
+    doctor = [sys.executable, "-m", "evalward", "mcp", "doctor", "--json", "--", *command_of(server)]
+    found = subprocess.run(
+        doctor,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment()},
+        timeout=SECONDS,
+        check=True,
+    )
+    passing = [tool["tool"] for tool in json.loads(found.stdout)["tools"] if tool["calls"] == "pass"]
+    # They end the session or the page, or wait for what does not come.
+    names = [name for name in passing if not re.search("close|wait|lighthouse|trace|screencast", name)]
+    assert names
+    with page_url() as url:
+        asked = [call_of(server, "open", URL=url), *((name, {}) for name in names)]
+        _, direct = asyncio.run(by_python(command_of(server), asked))
+        _, proxied = asyncio.run(by_python(guarded_command(server, tmp_path / "audit.jsonl"), asked))
+    assert [normalised(each) for each in proxied] == [normalised(each) for each in direct]
+
+
+def normalised(result: dict[str, Any]) -> str:
+    """Return a result without times, the names of files that hold them, and pictures."""
+    blocks = [block.get("text", block["type"]) for block in result["content"]]
+    text = json.dumps([result.get("isError"), blocks])
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.-]+Z|\d+(\.\d+)?\s?m?s\b", "<time>", text)
