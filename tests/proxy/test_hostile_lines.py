@@ -52,13 +52,17 @@ def test_a_line_that_is_too_long_is_dropped_whole(guarded: Recorded) -> None:
 
 
 def test_an_id_in_flight_is_refused_without_an_id(guarded: Recorded) -> None:
-    said = {"jsonrpc": "2.0", "id": 5, "method": "test/say", "params": {"lines": []}}
-    line = json.dumps(said).encode() + b"\n"
-    guarded.send(line * 2)
-    answers = [guarded.message(), guarded.message()]
-    # The first may have been answered before the second is read; then the id is free.
-    assert {each["id"] for each in answers} <= {5, None}
-    assert any(each["id"] == 5 and "result" in each for each in answers)
+    silent = b'{"jsonrpc":"2.0","id":5,"method":"test/silent"}\n'
+    guarded.send(silent)
+    guarded.send(b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"click","arguments":{}}}\n')
+    refused = guarded.message()
+    # With the id, the client would take the refusal for the answer to its first request.
+    assert (refused["id"], refused["error"]["code"]) == (None, -32600)
+    assert guarded.arrived()[-1] == silent
+    # The client gives the first one up; then its id is free.
+    guarded.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}\n')
+    guarded.send(b'{"jsonrpc":"2.0","id":5,"method":"ping"}\n')
+    assert guarded.message()["id"] == 5
 
 
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\u0085"])
