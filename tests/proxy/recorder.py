@@ -1,8 +1,8 @@
 """An MCP server for tests: it writes each line that it gets, in hex, to the file in its first argument.
 
 Its tools evaluate nothing; what counts is which bytes arrive. Messages of the tests: ``test/say`` makes it write the
-lines in ``params.lines`` (hex) before its answer, ``test/silent`` gets no answer, ``test/exit`` ends it with the code in
-``params``, and ``test/orphan`` starts a process in a session of its own and answers with its id.
+lines in ``params.lines`` (hex) before its answer, ``test/silent`` gets no answer, ``test/exit`` ends it with the code
+in ``params``, and ``test/orphan`` starts a process in a session of its own and answers with its id.
 """
 
 import json
