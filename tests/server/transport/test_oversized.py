@@ -42,8 +42,9 @@ def test_what_is_too_large_for_grpc_is_counted_and_recorded(start: Start, ask: A
     assert found[REFUSED] == 3
     assert found['evalward_limit{limit="message_bytes"}'] == MOST
     # The counts of a second are one record, and the calls may fall into several seconds.
-    while sum(count for _, count in (recorded := refusals(running.log))) < 3:
+    while sum(count for _, count in refusals(running.log)) < 3:
         threading.Event().wait(0.05)
+    recorded = refusals(running.log)
     assert {code for code, _ in recorded} == {"INVALID_INPUT"}
     assert sum(count for _, count in recorded) == 3
 
