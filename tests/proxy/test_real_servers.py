@@ -1,4 +1,7 @@
-"""Playwright, chrome-devtools and Puppeteer, unmodified, with a real Chromium, driven by three real clients."""
+"""Playwright, chrome-devtools and Puppeteer, unmodified, with a real Chromium, driven by three real clients.
+
+The servers run in a folder of the test: they write logs and pictures into it.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +45,11 @@ def kinds(audit_log: Path) -> list[str]:
 
 
 async def by_python(
-    command: Sequence[str], asked: Sequence[tuple[str, dict[str, Any]]]
+    command: Sequence[str], asked: Sequence[tuple[str, dict[str, Any]]], folder: Path
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the tools and the results that the Python SDK's client gets."""
     parameters = StdioServerParameters(
-        command=command[0], args=[*command[1:]], env={**os.environ, **environment()}
+        command=command[0], args=[*command[1:]], env={**os.environ, **environment()}, cwd=folder
     )
     async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
         await session.initialize()
@@ -59,7 +62,7 @@ async def by_python(
 
 
 def by_typescript(
-    command: Sequence[str], asked: Sequence[tuple[str, dict[str, Any]]]
+    command: Sequence[str], asked: Sequence[tuple[str, dict[str, Any]]], folder: Path
 ) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the tools and the results that the TypeScript SDK's client gets."""
     ended = subprocess.run(
@@ -69,6 +72,7 @@ def by_typescript(
         text=True,
         timeout=SECONDS,
         check=True,
+        cwd=folder,
     )
     listed, *results = [json.loads(line) for line in ended.stdout.splitlines()]
     return listed, results
@@ -78,10 +82,12 @@ def by_typescript(
 def test_the_python_sdk(server: str, tmp_path: Path) -> None:
     audit_log = tmp_path / "audit.jsonl"
     with page_url() as url:
-        listed, results = asyncio.run(by_python(guarded_command(server, audit_log), calls(server, url)))
+        listed, results = asyncio.run(
+            by_python(guarded_command(server, audit_log), calls(server, url), tmp_path)
+        )
     check(results)
     assert kinds(audit_log).count("run_time_denial") == 1
-    direct, _ = asyncio.run(by_python(command_of(server), []))
+    direct, _ = asyncio.run(by_python(command_of(server), [], tmp_path))
     assert set(direct) - set(listed) <= {"browser_run_code_unsafe"}
 
 
@@ -89,14 +95,15 @@ def test_the_python_sdk(server: str, tmp_path: Path) -> None:
 def test_the_typescript_sdk(server: str, tmp_path: Path) -> None:
     audit_log = tmp_path / "audit.jsonl"
     with page_url() as url:
-        _, results = by_typescript(guarded_command(server, audit_log), calls(server, url))
+        _, results = by_typescript(guarded_command(server, audit_log), calls(server, url), tmp_path)
     check(results)
     assert kinds(audit_log).count("run_time_denial") == 1
 
 
-def by_inspector(command: Sequence[str], name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def by_inspector(command: Sequence[str], call: tuple[str, dict[str, Any]], folder: Path) -> dict[str, Any]:
     """Return the result of one call by the inspector's command line, which starts a server for it."""
     inspector = ["node", str(MODULES / "@modelcontextprotocol" / "inspector" / "cli" / "build" / "cli.js")]
+    name, arguments = call
     given = [part for key, value in arguments.items() for part in ("--tool-arg", f"{key}={value}")]
     ended = subprocess.run(
         [*inspector, "--cli", *command, "--method", "tools/call", "--tool-name", name, *given],
@@ -105,6 +112,7 @@ def by_inspector(command: Sequence[str], name: str, arguments: dict[str, Any]) -
         timeout=SECONDS,
         env={**os.environ, **environment()},
         check=False,
+        cwd=folder,
     )
     found: dict[str, Any] = json.loads(ended.stdout)
     return found
@@ -113,7 +121,7 @@ def by_inspector(command: Sequence[str], name: str, arguments: dict[str, Any]) -
 @pytest.mark.parametrize("server", SERVERS)
 def test_the_command_line_of_the_inspector(server: str, tmp_path: Path) -> None:
     command = guarded_command(server, tmp_path / "audit.jsonl")
-    allowed = by_inspector(command, *call_of(server, "run", CODE=code_of(server, "6 * 7")))
+    allowed = by_inspector(command, call_of(server, "run", CODE=code_of(server, "6 * 7")), tmp_path)
     assert allowed.get("isError") is not True
     assert "42" in allowed["content"][0]["text"]
     for call, code in (
@@ -121,7 +129,7 @@ def test_the_command_line_of_the_inspector(server: str, tmp_path: Path) -> None:
         (call_of(server, "run", CODE=code_of(server, SLIPS_ANYWHERE)), "EVAL_DENIED_AT_RUN_TIME"),
         (call_of(server, "open", URL="javascript:document.title=1"), "TOOL_URL_DENIED"),
     ):
-        denied = by_inspector(command, *call)
+        denied = by_inspector(command, call, tmp_path)
         assert denied["isError"] is True
         assert denied["structuredContent"]["code"] == code
 
@@ -137,6 +145,7 @@ def test_tools_that_carry_no_code_answer_as_without(server: str, tmp_path: Path)
         env={**os.environ, **environment()},
         timeout=SECONDS,
         check=True,
+        cwd=tmp_path,
     )
     passing = [tool["tool"] for tool in json.loads(found.stdout)["tools"] if tool["calls"] == "pass"]
     # They end the session or the page, or wait for what does not come.
@@ -144,8 +153,10 @@ def test_tools_that_carry_no_code_answer_as_without(server: str, tmp_path: Path)
     assert names
     with page_url() as url:
         asked = [call_of(server, "open", URL=url), *((name, {}) for name in names)]
-        _, direct = asyncio.run(by_python(command_of(server), asked))
-        _, proxied = asyncio.run(by_python(guarded_command(server, tmp_path / "audit.jsonl"), asked))
+        _, direct = asyncio.run(by_python(command_of(server), asked, tmp_path))
+        _, proxied = asyncio.run(
+            by_python(guarded_command(server, tmp_path / "audit.jsonl"), asked, tmp_path)
+        )
     assert [normalised(each) for each in proxied] == [normalised(each) for each in direct]
 
 
