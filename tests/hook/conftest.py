@@ -13,7 +13,6 @@ from evalward.guard.target import Target
 from evalward.judging.in_process import InProcessExecutor
 from evalward.policy import Policy
 from evalward.server.decide.active_policy import DeciderParts
-from evalward.server.decide.lazy_sandbox import LazySandbox
 from evalward.tools.servers import Servers
 
 
@@ -29,16 +28,8 @@ def hooks_under(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[
     def made(policy: Policy) -> Hooks:
         path = tmp_path_factory.mktemp("hooks") / "audit.jsonl"
         logs.append(AuditLog.open(path))
-        parts = DeciderParts(
-            audit_log=logs[-1],
-            executor=InProcessExecutor(judge, max_concurrent=1, queue=8),
-            sandbox=LazySandbox(deadline_ms=1000, queue=0),
-            manifest=None,
-            batch_items=1,
-            batch_bytes=1,
-            verbose=0,
-            servers=usual_servers(),
-        )
+        executor = InProcessExecutor(judge, max_concurrent=1, queue=8)
+        parts = DeciderParts.without_sockets(logs[-1], executor, servers=usual_servers())
         return Hooks(parts.under(policy, provenance(policy)).server_calls, path)
 
     yield made

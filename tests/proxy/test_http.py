@@ -83,6 +83,40 @@ def test_a_session_of_the_official_client(options: tuple[str, ...], tmp_path: Pa
         assert calls[0]["arguments"]["password"] == "correct horse"
 
 
+def call(number: int, name: str, arguments: dict[str, Any]) -> bytes:
+    params = {"name": name, "arguments": arguments}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode()
+
+
+def test_calls_at_once_before_any_list(tmp_path: Path) -> None:
+    """The first makes the proxy ask for the tools, with headers of that request; the others wait for the answer."""
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+
+    async def drive(url: str) -> list[bytes]:
+        async with httpx2.AsyncClient(trust_env=False, headers=headers, timeout=SECONDS) as client:
+            params = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            }
+            asked = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+            begun = await client.post(url, json=asked)
+            client.headers["Mcp-Session-Id"] = begun.headers["mcp-session-id"]
+            await client.post(url, json={"jsonrpc": "2.0", "method": "notifications/initialized"})
+            mirrored = {"Mcp-Method": "tools/call", "Mcp-Name": "click"}
+            calls = [
+                client.post(url, content=call(n, "click", {"x": n}), headers=mirrored) for n in range(1, 6)
+            ]
+            return [answer.content for answer in await asyncio.gather(*calls)]
+
+    with proxied(tmp_path, "json") as (url, record):
+        answers = [json.loads(each) for each in asyncio.run(drive(url))]
+        assert [each["result"]["content"][0]["text"] for each in answers] == [f"{n}.0" for n in range(1, 6)]
+        methods = [each["method"] for each in arrived(record)]
+        assert methods.count("tools/list") == 1
+        assert methods.count("tools/call") == 5
+
+
 REFUSED: list[tuple[str, dict[str, str], bytes, int]] = [
     ("a page of another origin", {"Origin": "https://evil.example"}, b"{}", 403),
     ("a name that was rebound", {"Host": "evil.example"}, b"{}", 403),

@@ -16,7 +16,6 @@ from evalward.hook.products import PRODUCTS
 from evalward.judging.in_process import InProcessExecutor
 from evalward.policy import Policy, load_policy, parse_allow_eval
 from evalward.server.decide.active_policy import DeciderParts
-from evalward.server.decide.lazy_sandbox import LazySandbox
 from evalward.server.decide.server_calls import ServerCall
 from evalward.server.requests.caller import UNKNOWN_CALLER
 from evalward.server.settings import Settings
@@ -48,22 +47,13 @@ def judge_cold(  # noqa: PLR0913 - the operator's options
     in_force = Policy.default() if policy is None else load_policy(policy)
     if targets := parse_allow_eval(allow_eval):
         in_force = in_force.allowing(targets)
-    settings = Settings()
     log = _log(audit_log)
     try:
-        parts = DeciderParts(
-            audit_log=log,
-            executor=InProcessExecutor(judge, max_concurrent=1, queue=0),
-            sandbox=LazySandbox(deadline_ms=settings.evaluation_deadline_ms, queue=0),
-            manifest=None,
-            batch_items=settings.batch_items,
-            batch_bytes=settings.batch_bytes,
-            verbose=0,
-            servers=Servers.parse(servers),
-        )
+        executor = InProcessExecutor(judge, max_concurrent=1, queue=0)
+        parts = DeciderParts.without_sockets(log, executor, servers=Servers.parse(servers))
         calls = parts.under(in_force, provenance(in_force)).server_calls
         try:
-            asked = _read(product, text, message_bytes(settings, in_force.limits.payload_bytes))
+            asked = _read(product, text, message_bytes(Settings(), in_force.limits.payload_bytes))
         except CodedError as refusal:
             decided = calls.refused(refusal, UNKNOWN_CALLER)
         else:

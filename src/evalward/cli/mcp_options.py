@@ -1,4 +1,4 @@
-"""The options of ``evalward mcp``."""
+"""The options of ``evalward mcp``. Those of ``serve`` load the audit log, which would delay the server's start."""
 
 from pathlib import Path
 from typing import Annotated

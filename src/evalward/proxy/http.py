@@ -16,9 +16,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from evalward.proxy.answers import refused
-from evalward.proxy.http_headers import SESSION, check_mirrored, is_from_a_page_elsewhere, passed_on
+from evalward.proxy.http_headers import (
+    SESSION,
+    check_mirrored,
+    is_from_a_page_elsewhere,
+    of_a_list,
+    passed_on,
+)
 from evalward.proxy.lines import MOST_LINE_BYTES, Line
-from evalward.proxy.listing import Listing
+from evalward.proxy.listing import LIST_SECONDS, Listing
 from evalward.proxy.messages import MalformedMessageError, read_message
 from evalward.proxy.session import Session
 from evalward.proxy.sse import EventReader, EventTooLargeError, data_of, with_data
@@ -84,7 +90,10 @@ class HttpProxy:
             return _own(refused(refusal))
         sends = await anyio.to_thread.run_sync(session.from_client, line)
         if sends.waits_for_tools:
-            await self._list_tools(request, session, sends)
+            if sends.server:
+                await self._list_tools(request, session, sends)
+            else:  # another call of the session asks
+                await anyio.to_thread.run_sync(listing.wait, LIST_SECONDS)
             sends = await anyio.to_thread.run_sync(lambda: session.from_client(line, is_last_try=True))
         if sends.client:
             return _own(sends.client)
@@ -110,8 +119,13 @@ class HttpProxy:
 
     async def _list_tools(self, request: Request, session: Session, sends: Sends) -> None:
         """Ask the server for its tools in the client's session."""
+        try:
+            await self._pages(of_a_list(request.headers), session, sends)
+        finally:
+            session.stop_asking()
+
+    async def _pages(self, headers: list[tuple[str, str]], session: Session, sends: Sends) -> None:
         for _ in range(MOST_PAGES):
-            headers = passed_on(request.headers.items())
             answer = await self._client.post(self._url, headers=headers, content=sends.server)
             reader = EventReader()
             is_stream = _kind(answer) == _EVENTS

@@ -42,6 +42,12 @@ def passed_on(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in headers if name.lower() not in _OWN]
 
 
+def of_a_list(headers: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the headers of the proxy's own ``tools/list`` in the session of a call with ``headers``."""
+    kept = [(name, value) for name, value in passed_on(headers.items()) if name not in {_METHOD, _NAME}]
+    return [*kept, (_METHOD, "tools/list")] if _METHOD in headers else kept
+
+
 def is_from_a_page_elsewhere(headers: Mapping[str, str], hosts: frozenset[str]) -> bool:
     """Whether a page of another origin sent the request, or one that rebound its name to this address.
 

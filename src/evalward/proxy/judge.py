@@ -62,8 +62,8 @@ class CallJudge:
         self._listing = listing
         self._declared = declared
         self._source = source
-        self._known: KnownTools | None = None
-        self._served: tuple[dict[str, Any], ...] | None = None
+        # Set at once: calls and lists come on different threads, and one must not see the other's half.
+        self._latest: tuple[tuple[dict[str, Any], ...], KnownTools] | None = None
         self._told = told
 
     def hidden(self) -> frozenset[str]:
@@ -132,13 +132,13 @@ class CallJudge:
         served = self._listing.tools
         if served is None:
             return None
-        if self._known is None or served is not self._served:
-            self._known = known_tools(
-                served, server=self._listing.server, declared=self._declared, source=self._source
-            )
-            self._served = served
-            self._tell(self._known)
-        return self._known
+        latest = self._latest
+        if latest is not None and latest[0] is served:
+            return latest[1]
+        known = known_tools(served, server=self._listing.server, declared=self._declared, source=self._source)
+        self._latest = served, known
+        self._tell(known)
+        return known
 
     def _tell(self, known: KnownTools) -> None:
         if known.notice and known.notice not in self._told:

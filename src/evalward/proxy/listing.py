@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, Final
 
-MOST_TOOLS = 4096
+from cachetools import LRUCache
+
+MOST_TOOLS: Final = 4096
+LIST_SECONDS: Final = 10.0
+"""How long a call waits for the list of the server's tools."""
+_LISTS_AT_ONCE: Final = 16
 
 
 class Listing:
@@ -16,7 +21,8 @@ class Listing:
 
     def __init__(self) -> None:
         self.server: str | None = None
-        self._pages: list[dict[str, Any]] = []
+        # By the cursor of the next page: the client and the proxy may go through the list at the same time.
+        self._before: LRUCache[str, tuple[dict[str, Any], ...]] = LRUCache(_LISTS_AT_ONCE)
         self._tools: tuple[dict[str, Any], ...] | None = None
         self._changed = threading.Condition()
 
@@ -33,8 +39,8 @@ class Listing:
         if isinstance(name, str):
             self.server = name
 
-    def page(self, result: dict[str, Any], *, is_first: bool) -> bool:
-        """Take one page of ``tools/list``; return whether it was one, and not of another list."""
+    def page(self, result: dict[str, Any], *, cursor: str | None) -> bool:
+        """Take the page of ``tools/list`` that ``cursor`` asked for, None for the first; return whether it is one."""
         from mcp_types import ListToolsResult  # noqa: PLC0415 - not before the server has started
         from pydantic import ValidationError  # noqa: PLC0415 - as above
 
@@ -42,14 +48,16 @@ class Listing:
             ListToolsResult.model_validate(result)
         except ValidationError:
             return False
+        following = result.get("nextCursor")
         with self._changed:
-            if is_first:
-                self._pages = []
-            self._pages += result["tools"]
-            if len(self._pages) > MOST_TOOLS:
-                return False
-            if not result.get("nextCursor"):
-                self._tools = tuple(self._pages)
+            before = () if cursor is None else self._before.get(cursor)
+            if before is None or len(before) + len(result["tools"]) > MOST_TOOLS:
+                return True  # the tools stay unknown: their calls are denied
+            found = (*before, *result["tools"])
+            if following:
+                self._before[following] = found
+            else:
+                self._tools = found
                 self._changed.notify_all()
         return True
 

@@ -19,7 +19,6 @@ from evalward.judging.caching import CachingExecutor
 from evalward.judging.in_process import InProcessExecutor
 from evalward.judging.verdict_cache import VerdictCache
 from evalward.server.decide.active_policy import ActivePolicy, DeciderParts
-from evalward.server.decide.lazy_sandbox import LazySandbox
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.requests.validate_request import CALLER_TEXT, Received, RequestReader
 from evalward.server.settings import Settings
@@ -64,19 +63,7 @@ class LocalGuard:
         self._executor: Executor = CachingExecutor(
             _executor(workers, settings), VerdictCache(settings.verdict_cache)
         )
-        self._sandbox = LazySandbox(
-            deadline_ms=settings.evaluation_deadline_ms, queue=settings.evaluation_queue, runner=None
-        )
-        self._parts = DeciderParts(
-            audit_log=audit_log,
-            executor=self._executor,
-            sandbox=self._sandbox,
-            manifest=None,
-            batch_items=settings.batch_items,
-            batch_bytes=settings.batch_bytes,
-            verbose=settings.errors_verbose,
-            validates_commands=False,
-        )
+        self._parts = DeciderParts.without_sockets(audit_log, self._executor, validates_commands=False)
         self._active = self._parts.under(policy, provenance)
         self._lock = threading.Lock()
         self._by_manifest: LRUCache[str, ActivePolicy] = LRUCache(_MANIFESTS)
@@ -124,7 +111,6 @@ class LocalGuard:
     def close(self) -> None:
         """End the workers and close the audit log."""
         self._executor.close()
-        self._sandbox.close()
         self._audit_log.close()
 
 

@@ -46,10 +46,10 @@ class Sends(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """A request that the server has not answered; ``run`` is that of a call with hardened programs."""
+    """A request that the server has not answered: ``cursor`` of a list, ``run`` of a call with hardened programs."""
 
     method: str
-    is_first_page: bool = False
+    cursor: str | None = None
     run: HardenedRun | None = None
 
 
@@ -119,7 +119,7 @@ class Session:
         if message.method != CALL:
             params = message.body.get("params")
             cursor = params.get("cursor") if isinstance(params, dict) else None
-            self._forwarded(message, _Pending(message.method, is_first_page=cursor is None))
+            self._forwarded(message, _Pending(message.method, None if cursor is None else str(cursor)))
             return Sends(server=one_line(data))
         call = read_call(message)
         if self._listing.tools is None and not is_last_try:
@@ -160,6 +160,13 @@ class Session:
         with self._lock:
             return self._pending.pop(id_, None)
 
+    def stop_asking(self) -> None:
+        """Forget the proxy's own request for the tools: no answer to it will come."""
+        with self._lock:
+            self._is_asking = False
+            for id_ in [each for each in self._pending if str(each).startswith(self._own_prefix)]:
+                del self._pending[id_]
+
     def _ask_for_tools(self, cursor: str | None = None) -> bytes:
         """Return the proxy's own request for the tools; empty while one is in flight."""
         with self._lock:
@@ -168,19 +175,18 @@ class Session:
             self._is_asking = True
             self._own_count += 1
             id_ = f"{self._own_prefix}{self._own_count}"
-            self._pending[id_] = _Pending(_LIST, is_first_page=cursor is None)
+            self._pending[id_] = _Pending(_LIST, cursor)
         return tools_request(id_, cursor)
 
     def _listed(self, answer: dict[str, Any], data: bytes, pending: _Pending) -> Sends:
         result = answer.get("result")
         is_own = str(answer["id"]).startswith(self._own_prefix)
-        is_page = isinstance(result, dict) and self._listing.page(result, is_first=pending.is_first_page)
+        is_page = isinstance(result, dict) and self._listing.page(result, cursor=pending.cursor)
         if is_own:
             cursor = result.get("nextCursor") if is_page and isinstance(result, dict) else None
             if isinstance(cursor, str):
                 return Sends(server=self._ask_for_tools(cursor))
-            with self._lock:
-                self._is_asking = False
+            self.stop_asking()
             return Sends()
         if not is_page or not isinstance(result, dict):
             return Sends(client=data)

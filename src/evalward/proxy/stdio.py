@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from evalward.proxy.lines import MOST_LINE_BYTES, lines
+from evalward.proxy.listing import LIST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from evalward.proxy.session import Sends, Session
 
 LOG: Final = logging.getLogger("evalward.proxy")
-LIST_SECONDS: Final = 10.0
-"""How long a call waits for the list of the server's tools."""
 
 
 class StdioProxy:

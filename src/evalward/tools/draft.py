@@ -18,6 +18,7 @@ from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.manifest import MAX_TOOLS, Manifest, PageTools
+from evalward.tools.page_tools import PAGE_PREFIX, is_of_a_page
 from evalward.tools.schema_patterns import PatternError, compiled
 from evalward.tools.schema_places import root_place, walk
 from evalward.tools.tool import FORBIDDEN_FIELDS, SOURCE_FIELDS, OperationType, Tool
@@ -86,8 +87,8 @@ def draft_manifest(tools: Sequence[Mapping[str, Any]], *, server: str) -> str:
     page_tools = (
         "# Pages choose the names of the tools that they register; denied unless action is command.\n"
     )
-    page_tools += "page_tools: {prefixes: [webmcp_], action: deny}\n"
-    kept = [tool for tool in tools if not str(tool["name"]).startswith("webmcp_")]
+    page_tools += f"page_tools: {{prefixes: [{PAGE_PREFIX}], action: deny}}\n"
+    kept = [tool for tool in tools if not is_of_a_page(tool)]
     return f"{_NOTE}{head}{page_tools}tools:\n{draft_tools(kept)}"
 
 
@@ -97,14 +98,14 @@ def closed_draft(tools: Sequence[Mapping[str, Any]], *, server: str) -> Manifest
     Those are fields that look like code, URLs, markup, launch values or paths. No tool is an eval tool. A tool that no
     manifest can describe is left out; None: no tool is left.
     """
-    found = [_closed(tool) for tool in tools if not str(tool["name"]).startswith("webmcp_")]
+    found = [_closed(tool) for tool in tools if not is_of_a_page(tool)]
     kept = {tool.name: tool for tool in found if tool is not None}
     if not kept:
         return None
     return Manifest(
         api_version="evalward/v1",
         server=server[:256],
-        page_tools=PageTools(prefixes=("webmcp_",)),
+        page_tools=PageTools(prefixes=(PAGE_PREFIX,)),
         tools=tuple(islice(kept.values(), MAX_TOOLS)),
     )
 
@@ -112,9 +113,9 @@ def closed_draft(tools: Sequence[Mapping[str, Any]], *, server: str) -> Manifest
 def _closed(tool: Mapping[str, Any]) -> Tool | None:
     name, schema = str(tool["name"]), tool.get("inputSchema") or {"type": "object"}
     schema = _with_patterns_of_ours(schema, [])
-    found = [*SOURCE_FIELDS, *scripts_in(schema), *kinds_in(name, schema)]
-    declared = {steps[-1] for steps, _ in walk(root_place(schema))}
-    closed = tuple(dict.fromkeys(each for each in found if each in declared))
+    # A server may read what it does not declare, and may declare nothing.
+    schema = {**schema, "properties": schema.get("properties", {}), "additionalProperties": False}
+    closed = tuple(dict.fromkeys([*SOURCE_FIELDS, *scripts_in(schema), *kinds_in(name, schema)]))
     try:
         return Tool(
             name=name, operation_type=OperationType.COMMAND, forbidden_fields=closed, input_schema=schema

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalward.tools.page_tools import is_of_a_page
 from evalward.tools.ready import families, families_with, ready_manifest
 from evalward.tools.variant import list_digest, schema_digest
 
@@ -83,9 +84,7 @@ def _candidates(names: Iterable[str], tools: Sequence[Mapping[str, Any]], server
 
 def _digest(tools: Sequence[Mapping[str, Any]]) -> str:
     """Return the digest of ``tools`` without those that a page registered."""
-    return list_digest(
-        (str(tool["name"]), _schema(tool)) for tool in tools if not str(tool["name"]).startswith("webmcp_")
-    )
+    return list_digest((str(tool["name"]), _schema(tool)) for tool in tools if not is_of_a_page(tool))
 
 
 def _compared(

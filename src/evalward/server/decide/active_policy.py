@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from evalward.errors import canonical_json
 from evalward.server.decide.audit_trail import AuditTrail
@@ -11,11 +11,12 @@ from evalward.server.decide.batch_decider import BatchDecider, BatchLimits
 from evalward.server.decide.call_decider import CallDecider
 from evalward.server.decide.decider import Decider
 from evalward.server.decide.denial_reporter import DenialReporter
-from evalward.server.decide.lazy_sandbox import LazyEvaluator
+from evalward.server.decide.lazy_sandbox import LazyEvaluator, LazySandbox
 from evalward.server.decide.preparer import Preparer
 from evalward.server.decide.reportable import ReportableDecisions
 from evalward.server.decide.server_calls import ServerCalls
 from evalward.server.requests.proto_enums import TARGET_NUMBERS
+from evalward.server.settings import Settings
 from evalward.tools.servers import Servers
 from evalward.v1 import evalward_pb2 as pb
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from evalward.errors import Provenance
     from evalward.judging.executor import Executor
     from evalward.policy import Policy
-    from evalward.server.decide.lazy_sandbox import LazySandbox
     from evalward.tools import Manifest
 
 
@@ -59,6 +59,29 @@ class DeciderParts:
     servers: Servers = field(default_factory=Servers)
     decisions: ReportableDecisions = field(default_factory=ReportableDecisions)
 
+    @classmethod
+    def without_sockets(
+        cls,
+        audit_log: AuditSink,
+        executor: Executor,
+        *,
+        servers: Servers | None = None,
+        validates_commands: bool = True,
+    ) -> Self:
+        """Return the parts of a service in its caller's process, under the settings that a server has by default."""
+        settings = Settings()
+        return cls(
+            audit_log=audit_log,
+            executor=executor,
+            sandbox=LazySandbox(deadline_ms=settings.evaluation_deadline_ms, queue=settings.evaluation_queue),
+            manifest=None,
+            batch_items=settings.batch_items,
+            batch_bytes=settings.batch_bytes,
+            verbose=settings.errors_verbose,
+            validates_commands=validates_commands,
+            servers=servers or Servers(),
+        )
+
     def under(self, policy: Policy, provenance: Provenance) -> ActivePolicy:
         """Return the deciders for ``policy``; raise ManifestError when the manifest does not fit it."""
         digest = self.manifest.digest if self.manifest else None
@@ -78,21 +101,21 @@ class DeciderParts:
                 decisions=self.decisions,
                 manifest_digest=manifest.digest if manifest else None,
             )
-            return kind(decider, trail, policy=policy, provenance=provenance, manifest=manifest)
+            return kind(
+                decider,
+                trail,
+                policy=policy,
+                provenance=provenance,
+                manifest=manifest,
+                validates_commands=self.validates_commands,
+            )
 
         return ActivePolicy(
             policy=policy,
             provenance=provenance,
             decider=decider,
             evaluator=LazyEvaluator(decider, audit_trail, provenance, self.sandbox),
-            calls=CallDecider(
-                decider,
-                audit_trail,
-                policy=policy,
-                provenance=provenance,
-                manifest=self.manifest,
-                validates_commands=self.validates_commands,
-            ),
+            calls=calls(self.manifest, CallDecider),
             server_calls=ServerCalls(self.servers, decider, policy, calls),
             batches=BatchDecider(decider, provenance, BatchLimits(self.batch_items, self.batch_bytes)),
             reports=DenialReporter(decider, audit_trail, provenance, self.decisions),
