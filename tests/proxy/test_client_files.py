@@ -98,6 +98,21 @@ def test_a_new_file_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("server", "name"),
+    [
+        ("python3.11 /opt/recorder.py", "recorder"),
+        ("node22 dist/index.js", "index"),
+        ("npx -y @playwright/mcp@latest", "playwright"),
+        ("npx.cmd -y puppeteer-mcp-server", "puppeteer-mcp-server"),
+        ("node", "guarded"),
+    ],
+)
+def test_an_entry_has_the_name_of_what_runs(server: str, name: str) -> None:
+    printed = json.loads(config("cursor", "--form=path", "--", *server.split()).stdout)
+    assert [*printed["mcpServers"]] == [name]
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         ('{"mcpServers": {} // mine\n}', "no plain JSON"),

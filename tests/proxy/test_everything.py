@@ -115,6 +115,9 @@ def drive(client: Client) -> None:
     client.tool("echo", {"message": 1})
     client.request("x/unknown")
     client.notify("notifications/roots/list_changed")
+    # The server asks for the roots a second time, and says so when it has them.
+    while sum("Roots updated" in json.dumps(each) for each in client.got) < 2:
+        client.message()
     # A request that is cancelled gets no answer.
     call = {"name": "trigger-long-running-operation", "arguments": {"duration": 30, "steps": 2}}
     client.send(

@@ -1,14 +1,12 @@
-"""Only the judged fields are sent to the guard, in their places, and no typed password."""
+"""Only the judged fields are sent to the guard, in their places; programs take the places of code."""
 
 from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp_types", reason="the extra evalward[mcp] is not installed")
+from evalward.tools.projection import only, with_values
 
-from evalward.tools.projection import only
-
-ARGUMENTS = {
+ARGUMENTS: dict[str, Any] = {
     "code": "x",
     "password": "correct horse",
     "steps": [{"code": "y", "text": "secret"}, "secret", {"code": "z"}],
@@ -29,3 +27,14 @@ ARGUMENTS = {
 )
 def test_nothing_else_is_sent(paths: Any, sent: Any) -> None:
     assert only(ARGUMENTS, paths) == sent
+
+
+def test_values_take_the_places_of_others() -> None:
+    changed = with_values(ARGUMENTS, {"/code": "p", "/steps/2/code": "q", "/a~1b/": "r"})
+    assert changed == {
+        **ARGUMENTS,
+        "code": "p",
+        "steps": [*ARGUMENTS["steps"][:2], {"code": "q"}],
+        "a/b": {"": "r"},
+    }
+    assert ARGUMENTS["code"] == "x"

@@ -22,8 +22,9 @@ from evalward.proxy.client_files import (
     write_server,
 )
 
-_RUNNERS = frozenset(
-    {"npx", "uvx", "pipx", "node", "python", "python3", "bunx", "deno", "run", "exec", "dlx"}
+# What runs a server is not its name, whatever its version: python3.11, node22, npx.cmd.
+_RUNNER = re.compile(
+    r"(?:npx|uvx|uv|pipx|node|python|pypy|bunx|bun|deno|run|exec|dlx)[\d.]*(?:\.(?:exe|cmd))?", re.IGNORECASE
 )
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -143,7 +144,7 @@ def _name_of(command: list[str]) -> str:
     """Return a name for the server: that of the package or file that the command names."""
     for word in command:
         base = Path(word).name.split("@")[0] or word.split("@")[1 if word.startswith("@") else 0]
-        if word.startswith("-") or base in _RUNNERS:
+        if word.startswith("-") or _RUNNER.fullmatch(base):
             continue
         scope = re.fullmatch(r"@([^/]+)/mcp(?:@.*)?", word)
         found = re.sub(r"[^A-Za-z0-9_-]+", "-", scope[1] if scope else base.rsplit(".", 1)[0]).strip("-")

@@ -20,6 +20,7 @@ from evalward.proxy.http_headers import (
     SESSION,
     check_mirrored,
     is_from_a_page_elsewhere,
+    mirrors,
     of_a_list,
     passed_on,
 )
@@ -84,7 +85,7 @@ class HttpProxy:
         session, listing = self._session(request)
         line = Line(b"", is_too_long=True) if body is None else Line(body)
         try:
-            if body is not None:
+            if body is not None and mirrors(request.headers):
                 check_mirrored(request.headers, read_message(body))
         except MalformedMessageError as refusal:
             return _own(refused(refusal))

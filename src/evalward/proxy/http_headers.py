@@ -65,6 +65,11 @@ def hosts_of(listen: str) -> frozenset[str]:
     return _LOOPBACK if listen in _LOOPBACK else frozenset({listen}) | _LOOPBACK
 
 
+def mirrors(headers: Mapping[str, str]) -> bool:
+    """Return whether ``headers`` repeat what the message says."""
+    return _METHOD in headers or _NAME in headers
+
+
 def check_mirrored(headers: Mapping[str, str], message: Message) -> None:
     """Raise MalformedMessageError when headers name another method or tool than ``message`` (MCP 2026-07-28)."""
     if message.kind is Kind.RESPONSE:

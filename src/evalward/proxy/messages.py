@@ -10,6 +10,8 @@ import json
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from evalward.jsonrpc_names import CALL, MEMBERS, looks_like_call
+
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 INVALID_PARAMS: Final = -32602
@@ -17,10 +19,8 @@ INVALID_PARAMS: Final = -32602
 Id: TypeAlias = str | int
 
 _BOM: Final = b"\xef\xbb\xbf"
-_KEYS: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
 _MOST_ID: Final = 256
 _MOST_METHOD: Final = 256
-CALL: Final = "tools/call"
 
 
 class Kind(StrEnum):
@@ -74,8 +74,8 @@ def read_message(line: bytes) -> Message:
             INVALID_REQUEST, "A text has a lone surrogate, which UTF-8 cannot carry.", id_
         )
     for key in body:
-        if key not in _KEYS:
-            known = ", ".join(sorted(_KEYS))
+        if key not in MEMBERS:
+            known = ", ".join(sorted(MEMBERS))
             raise MalformedMessageError(
                 INVALID_REQUEST, f"The message has an unknown key; there are {known}.", id_
             )
@@ -95,18 +95,13 @@ def _classified(body: dict[str, Any], id_: Id | None) -> Message:
     method = body["method"]
     if is_answer or not isinstance(method, str) or not 0 < len(method) <= _MOST_METHOD:
         raise MalformedMessageError(INVALID_REQUEST, "The message is neither a request nor a response.", id_)
-    if method != CALL and folded(method) == folded(CALL):
+    if looks_like_call(method):
         raise MalformedMessageError(INVALID_REQUEST, f"The method can be taken for {CALL}.", id_)
     if "id" not in body:
         return Message(Kind.NOTIFICATION, body, None, method)
     if id_ is None:
         raise MalformedMessageError(INVALID_REQUEST, "The id of a request is a text or an integer.")
     return Message(Kind.REQUEST, body, id_, method)
-
-
-def folded(text: str) -> str:
-    """Return ``text`` as a reader that ignores case, white space and the last slash may compare it."""
-    return "".join(text.casefold().split()).rstrip("/")
 
 
 class _Object(dict[str, Any]):

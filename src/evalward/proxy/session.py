@@ -14,10 +14,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from evalward.jsonrpc_names import CALL
 from evalward.proxy.answers import denied, line_of, refused, tools_request
 from evalward.proxy.echoes import with_payloads
 from evalward.proxy.lines import one_line
-from evalward.proxy.messages import CALL, INVALID_REQUEST, Kind, MalformedMessageError, read_message
+from evalward.proxy.messages import INVALID_REQUEST, Kind, MalformedMessageError, read_message
 from evalward.proxy.run_time import construct_denied
 from evalward.proxy.tool_calls import read_call
 

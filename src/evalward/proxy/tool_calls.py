@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evalward.proxy.messages import INVALID_PARAMS, MalformedMessageError, folded
+from evalward.jsonrpc_names import param_meant_by
+from evalward.proxy.messages import INVALID_PARAMS, MalformedMessageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from evalward.proxy.messages import Message
-
-_KNOWN: Final = {folded(name): name for name in ("name", "arguments", "task", "_meta")}
 
 
 class ToolCall(NamedTuple):
@@ -32,8 +30,8 @@ def read_call(message: Message) -> ToolCall:
     if not isinstance(params, dict):
         raise MalformedMessageError(INVALID_PARAMS, "tools/call needs params, an object.", message.id)
     for key in params:
-        meant = _KNOWN.get(folded(key), key)
-        if meant != key:
+        meant = param_meant_by(key)
+        if meant is not None:
             raise MalformedMessageError(
                 INVALID_PARAMS, f"A key of params can be taken for {meant}.", message.id
             )
@@ -53,18 +51,10 @@ def with_texts(message: Message, texts: Mapping[str, str]) -> bytes:
 
     Raises ValueError for a number beyond a double, which would be written as no JSON.
     """
-    from evalward.tools.pointer import steps_of  # noqa: PLC0415 - not before the server has started
+    from evalward.tools.projection import with_values  # noqa: PLC0415 - not before the server has started
 
-    body = copy.deepcopy(message.body)
-    for pointer, text in texts.items():
-        *above, last = steps_of(pointer)
-        place: Any = body["params"]["arguments"]
-        for step in above:
-            place = place[_key(place, step)]
-        place[_key(place, last)] = text
+    params = message.body["params"]
+    changed = {**params, "arguments": with_values(params["arguments"], texts)}
     # ASCII alone: no reader ends a line within it.
-    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-
-
-def _key(place: Any, step: str) -> str | int:
-    return int(step) if isinstance(place, list) else step
+    text = json.dumps({**message.body, "params": changed}, separators=(",", ":"), allow_nan=False)
+    return text.encode() + b"\n"

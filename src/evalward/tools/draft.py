@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
+from evalward.field_names import folded
 from evalward.guard.target import Target
-from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind
 from evalward.tools.manifest import MAX_TOOLS, Manifest, PageTools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.tools.field_names import folded
+from evalward.field_names import folded
 from evalward.tools.kinds import FieldKind, FieldRule
 from evalward.tools.pointer import fits, last_step, steps_of
 

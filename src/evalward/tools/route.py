@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
-from evalward.tools.field_names import folded
+from evalward.field_names import folded
 from evalward.tools.field_search import FieldRules
 from evalward.tools.kinds import FieldKind
 from evalward.tools.pointer import ANY, fits, pointer_of, steps_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalward.tools.field_names import folded
+from evalward.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.pointer import ANY, fits, steps_of
 

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictStr, model_validator
 from pydantic_core import PydanticCustomError
 
+from evalward.field_names import folded
 from evalward.guard.target import TARGET_ALIASES, Shape, Target
 from evalward.policy.fields import AS_DICT, FROZEN, Bindings, TargetName, ToolName, problem
 from evalward.policy.named_sink import UnknownSink, asked_sink
-from evalward.tools.field_names import folded
 from evalward.tools.kinds import MAX_RULES, FieldKind, LeastHardening, Rule
 from evalward.tools.pointer import last_step, steps_of
 from evalward.tools.schema_check import check_input_schema

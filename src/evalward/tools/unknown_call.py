@@ -13,8 +13,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.field_names import folded
 from evalward.tools.draft import EVAL_NAME
-from evalward.tools.field_names import folded
 from evalward.tools.kinds import FieldKind
 from evalward.tools.likely import likely_kind, words_of
 from evalward.tools.schema_places import root_place

@@ -14,7 +14,7 @@ from evalward.server.decide.call_decider import CallDecider, CallDecision
 from evalward.server.decide.request_context import RequestContext
 from evalward.server.requests.call_request import CallReader
 from evalward.tools import read_arguments
-from evalward.tools.pointer import steps_of
+from evalward.tools.projection import with_values
 from evalward.tools.unknown_call import unknown_tool
 from evalward.v1 import evalward_pb2 as pb
 
@@ -145,11 +145,5 @@ def _with_programs(arguments_json: bytes, decided: CallDecision) -> dict[str, An
     programs = {field.path: field.program for field in decided.fields if field.program is not None}
     if decided.decision.code is not None or not programs:
         return None
-    arguments: dict[str, Any] = json.loads(arguments_json)
-    for path, program in programs.items():
-        *above, last = steps_of(path)
-        place: Any = arguments
-        for step in above:
-            place = place[int(step) if isinstance(place, list) else step]
-        place[int(last) if isinstance(place, list) else last] = program.text.decode("ascii")
-    return arguments
+    texts = {path: program.text.decode("ascii") for path, program in programs.items()}
+    return with_values(json.loads(arguments_json), texts)

@@ -6,15 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code, CodedError, Repair
+from evalward.jsonrpc_names import CALL, MEMBERS, looks_like_call, param_meant_by
 from evalward.tools import read_arguments
-from evalward.tools.field_names import folded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-TOOLS_CALL: Final = "tools/call"
-_ENVELOPE: Final = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
-_PARAMS: Final = ("name", "arguments")
 _THE_ARGUMENTS: Final = "The arguments "
 
 
@@ -33,7 +30,7 @@ class ToolCall(NamedTuple):
 def read_message(body: bytes) -> dict[str, Any]:
     """Return the JSON-RPC message in ``body``; raise CodedError (INVALID_INPUT), for a batch too."""
     message = read_json(body, "message")
-    unknown = [name for name in message if name not in _ENVELOPE]
+    unknown = [name for name in message if name not in MEMBERS]
     if unknown:
         raise _refused("has a member that JSON-RPC does not know")
     if message.get("jsonrpc") != "2.0":
@@ -56,9 +53,9 @@ def is_tool_call(method: object) -> bool:
     """Return whether ``method`` is tools/call; raise CodedError for one that a server might take for it."""
     if not isinstance(method, str):
         raise _refused("has a method that is not a text")
-    if method != TOOLS_CALL and folded(method.strip()) == folded(TOOLS_CALL):
-        raise _refused(f"has a method that looks like {TOOLS_CALL}")
-    return method == TOOLS_CALL
+    if looks_like_call(method):
+        raise _refused(f"has a method that looks like {CALL}")
+    return method == CALL
 
 
 def tool_call(params: object) -> ToolCall:
@@ -66,8 +63,8 @@ def tool_call(params: object) -> ToolCall:
     if not isinstance(params, dict):
         raise _refused("has no object as params")
     for key in params:
-        if key not in _PARAMS and folded(key) in _PARAMS:
-            raise _refused("has a name in params that looks like name or arguments")
+        if (meant := param_meant_by(key)) is not None:
+            raise _refused(f"has a name in params that looks like {meant}")
     name = params.get("name")
     if not isinstance(name, str) or not name:
         raise _refused("names no tool")
