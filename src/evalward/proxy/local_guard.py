@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-SECONDS: Final = 5.0
-"""For the verdict on a call, beyond which it is a denial."""
+SECONDS: Final = 20.0
+"""For the verdict on a call, beyond which it is a denial: workers that start on a busy desktop take several."""
 _MANIFESTS: Final = 16
 
 
