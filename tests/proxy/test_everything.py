@@ -115,7 +115,7 @@ def drive(client: Client) -> None:
     client.tool("echo", {"message": 1})
     client.request("x/unknown")
     client.notify("notifications/roots/list_changed")
-    # The server asks for the roots a second time, and says so when it has them.
+    # The server asks for the roots a second time, and logs it when it has them.
     while sum("Roots updated" in json.dumps(each) for each in client.got) < 2:
         client.message()
     # A request that is cancelled gets no answer.
