@@ -9,7 +9,10 @@ from __future__ import annotations
 import html
 import re
 import urllib.parse
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SCRIPT_SCHEMES: Final = ("javascript", "vbscript")
 WORDS: Final = frozenset({*SCRIPT_SCHEMES, "script", "SCRIPT", "srcdoc"})
@@ -22,10 +25,62 @@ _HANDLER: Final = r"[\s\"'/]on[a-z]+\s*="
 _HANDLER_STEM: Final = (
     "on(?:err|loa|cli|dbl|mou|foc|blu|tog|ani|poi|key|inp|cha|beg|pag|whe|dra|tra|sub|mes|scr)[a-z]*"
 )
-_TAGS: Final = r"script|iframe|object|embed|base|meta|link|svg\s*:\s*script"
+_TAGS: Final = r"script|object|embed|base|svg\s*:\s*script"
 
 _ACTIVE: Final = re.compile(rf"<\s*(?:{_TAGS})|{_HANDLER}|srcdoc|{_SCHEME}:|data:text/html", re.IGNORECASE)
 _SCRIPTED: Final = re.compile(rf"<\s*(?:\w+:)?script\b|{_HANDLER}|javascript:", re.IGNORECASE)
+# Elements that run script by some of their attributes only, see `_is_inert`.
+_ELEMENT: Final = re.compile(r"<\s*(iframe|meta|link)(?![\w-])", re.IGNORECASE)
+_ATTRIBUTE: Final = re.compile(
+    r"[\s/]+(?P<name>[a-z][\w-]*)(?:\s*=\s*(?:\"(?P<double>[^\"<>]*)\"|'(?P<single>[^'<>]*)'|(?P<bare>[^\s\"'<>=`]+)))?"
+    r"(?=[\s/>])",
+    re.IGNORECASE,
+)
+_TAG_END: Final = re.compile(r"\s*/?>")
+_CUT_OFF_VALUE: Final = re.compile(
+    r"\s+(?P<name>[a-z][\w-]*)\s*=\s*(?:\"(?P<double>[^\"<>]*)|'(?P<single>[^'<>]*))\Z", re.IGNORECASE
+)
+_PLAIN_ATTRIBUTES: Final = frozenset(
+    {
+        "id",
+        "name",
+        "class",
+        "style",
+        "title",
+        "width",
+        "height",
+        "hidden",
+        "lang",
+        "dir",
+        "tabindex",
+        "role",
+        "align",
+    }
+)
+_INERT_ATTRIBUTES: Final[Mapping[str, frozenset[str]]] = {
+    "iframe": _PLAIN_ATTRIBUTES
+    | {"src", "sandbox", "loading", "allow", "allowfullscreen", "referrerpolicy", "frameborder", "scrolling"}
+    | {"marginwidth", "marginheight"},
+    "meta": _PLAIN_ATTRIBUTES | {"charset", "content", "property"},
+    "link": _PLAIN_ATTRIBUTES | {"rel", "href", "type", "media", "sizes", "crossorigin", "integrity"},
+}
+_INERT_RELATIONS: Final = frozenset(
+    {
+        "stylesheet",
+        "icon",
+        "shortcut",
+        "apple-touch-icon",
+        "preconnect",
+        "dns-prefetch",
+        "canonical",
+        "alternate",
+    }
+)
+_INERT_URL: Final = re.compile(
+    r"\s*(?:(?:https?:|about:blank\b|[/.?#])|[\w%-]+(?:[/.?#]|\s*\Z)|\Z)", re.IGNORECASE
+)
+# The beginning of a URL whose scheme is decided, or that has not begun.
+_INERT_URL_START: Final = re.compile(r"\s*(?:https?:|about:blank\b|[\w%-]*[/.?#]|\Z)", re.IGNORECASE)
 # A URL parser drops white space and control characters before a scheme or inside of one.
 _DROPPED: Final = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
 _CUT_OFF_HANDLER: Final = re.compile(rf"[\s\"'/]{_HANDLER_STEM}\Z", re.IGNORECASE)
@@ -49,12 +104,51 @@ _OTHER_ENCODING: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _MIN_SCHEME: Final = 2
 
 
-def is_active(text: str) -> bool:
-    """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling."""
+def is_active(text: str, *, cut_off: bool = False) -> bool:
+    """Whether markup or a URL holds script: handlers, script elements, ``srcdoc``, ``javascript:`` in any spelling.
+
+    A frame without ``srcdoc`` or a script URL, a style sheet and a ``meta`` that only describes the page hold none.
+    ``cut_off`` text is part of a longer one: it may end in the value of an attribute.
+    """
     if "<" not in text and ":" not in text:
         return False
     decoded = html.unescape(text) if "&" in text else text
-    return bool(_ACTIVE.search(decoded) or (":" in decoded and _ACTIVE.search(_DROPPED.sub("", decoded))))
+    return bool(
+        _ACTIVE.search(decoded)
+        or (":" in decoded and _ACTIVE.search(_DROPPED.sub("", decoded)))
+        or any(not _is_inert(found, cut_off=cut_off) for found in _ELEMENT.finditer(decoded))
+    )
+
+
+def _is_inert(element: re.Match[str], *, cut_off: bool) -> bool:
+    """Whether an element has only attributes that run nothing, in a form that has one reading."""
+    text, position, name = element.string, element.end(), element[1].lower()
+    relations: set[str] = set()
+    while (found := _ATTRIBUTE.match(text, position)) is not None:
+        value = found["double"] or found["single"] or found["bare"] or ""
+        if not _is_inert_attribute(name, found["name"].lower(), value):
+            return False
+        if found["name"].lower() == "rel":
+            relations.update(value.lower().split())
+        position = found.end()
+    if cut_off and (found := _CUT_OFF_VALUE.match(text, position)) is not None:
+        value = found["double"] or found["single"] or ""
+        if found["name"].lower() == "rel" or not _is_inert_attribute(
+            name, found["name"].lower(), value, _INERT_URL_START
+        ):
+            return False
+        return relations <= _INERT_RELATIONS
+    if _TAG_END.match(text, position) is None:
+        return False
+    return name != "link" or (bool(relations) and relations <= _INERT_RELATIONS)
+
+
+def _is_inert_attribute(element: str, name: str, value: str, url: re.Pattern[str] = _INERT_URL) -> bool:
+    if name.startswith(("data-", "aria-")):
+        return True
+    return name in _INERT_ATTRIBUTES[element] and (
+        name not in {"src", "href"} or url.match(value) is not None
+    )
 
 
 def is_scripted(text: str) -> bool:

@@ -204,6 +204,7 @@ def _findings(
         catalogue,
         steps=step_limit(rules.limits, program.length),
         strict=rules.profile is Profile.STRICT,
+        in_page=target is Target.RENDERER,
         this=this,
         bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
         modules=modules_for(target, catalogue),

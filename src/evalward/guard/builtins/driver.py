@@ -9,6 +9,7 @@ from evalward.guard.constructs import nested_evaluation
 from evalward.guard.constructs.rank import Rank
 from evalward.guard.domain.atoms import (
     ACTIVE_MARKUP,
+    NULL,
     SPELLS_ANY_NAME,
     STRING_UNKNOWNS,
     TAINTED_DATA,
@@ -76,8 +77,16 @@ def _given(machine: Machine, call: Call, position: int) -> list[Value]:
     return [*selected, *copies, V_TAINTED_DATA, V_TAINTED_DATA, V_TAINTED_DATA]
 
 
+def _is_xpath(call: Call) -> bool:
+    """Whether a call of an unknown object in a page has the arguments of ``Document.evaluate`` (DOM Standard §9.2)."""
+    return call.path.endswith(".evaluate") and not _is_page(call.this) and NULL in call.arg(2)
+
+
 def _evaluate(machine: Machine, call: Call) -> Value:
     """``page.evaluate`` and similar functions: a function is called, text is nested evaluation."""
+    if machine.in_page and _is_xpath(call):
+        machine.leak(call.all(), Flow.ARGUMENT, call.span)
+        return V_UNKNOWN
     position = 1 if call.path.rpartition(".")[2] in {"$eval", "$$eval"} else 0
     code, given = call.arg(position), V_UNDEFINED
     for atom in code:

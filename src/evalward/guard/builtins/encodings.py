@@ -13,7 +13,6 @@ from evalward.guard.builtins.constant_arguments import constants, integers
 from evalward.guard.domain.atoms import (
     ANY_BIGINT,
     BOTTOM,
-    DECODED_STRING,
     V_ANY_BOOLEAN,
     V_ANY_NUMBER,
     V_ANY_STRING,
@@ -23,6 +22,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.function_text import function_text
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.texts import decoding_of, part_of
 from evalward.guard.domain.values import join, string
@@ -164,10 +164,15 @@ def _constant(value: Value) -> Transfer:
     return transfer
 
 
-def _function_text(_machine: Machine, call: Call) -> Value:
+def _function_text(machine: Machine, call: Call) -> Value:
     """Return a function's source text, with comments, for a payload function."""
-    own = any(isinstance(atom, HeapObject) and atom.callable for atom in call.this)
-    return of(DECODED_STRING) if own else V_ANY_STRING
+    result: Value = BOTTOM
+    for atom in call.this:
+        if isinstance(atom, HeapObject) and atom.callable:
+            result = join(result, function_text(machine.lowered, atom))
+        else:
+            result = join(result, V_ANY_STRING)
+    return result
 
 
 TRANSFER: dict[str, Transfer] = {

@@ -145,8 +145,10 @@ _MAX_PRODUCT = 64
 _MAX_SEARCH = 1_000_000
 _SEARCH_PER_STEP = 100
 _CLASS_OPERATORS = ("--", "&&", "||", "~~", "[[")  # sets of a later dialect
+_OVER_SPACES = re.compile(r"\\s[+*?]")
 _SIMPLE_PATTERN = re.compile(
-    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|[^\x00-\x7f]|\\[.\-/$^*+?()\[\]{}|ds]|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|\+)*\$?\Z"
+    r"\^?(?:[\w\s\-,;:!#%&@~_'\"<>/=]|[^\x00-\x7f]|\\[.\-/$^*+?()\[\]{}|ds]"
+    r"|\\u(?![Dd][89A-Fa-f])[0-9A-Fa-f]{4}|\[(?:[\w\s\-.,;:!#%&@~_]|\\[.\-\]])+\]|[+*?](?![+*?]))*\$?\Z"
 )
 
 
@@ -198,12 +200,18 @@ def _compiled(source: str, flags: str) -> re.Pattern[str] | None:
 
 def _is_affordable(machine: Machine, source: str, texts: list[str], news: list[str]) -> bool:
     """Whether the search ends soon: every quantifier may go through the rest of the text from each place in it."""
-    power = 1 + source.count("+")
-    cost = sum(len(text) ** power for text in texts) * len(source) * len(news)
+    over_spaces = len(_OVER_SPACES.findall(source))
+    over_text = 1 + source.count("+") + source.count("*") + source.count("?") - over_spaces
+    cost = sum(len(text) ** over_text * (1 + _longest_space(text)) ** over_spaces for text in texts)
+    cost *= len(source) * len(news)
     if cost > _MAX_SEARCH:
         return False
     machine.spend(cost // _SEARCH_PER_STEP)
     return True
+
+
+def _longest_space(text: str) -> int:
+    return max(map(len, re.findall(r"\s+", text, re.ASCII)), default=0)
 
 
 def _regexp(machine: Machine, call: Call) -> Value:

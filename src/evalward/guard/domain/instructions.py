@@ -93,7 +93,8 @@ def operands(instruction: Instruction) -> list[int]:
 class Unit:
     """The code of one function, or of the payload's top level.
 
-    ``index`` is its place among the units of the payload, ``outer`` the place of the unit around it. ``parameters``
+    ``index`` is its place among the units of the payload, ``outer`` the place of the unit around it; ``start`` and
+    ``end`` are byte offsets of its node. ``parameters``
     are the registers that arguments arrive in (the unit's own code destructures patterns), ``rest`` the register of a
     rest parameter or -1. ``this``, ``result``, ``sent`` and ``yielded`` are registers that joins over all calls flow
     into and out of. ``helper`` says what the unit does when it is the helper of a compiler
@@ -105,6 +106,7 @@ class Unit:
     name: str
     outer: UnitIndex | None
     start: int
+    end: int
     code: tuple[Instruction, ...] = ()
     parameters: tuple[int, ...] = ()
     rest: int = -1
@@ -130,13 +132,15 @@ class Unit:
 class Lowered:
     """A lowered payload. Nothing writes it: several runs may share it.
 
-    ``units`` are its functions, the top level first. ``constants`` are the registers that hold a value from the start.
+    ``source`` is the text that was lowered, ``units`` are its functions, the top level first. ``constants`` are the
+    registers that hold a value from the start.
     ``supers`` are the registers that hold ``super``, with the unit whose ``this`` goes with each. ``classes`` says
     whether the text has a word for classes or prototypes. ``closed`` are keys that are written out, so that nothing
     changes them; ``listed`` are keys that name a property of what is read by them, with what that rests on
     (``lower.enumeration``). ``counters`` are the registers of the variables that ``++`` and ``--`` write.
     """
 
+    source: bytes
     units: tuple[Unit, ...]
     registers: int
     constants: Mapping[int, Value]

@@ -70,11 +70,11 @@ def _is_active_together(pieces: Sequence[Value]) -> bool:
     glued = ""
     for piece in pieces:
         constants = [atom for atom in piece if type(atom) is str]
-        if any(is_active(text) or ends_in_handler(text) for text in constants):
+        if any(is_active(text, cut_off=True) or ends_in_handler(text) for text in constants):
             return True
         if len(constants) == 1 == len(piece) and len(glued) < _MAX_GLUED:
             glued += constants[0]
-    return is_active(glued)
+    return is_active(glued, cut_off=True)
 
 
 def part_of(value: Value) -> Value:

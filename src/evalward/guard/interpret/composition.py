@@ -214,6 +214,7 @@ class Composition:
         ]
         self.thrown, self.patches = dataflow.thrown, store.patches
         self.catalogue, self.strict, self.lowered = surroundings.catalogue, surroundings.strict, lowered
+        self.in_page = surroundings.in_page
 
         self.read = dataflow.read
         self.write = dataflow.write

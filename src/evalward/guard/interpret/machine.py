@@ -212,6 +212,7 @@ class Host(Protocol):
 
     catalogue: Catalogue
     strict: bool
+    in_page: bool
     lowered: Lowered
 
     def instance(self, path: str, start: int, of_member: str = "") -> Value:

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 class Surroundings:
     """The inputs of a run, which it does not change.
 
-    ``steps`` is the budget. ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold.
-    ``bindings`` are the names that the sink binds, ``modules`` those that neither the payload nor the sink binds.
-    ``parameters``, ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further
-    arguments may be; ``parameters`` is None where it calls nothing. ``cleared`` are the reads, as pairs of offsets,
-    whose key a previous run found to be checked.
+    ``steps`` is the budget. ``in_page`` says that the code runs in a page, where no driver's object is at hand.
+    ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold. ``bindings`` are the
+    names that the sink binds, ``modules`` those that neither the payload nor the sink binds. ``parameters``,
+    ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further arguments may be;
+    ``parameters`` is None where it calls nothing. ``cleared`` are the reads, as pairs of offsets, whose key a previous
+    run found to be checked.
     """
 
     lowered: Lowered
     catalogue: Catalogue
     steps: int
     strict: bool
+    in_page: bool = False
     this: Value = V_UNDEFINED
     bindings: Mapping[str, Value] = field(default_factory=dict)
     modules: Mapping[str, Value] = field(default_factory=dict)

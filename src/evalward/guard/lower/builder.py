@@ -49,22 +49,22 @@ class Builder:
         self.compiled = may_be_compiled(source)
         self.completing: set[int] = set()
         self.awaiting: set[int] = set()
-        self.lowered = LoweredDraft(classes=b"class" in source or b"prototype" in source)
-        self.unit = self._unit("", None, 0)
+        self.lowered = LoweredDraft(source, classes=b"class" in source or b"prototype" in source)
+        self.unit = self._unit("", None, 0, len(source))
         self.unit.strict = module
         self.scope = Scope(None, self.unit.index, is_function=True, is_global=script)
         self.undefined = self.constant(of(UNDEFINED))
         self.unit.this = self.register()
         self.unit.result = self.register()
 
-    def _unit(self, name: str, outer: UnitDraft | None, start: int) -> UnitDraft:
-        made = UnitDraft(UnitIndex(len(self.lowered.units)), name, outer, start)
+    def _unit(self, name: str, outer: UnitDraft | None, start: int, end: int) -> UnitDraft:
+        made = UnitDraft(UnitIndex(len(self.lowered.units)), name, outer, start, end)
         self.lowered.units.append(made)
         return made
 
     def new_unit(self, name: str, node: Node) -> UnitDraft:
         """Return a unit inside the current one."""
-        unit = self._unit(name, self.unit, node.start_byte)
+        unit = self._unit(name, self.unit, node.start_byte, node.end_byte)
         unit.strict = self.unit.strict
         unit.this, unit.result = self.register(), self.register()
         unit.sent, unit.yielded = self.register(), self.register()

@@ -21,6 +21,7 @@ class UnitDraft:
         "called",
         "calls_helper",
         "code",
+        "end",
         "generator",
         "helper",
         "index",
@@ -41,11 +42,12 @@ class UnitDraft:
         "yielded",
     )
 
-    def __init__(self, index: UnitIndex, name: str, outer: UnitDraft | None, start: int) -> None:
+    def __init__(self, index: UnitIndex, name: str, outer: UnitDraft | None, start: int, end: int) -> None:
         self.index = index
         self.name = name
         self.outer = outer
         self.start = start
+        self.end = end
         self.code: list[Instruction] = []
         self.parameters: list[int] = []
         self.rest = -1
@@ -80,6 +82,7 @@ class UnitDraft:
             name=self.name,
             outer=None if self.outer is None else self.outer.index,
             start=self.start,
+            end=self.end,
             code=tuple(self.code),
             parameters=tuple(self.parameters),
             rest=self.rest,
@@ -117,11 +120,13 @@ class LoweredDraft:
         "listed",
         "references",
         "registers",
+        "source",
         "supers",
         "units",
     )
 
-    def __init__(self, *, classes: bool) -> None:
+    def __init__(self, source: bytes, *, classes: bool) -> None:
+        self.source = source
         self.units: list[UnitDraft] = []
         self.registers = 0
         self.constants: dict[int, Value] = {}
@@ -136,6 +141,7 @@ class LoweredDraft:
     def frozen(self) -> Lowered:
         """Return the finished payload."""
         return Lowered(
+            source=self.source,
             units=tuple(unit.frozen() for unit in self.units),
             registers=self.registers,
             constants=self.constants,

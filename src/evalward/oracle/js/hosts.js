@@ -163,7 +163,7 @@ function stubCall(path, depth, args) {
     if (owner === module || owner.endsWith('.' + module) || path.endsWith('.' + module)) hit(capability, 'call', path);
   }
   for (let i = 0; i < args.length; i++) {
-    leak(args[i], path + '()', 1);
+    if (!config.keepNothing.includes(path)) leak(args[i], path + '()', 1);
     const preferences = isObject(args[i]) && !apply(weakGet, stubs, [args[i]]) && !apply(weakGet, data, [args[i]]) && args[i].webPreferences;
     if (preferences && (preferences.nodeIntegration || preferences.contextIsolation === false || preferences.preload)) {
       hit('electron', 'construct', path + ' (webPreferences)');

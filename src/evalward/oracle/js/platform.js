@@ -92,6 +92,7 @@ function platform() {
   for (const level of ['log', 'info', 'warn', 'error', 'debug', 'trace', 'table', 'dir', 'group', 'groupEnd', 'time', 'timeEnd', 'count']) {
     output[level] = (...args) => {
       notice('console.' + level, args);
+      if (config.keepNothing.includes('console.' + level)) return;
       for (let i = 0; i < args.length; i++) leak(args[i], 'console.' + level, 1);
     };
   }

@@ -161,7 +161,7 @@ class CompiledHelpers:
             generator = self._store.allocate("generator", start, "compiled")
             if generator.unit is None:
                 sent, yielded, result = (dataflow.add_register() for _ in range(3))
-                made_from = Unit(NO_UNIT, "", None, start, sent=sent, yielded=yielded, result=result)
+                made_from = Unit(NO_UNIT, "", None, start, start, sent=sent, yielded=yielded, result=result)
                 generator.unit = Activation(made_from)
                 generator.prototype = of(known("Iterator.prototype"))
             state = self._state(generator)

@@ -30,6 +30,7 @@ from evalward.guard.domain.atoms import (
     of,
 )
 from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.function_text import function_text
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import (
     ANY_OWN_SYMBOL,
@@ -70,6 +71,7 @@ class Coercion:
         machine: Recursion,
     ) -> None:
         self._dataflow = state.dataflow
+        self._lowered = state.surroundings.lowered
         self._judgement = judgement
         self._held = held
         self._method_lookup = method_lookup
@@ -193,7 +195,7 @@ class Coercion:
             case "regexp":
                 return self._regexp_text(target)
             case "function" | "class":
-                return of(DECODED_STRING)  # its source, which may spell anything
+                return function_text(self._lowered, target)
             case _:
                 return V_ANY_STRING
 
