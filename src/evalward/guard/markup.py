@@ -82,7 +82,8 @@ _INERT_URL: Final = re.compile(
 # The beginning of a URL whose scheme is decided, or that has not begun.
 _INERT_URL_START: Final = re.compile(r"\s*(?:https?:|about:blank\b|[\w%-]*[/.?#]|\Z)", re.IGNORECASE)
 # A URL parser drops white space and control characters before a scheme or inside of one.
-_DROPPED: Final = re.compile(r"[\x00-\x20]+(?=[^<>]*:)")
+_DROPPED: Final = re.compile(r"[\x00-\x20]+")
+_ACTIVE_SCHEME: Final = re.compile(rf"{_SCHEME}:|data:text/html", re.IGNORECASE)
 _CUT_OFF_HANDLER: Final = re.compile(rf"[\s\"'/]{_HANDLER_STEM}\Z", re.IGNORECASE)
 _RUNNING_NAME: Final = re.compile(rf"\s*(?:{_HANDLER_STEM}|script|srcdoc)\s*\Z", re.IGNORECASE)
 _SCRIPT_SCHEME: Final = re.compile(rf"{_CONTROLS}{_SCHEME}\b", re.IGNORECASE)
@@ -115,7 +116,7 @@ def is_active(text: str, *, cut_off: bool = False) -> bool:
     decoded = html.unescape(text) if "&" in text else text
     return bool(
         _ACTIVE.search(decoded)
-        or (":" in decoded and _ACTIVE.search(_DROPPED.sub("", decoded)))
+        or (":" in decoded and _ACTIVE_SCHEME.search(_DROPPED.sub("", decoded)))
         or any(not _is_inert(found, cut_off=cut_off) for found in _ELEMENT.finditer(decoded))
     )
 

@@ -71,7 +71,7 @@ def widened(value: Value, *, force: bool = False) -> Value:
         hosts = [atom for atom in value if type(atom) is Host]
     if strings and (force or len(strings) > MAX_STRINGS or not _DROPS_TEXTS.isdisjoint(value)):
         value = value.difference(strings)
-        if any(is_active(text) for text in strings):
+        if ACTIVE_MARKUP not in value and any(is_active(text) for text in strings):
             value |= of(ACTIVE_MARKUP)
         if begins_evaluation(strings) or is_accumulated(strings):
             value |= of(DECODED_STRING)
