@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evalward.codes import Code
 from evalward.guard.admission.admit import admit, content_hash
-from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences
+from evalward.guard.admission.blocklist import Occurrence, confirmed, occurrences, whole_words
 from evalward.guard.checks.seed import seed_findings
 from evalward.guard.checks.switched import switched_findings
 from evalward.guard.constructs import analysis_limit, parser_ambiguity
@@ -110,13 +110,13 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     else:
         programs = programs_for(payload, sink, limit_bytes=limit_bytes)
     if isinstance(programs, Rejection):
-        return _with_keywords(case, found, _rejected(case, programs))
+        return _unparsed(case, found, programs)
     if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
         case.keep(programs)
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
     if isinstance(surveys, Rejection):
-        return _with_keywords(case, found, _rejected(case, surveys))
+        return _unparsed(case, found, surveys)
     case.keep(programs)
     if found and rules.blocklist_mode is not BlocklistMode.SUBSTRING:
         counting = {
@@ -129,6 +129,13 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     all_found = [*resolved.findings, *switched_findings(payload, programs, rules)]
     judged = _findings(case, all_found, resolved.untold)
     return _with_keywords(case, found, judged)
+
+
+def _unparsed(case: _Case, found: Sequence[Occurrence], rejection: Rejection) -> Verdict:
+    """Return the verdict on a payload without a tree: a word in it counts wherever it stands."""
+    if case.rules.blocklist_mode is not BlocklistMode.SUBSTRING:
+        found = whole_words(found, case.payload)
+    return _with_keywords(case, found, _rejected(case, rejection))
 
 
 def _watches_more(rules: Rules) -> bool:

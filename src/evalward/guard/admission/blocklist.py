@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import (
     eval_call,
@@ -13,7 +14,7 @@ from evalward.guard.constructs import (
     proto,
     require_call,
 )
-from evalward.guard.syntax.opaque_spans import COMMENT, span_around
+from evalward.guard.syntax.opaque_spans import COMMENT, STRING, span_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +33,14 @@ TEXT_OF = {
     "__proto__": frozenset({proto.LABEL}),
 }
 """The constructs that a built-in keyword spells: word and use are found in the same place."""
+
+_COMPARABLE: Final = frozenset({"__proto__"})
+# What is compared gives a boolean. Nothing of a line before is read: it may end in a comment.
+_COMPARES_BEFORE: Final = re.compile(rb"(?:[=!]==?|\bcase)[ \t]*\Z")
+_COMPARES_AFTER: Final = re.compile(rb"[ \t]*[=!]==?")
+# What follows the right side; a call or a read of it would have its text.
+_ENDS: Final = re.compile(rb"\s*(?:[);,&|}\]:]|\?(?!\.)|\Z)")
+_LONGEST_OPERATOR: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +76,34 @@ def confirmed(
     return [each for each in found if _counts(each, payload, spans, offset)]
 
 
+def whole_words(found: Sequence[Occurrence], payload: bytes) -> list[Occurrence]:
+    """Return those of ``found`` that are not part of a longer name; for a payload without a tree."""
+    return [each for each in found if not _continues(payload, each)]
+
+
 def _counts(each: Occurrence, payload: bytes, spans: tuple[OpaqueSpan, ...], offset: int) -> bool:
     if _continues(payload, each):
         return False
     span = span_around(spans, each.start + offset, each.end + offset)
     if span is None:
         return True
+    if span == (each.start + offset, each.end + offset, STRING) and _is_compared(payload, each):
+        return False
     return span[2] != COMMENT and each.keyword.text not in CALL_LIKE
+
+
+def _is_compared(payload: bytes, each: Occurrence) -> bool:
+    """Whether a string that is the keyword is one side of a comparison, as in ``key === '__proto__'``.
+
+    Such text keeps a payload from prototypes (guard.md §7.5).
+    """
+    start, end = each.start - 1, each.end + 1
+    if each.keyword.text not in _COMPARABLE or start < 0 or payload[start : each.start] not in (b"'", b'"'):
+        return False
+    if _COMPARES_AFTER.match(payload, end):
+        return True
+    before = payload[max(0, start - _LONGEST_OPERATOR) : start]
+    return _COMPARES_BEFORE.search(before) is not None and _ENDS.match(payload, end) is not None
 
 
 def _continues(payload: bytes, each: Occurrence) -> bool:
