@@ -1,4 +1,4 @@
-"""Markup is active when one of its elements or attributes runs script (HTML Standard; guard.md §7.5)."""
+"""Markup is active when one of its elements or attributes runs script (HTML Standard; guard.md §7)."""
 
 from __future__ import annotations
 

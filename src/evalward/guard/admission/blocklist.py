@@ -95,7 +95,7 @@ def _counts(each: Occurrence, payload: bytes, spans: tuple[OpaqueSpan, ...], off
 def _is_compared(payload: bytes, each: Occurrence) -> bool:
     """Whether a string that is the keyword is one side of a comparison, as in ``key === '__proto__'``.
 
-    Such text keeps a payload from prototypes (guard.md §7.5).
+    Such text keeps a payload from prototypes (guard.md §7).
     """
     start, end = each.start - 1, each.end + 1
     if each.keyword.text not in _COMPARABLE or start < 0 or payload[start : each.start] not in (b"'", b'"'):

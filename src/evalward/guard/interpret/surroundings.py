@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Surroundings:
     """The inputs of a run, which it does not change.
 
-    ``steps`` is the budget. ``in_page`` says that the code runs in a page, where no driver's object is at hand.
+    ``steps`` is the budget. ``in_page`` says that the code runs in a page, where there is no driver's object.
     ``this`` is the top level's receiver, ``arguments_given`` what its ``arguments`` may hold. ``bindings`` are the
     names that the sink binds, ``modules`` those that neither the payload nor the sink binds. ``parameters``,
     ``receiver`` and ``rest`` are what the sink calls the payload's value with, on, and what further arguments may be;
