@@ -39,6 +39,7 @@ _OBJECTS: Final = kinds(
 _STRING: Final = kind("string")
 _ARROW: Final = kind("arrow_function")
 _THROW: Final = kind("throw_statement")
+_TERNARY: Final = kind("ternary_expression")
 _ESCAPE: Final = kind("escape_sequence")
 _HASH_BANG: Final = kind("hash_bang_line")
 _NAMES: Final = kinds("identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern")
@@ -47,6 +48,7 @@ _ANY_NAME: Final = _NAMES | kinds(
 )
 _COMMA: Final = kind(",", named=False)
 _GOES_TO: Final = kind("=>", named=False)
+_QUESTION_MARK: Final = kind("?", named=False)
 RESERVED_NAMES: Final = (b"enum", b"export")
 """The reserved words that the grammar takes for names."""
 _RESERVED: Final = frozenset(
@@ -101,6 +103,7 @@ def may_be_refused(source: bytes) -> bool:
         _HOLE.search(source)
         or _ARROW_OFF_ITS_LINE.search(source)
         or (b"throw" in source and _THROW_BROKEN.search(source))
+        or b"/?" in source
         or (b"#" in source and source.find(b"#!") > 0)
         or (b"\\" in source and _ESCAPED.search(source))
         or (b"*/" in source and _QUOTE_BEHIND_COMMENT.search(source))
@@ -154,6 +157,17 @@ def _refused_child(number: int, children: list[Node], source: bytes) -> Node | N
         code = [child for child in children if child.kind_id not in COMMENTS]
         pairs = itertools.pairwise(code)
         return next((b for a, b in pairs if b.kind_id == _GOES_TO and _breaks(source, a, b)), None)
+    if number == _TERNARY:
+        # The grammar drops a slash before a question mark.
+        pairs = itertools.pairwise(children)
+        return next(
+            (
+                b
+                for a, b in pairs
+                if b.kind_id == _QUESTION_MARK and b"/" in source[a.end_byte : b.start_byte]
+            ),
+            None,
+        )
     if number == _THROW:
         code = [child for child in children if child.kind_id not in COMMENTS]
         return children[0] if len(code) > 1 and _breaks(source, *code[:2]) else None
