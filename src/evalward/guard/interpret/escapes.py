@@ -102,7 +102,8 @@ class Escapes:
                 V_UNKNOWN,
             )
             dataflow.unit = previous
-            self._judgement.leak(self._values[unit.result], Flow.RETURN, Span.at(target.start))
+            given = join(self._values[unit.result], self._values[unit.yielded] if unit.generator else BOTTOM)
+            self._judgement.leak(given, Flow.RETURN, Span.at(target.start))
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""
