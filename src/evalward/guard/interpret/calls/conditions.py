@@ -53,6 +53,11 @@ _MATCHING = frozenset(
 )
 # They throw on a receiver of another kind, for it lacks the internal slot, or give the receiver.
 _BRANDED = frozenset({f"Iterator.prototype.{name}" for name in ("next", "return", "throw", "@@iterator")})
+# They give what a method of their receiver gives.
+_INVOKES = {
+    "Object.prototype.toLocaleString": frozenset({"toString"}),
+    "Date.prototype.toJSON": frozenset({"toISOString"}),
+}
 # Their results, as a subclass or the object itself, have what the payload put on the receiver.
 _GIVE_THEIR_RECEIVER = frozenset({"Uint8Array", "ArrayBuffer"})
 # Static methods that construct their receiver.
@@ -96,6 +101,10 @@ class Conditions:
             for target in objects_of(call.this):
                 if not self._is_ordinary(target, owner, path):
                     return False
+        if path in _INVOKES and any(
+            self._overrides(target, _INVOKES[path]) for target in objects_of(call.this)
+        ):
+            return False
         if path == "Object.assign" and any(target.kind == "proxy" for target in objects_of(call.arg(0))):
             return False
         if path in _MATCHING and any(
@@ -112,7 +121,7 @@ class Conditions:
         receiver = frozenset(atom for atom in call.this if type(atom) is not Known or atom.label is not None)
         owner, _, _ = call.path.rpartition(".prototype.")
         for target in sorted(objects_of(receiver), key=lambda each: each.serial):
-            for name in sorted(_CONSULTED.get(owner, ())):
+            for name in sorted(_INVOKES.get(call.path, _CONSULTED.get(owner, frozenset()))):
                 method = self._method_lookup.get_method(target, name)
                 given = self._machine.call(method, of(target), (V_UNKNOWN,), call.span, V_UNKNOWN)
                 self._judgement.leak(given, Flow.RETURN, call.span)
