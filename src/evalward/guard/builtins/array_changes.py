@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.builtins.arrays import elements, make
-from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value
+from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.span import Span
@@ -52,6 +52,8 @@ def _push(machine: Machine, call: Call) -> Value:
     for atom in call.this:
         if isinstance(atom, HeapObject) and atom.escaped:
             machine.leak(call.all(), Flow.RETURN, call.span)
+        if isinstance(atom, HeapObject) and atom.kind == "proxy":
+            machine.set_computed(of(atom), V_ANY_NUMBER, call.all(), call.span)
     mutate(machine, call.this, call.all())
     return V_ANY_NUMBER
 

@@ -242,6 +242,7 @@ TRANSFER: dict[str, Transfer] = {
     "WeakSet.prototype.add": _add,
     "WeakSet.prototype.has": lambda _run, _call: V_ANY_BOOLEAN,
     "WeakSet.prototype.delete": lambda _run, _call: V_ANY_BOOLEAN,
+    "Iterator.prototype.@@iterator": lambda _machine, call: call.this,
     "Iterator.prototype.next": _next,
     "Iterator.prototype.return": _next,
     "Iterator.prototype.throw": _next,

@@ -38,13 +38,22 @@ def _has(machine: Machine, call: Call) -> Value:
     return V_ANY_BOOLEAN
 
 
+def _chain(machine: Machine, value: Value) -> list[HeapObject]:
+    """Return the payload's objects in a value and in the prototypes of those."""
+    found = [atom for atom in value if isinstance(atom, HeapObject)]
+    for target in found:
+        machine.observe(target)
+        machine.spend()
+        found.extend(a for a in target.prototype if isinstance(a, HeapObject) and a not in found)
+    return found
+
+
 def _get(machine: Machine, call: Call) -> Value:
     result = machine.get_computed(call.arg(0), call.arg(1), call.span)
     if len(call.args) > 2 or call.rest:  # noqa: PLR2004 - a receiver: what getters see as `this`
-        for atom in call.arg(0):
-            if isinstance(atom, HeapObject):
-                for getter in atom.getters.values():
-                    result = join(result, machine.call(getter, call.arg(2), (), call.span))
+        for target in _chain(machine, call.arg(0)):
+            for getter in target.getters.values():
+                result = join(result, machine.call(getter, call.arg(2), (), call.span))
     return result
 
 
@@ -52,10 +61,9 @@ def _set(machine: Machine, call: Call) -> Value:
     machine.set_computed(call.arg(0), call.arg(1), call.arg(2), call.span)
     if len(call.args) > 3 or call.rest:  # noqa: PLR2004 - a receiver: what is written
         machine.set_computed(call.arg(3), call.arg(1), call.arg(2), call.span)
-        for atom in call.arg(0):
-            if isinstance(atom, HeapObject):
-                for setter in atom.setters.values():
-                    machine.call(setter, call.arg(3), (call.arg(2),), call.span)
+        for target in _chain(machine, call.arg(0)):
+            for setter in target.setters.values():
+                machine.call(setter, call.arg(3), (call.arg(2),), call.span)
     return V_ANY_BOOLEAN
 
 

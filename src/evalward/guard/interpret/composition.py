@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.guard.interpret.calls.calls import Calls
+from evalward.guard.interpret.calls.conditions import Conditions
 from evalward.guard.interpret.calls.constructions import Constructions
 from evalward.guard.interpret.calls.helper_calls import CompiledHelpers
 from evalward.guard.interpret.calls.inlining import Inlining
@@ -118,7 +119,10 @@ class Composition:
         )
         helpers = CompiledHelpers(state, method_lookup, elements, iteration, self)
         ordinary_calls = OrdinaryCalls(state, properties, inlining, iteration, helpers, self)
-        known_calls = KnownCalls(state, judgement, held, host_objects, method_lookup, transfers, self)
+        conditions = Conditions(state, judgement, method_lookup, self)
+        known_calls = KnownCalls(
+            state, judgement, conditions, held, host_objects, method_lookup, transfers, self
+        )
         calls = Calls(state, judgement, held, properties, sinks, iteration, ordinary_calls, known_calls)
         constructions = Constructions(
             state, judgement, held, method_lookup, properties, iteration, ordinary_calls, known_calls, calls

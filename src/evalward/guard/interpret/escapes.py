@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evalward.guard.domain.atoms import BOTTOM, V_UNKNOWN, Known, Value, known, of
+from evalward.guard.domain.atoms import BOTTOM, UNKNOWN_CONSTRUCTOR, V_UNKNOWN, Known, Value, known, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import MAY_HAVE_ANY_RECEIVER, MAY_HAVE_FOREIGN_CONSTRUCTOR, PRIVATE_PREFIX
@@ -76,6 +76,11 @@ class Escapes:
             self._store.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
             self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
+        if self._strict:
+            above = frozenset(parent for parent in target.prototype if type(parent) is Known)
+            self._judgement.use(above, Flow.RETURN, Span.at(target.start))
+            if any(UNKNOWN_CONSTRUCTOR in value for value in [*visible, target.elements, *target.items]):
+                self._judgement.use(of(UNKNOWN_CONSTRUCTOR), Flow.ARGUMENT, Span.at(target.start))
         for accessor in (*target.getters.values(), *target.setters.values()):
             self._judgement.leak(accessor, Flow.CALLBACK, Span.at(target.start))
         if target.bound is not None:
@@ -102,7 +107,10 @@ class Escapes:
                 V_UNKNOWN,
             )
             dataflow.unit = previous
-            self._judgement.leak(self._values[unit.result], Flow.RETURN, Span.at(target.start))
+            given = join(self._values[unit.result], self._values[unit.yielded] if unit.generator else BOTTOM)
+            self._judgement.leak(given, Flow.RETURN, Span.at(target.start))
+            if self._strict and UNKNOWN_CONSTRUCTOR in given:  # what calls the function may give it back
+                self._judgement.use(of(UNKNOWN_CONSTRUCTOR), Flow.ARGUMENT, Span.at(target.start))
 
     def expect_call(self, function: HeapObject) -> None:
         """Let the host call what nothing is seen to call, a method on what has it."""

@@ -69,6 +69,7 @@ class Judgement:
         self._dataflow = state.dataflow
         self._store = state.store
         self._findings = state.findings
+        self._catalogue = state.surroundings.catalogue
         self._strict = state.surroundings.strict
 
     def use(self, value: Value, flow: Flow, span: Span) -> None:
@@ -81,6 +82,14 @@ class Judgement:
                     self._store.expect_removals()
                 if atom.label is not None:
                     self._use_capability(atom, flow, span)
+                elif self._strict and flow is not Flow.THROW and self._names_are_secret(atom):
+                    self._findings.report(
+                        atom.path,
+                        Rank.LEAVES,
+                        span,
+                        atom,
+                        f"`{atom.path}`, whose names are secret, {flow.value}",
+                    )
                 elif flow in _HANDED_ON and atom.path in REFLECTIVE:
                     self._findings.report(
                         reflection.LABEL, Rank.LEAVES, span, atom, f"`{atom.path}` {flow.value}"
@@ -120,6 +129,9 @@ class Judgement:
                     atom,
                     f"what may be a function constructor {flow.value}",
                 )
+
+    def _names_are_secret(self, atom: Known) -> bool:
+        return self._catalogue.denied_data.has_secret_names(atom.path)
 
     def judge_constructor(self, value: Value) -> None:
         """Note that other code may read a possible function constructor as ``constructor``."""

@@ -18,6 +18,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.slots import ENTRY_KEYS, SYMBOL_ASYNC_ITERATOR, SYMBOL_ITERATOR
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.atoms import Atom
@@ -145,6 +146,27 @@ class Iteration:
         finally:
             self._coercion.nesting -= 1
 
+    def _iterate_own(self, atom: HeapObject, span: Span) -> Value:
+        """Return the values of an iterator that the payload put on an object of a built-in class."""
+        iterator = self._method_lookup.get_method(atom, SYMBOL_ITERATOR)
+        return self._stepped(iterator, atom, span) if iterator else BOTTOM
+
+    @staticmethod
+    def _is_iterator(atom: HeapObject) -> bool:
+        """Whether an object is of a subclass of ``Iterator``."""
+        parents = list(objects_of(atom.prototype)) if atom.kind == "object" else []
+        for parent in parents:
+            if any(type(above) is Known and above.path == "Iterator.prototype" for above in parent.prototype):
+                return True
+            parents.extend(above for above in objects_of(parent.prototype) if above not in parents)
+        return False
+
+    def _next_of(self, atom: HeapObject, span: Span) -> Value:
+        """Return the values of a ``next`` that the payload put on a built-in iterator."""
+        method = self._method_lookup.get_method(atom, "next")
+        step = self._machine.call(method, of(atom), (), span)
+        return self._properties.get(self.await_value(step, span), "value", span)
+
     def _iterate_atom(self, atom: Atom, index: int | None, span: Span) -> Value:
         self._dataflow.spend()
         if type(atom) is str:
@@ -175,9 +197,11 @@ class Iteration:
                 listed = self._host_objects.materialize(
                     self._catalogue.get(member.result[1:]).result, span.start
                 )
-                return join(atom.contents(), self.iterate(listed, index, span))
+                given = join(atom.contents(), self.iterate(listed, index, span))
+                return join(given, self._iterate_own(atom, span))
             if type(parent) is Known and self._catalogue.get(parent.path).element:
-                return join(atom.contents(), self._elements.get_element(parent, span.start))
+                given = join(atom.contents(), self._elements.get_element(parent, span.start))
+                return join(given, self._iterate_own(atom, span))
         iterator = self._method_lookup.get_method(atom, SYMBOL_ITERATOR) or self._method_lookup.get_method(
             atom, SYMBOL_ASYNC_ITERATOR
         )
@@ -195,4 +219,6 @@ class Iteration:
         if atom.kind in {"array", "arguments"} and index is not None and atom.exact and not atom.escaped:
             return atom.items[index] if index < len(atom.items) else V_UNDEFINED
         contents = atom.contents()
+        if atom.kind in {"generator", "iterator"} or self._is_iterator(atom):
+            contents = join(contents, self._next_of(atom, span))
         return join(contents, V_UNKNOWN) if atom.escaped else contents or V_UNDEFINED

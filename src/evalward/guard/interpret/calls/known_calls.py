@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.span import Span
+    from evalward.guard.interpret.calls.conditions import Conditions
     from evalward.guard.interpret.held_texts import HeldTexts
     from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.machine import Machine, Transfer
@@ -90,6 +91,7 @@ class KnownCalls:
         self,
         state: RunState,
         judgement: Judgement,
+        conditions: Conditions,
         held: HeldTexts,
         host_objects: HostObjects,
         method_lookup: MethodLookup,
@@ -102,6 +104,7 @@ class KnownCalls:
         self._findings = state.findings
         self._catalogue = state.surroundings.catalogue
         self._judgement = judgement
+        self._conditions = conditions
         self._held = held
         self._host_objects = host_objects
         self._method_lookup = method_lookup
@@ -141,7 +144,11 @@ class KnownCalls:
                 )
 
     def call_known(self, atom: Known, call: Call) -> Value:
-        """Call a catalogued function."""
+        """Call a catalogued function; outside the conditions of its model, everything that it got may change."""
+        made = self._call_modelled(atom, call)
+        return made if self._conditions.hold(call) else join(made, self._conditions.outside(call))
+
+    def _call_modelled(self, atom: Known, call: Call) -> Value:
         path = atom.path
         if atom.label is not None:
             self._judgement.use(of(atom), Flow.CONSTRUCT if call.constructing else Flow.CALL, call.span)

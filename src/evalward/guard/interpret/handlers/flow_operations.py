@@ -19,7 +19,13 @@ from evalward.guard.domain.atoms import (
 )
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.slots import MAY_BE_REMOVED, RETURNED, SYMBOL_HAS_INSTANCE, SYMBOL_ITERATOR
+from evalward.guard.domain.slots import (
+    MAY_BE_REMOVED,
+    RETURNED,
+    SYMBOL_ASYNC_ITERATOR,
+    SYMBOL_HAS_INSTANCE,
+    SYMBOL_ITERATOR,
+)
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.unknown_keys import UnknownKeys
     from evalward.guard.interpret.run_state import RunState
 
+_ITERATORS = (SYMBOL_ITERATOR, SYMBOL_ASYNC_ITERATOR)
 _EVERYWHERE = frozenset(  # functions that every engine has had since ECMAScript 2017
     f"{owner}.{name}"
     for owner, names in {
@@ -205,14 +212,14 @@ class FlowOperations:
         sent = join(self._dataflow.read(self._dataflow.unit.sent), V_UNDEFINED)
         for atom in value:
             if isinstance(atom, HeapObject):
-                made = self._calls.call(
-                    self._method_lookup.get_method(atom, SYMBOL_ITERATOR), of(atom), (), span
-                )
+                methods = (self._method_lookup.get_method(atom, name) for name in _ITERATORS)
+                made = self._calls.call(join(*methods), of(atom), (), span)
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
                         frozenset(a for a in made if isinstance(a, HeapObject)), name, span
                     )
-                    self._calls.call(method, made, (sent,), span)
+                    step = self._calls.call(method, made, (sent,), span)
+                    self._judgement.leak(step, Flow.RETURN, span)  # the caller gets it as it is
 
     def _returned(self, value: Value) -> Value:
         """Return the return values of generators, which are the value of ``yield*``."""

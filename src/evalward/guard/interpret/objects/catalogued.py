@@ -54,6 +54,9 @@ _COMPILER_HELPERS = frozenset(
 _CONSOLE_STREAMS = frozenset({"_stdout", "_stderr"})  # Node's console keeps those of the process
 _NAMED: Value = of(TAINTED_DATA, known("Element"))
 
+# `%IteratorPrototype%` is found as the prototype of any object, or as an object that has none.
+_OF_ITERATORS = frozenset({"Iterator.prototype", "Object.prototype", ""})
+
 
 class Catalogued:
     """Reads of catalogued objects."""
@@ -81,6 +84,7 @@ class Catalogued:
 
     def get_builtin(self, path: str, name: str, span: Span) -> Value:
         """Return a member of a built-in prototype or of its prototypes."""
+        iterator = "Iterator.prototype.@@iterator" if path in _OF_ITERATORS else "Array.prototype.values"
         for _ in range(MAX_CHAIN):
             if not path:
                 break
@@ -103,7 +107,7 @@ class Catalogued:
                 return made
             path = entry.prototype
         return (
-            of(known("Array.prototype.values" if name == SYMBOL_ITERATOR else name))
+            of(known(iterator if name == SYMBOL_ITERATOR else name))
             if name.startswith(SYMBOL_PREFIX) and not name.startswith(PRIVATE_PREFIX)
             else BOTTOM
         )

@@ -11,6 +11,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.objects.intrinsics import ELEMENT_PROTOTYPE
+from evalward.guard.syntax.literals import is_index
 
 if TYPE_CHECKING:
     from evalward.guard.domain.span import Span
@@ -106,6 +107,9 @@ class Definitions:
             for name in resolved.names:
                 if callables:
                     self._store.put_accessor(atom, name, callables)
+                    if atom.kind in {"array", "arguments"} and is_index(name):
+                        self._store.inexact(atom)
+                        self._store.put_element(atom, self._machine.call(callables, of(atom), (), span))
                 if setters:
                     self._store.put_accessor(atom, name, setters, setter=True)
                 kept = BOTTOM

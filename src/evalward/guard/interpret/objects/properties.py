@@ -110,8 +110,10 @@ class Properties:
             return self._prototypes.get_prototype_of(atom)
         if isinstance(atom, HeapObject):
             return self._get_from_object(atom, name, this, span)
-        if name.startswith(PRIVATE_PREFIX):
-            return BOTTOM  # private names are on the payload's own objects only
+        if name.startswith(PRIVATE_PREFIX):  # `super()` may have returned an object of the host
+            self._patches.readers[self._dataflow.reader] = None
+            place = atom.path if isinstance(atom, (Known, Host)) else "unknown"
+            return self._patches.properties.get(f"{place}.{name}", BOTTOM)
         if type(atom) is str:
             return self._get_from_string(atom, name, span)
         if type(atom) is Primitive:

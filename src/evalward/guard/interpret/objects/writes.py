@@ -30,6 +30,7 @@ from evalward.guard.domain.heap import MAX_ITEMS, HeapObject
 from evalward.guard.domain.slots import (
     ADDED_NAMES,
     MAY_SELECT_CONSTRUCTOR,
+    PRIVATE_PREFIX,
     PROXY_HANDLER,
     PROXY_TARGET,
     SYMBOL_SPECIES,
@@ -150,6 +151,9 @@ class Writes:
             self._findings.report(proto.LABEL, Rank.USED, span, atom, "`__proto__` is written")
         if isinstance(atom, HeapObject):
             self._set_on_object(atom, name, value, span)
+        elif name.startswith(PRIVATE_PREFIX):
+            place = atom.path if isinstance(atom, (Known, Host)) else "unknown"
+            self._store.put(self._patches, f"{place}.{name}", value)
         elif type(atom) is Known:
             self._known_writes.set_on_known(atom, name, value, span)
         elif atom is TAINTED_SELECTION:
@@ -221,6 +225,9 @@ class Writes:
             (proxy.properties.get(PROXY_TARGET, BOTTOM), key, value, of(proxy)),
             span,
         )
+        descriptor = self._store.allocate("object", span.start, "descriptor")
+        self._store.put(descriptor, "value", value)
+        self._properties.call_trap(proxy, "defineProperty", (key, of(descriptor)), span)
 
     def set_through_super(self, above: Value, this: Value, key: Value, value: Value, span: Span) -> None:
         """Write ``super.key``: an inherited setter is called with ``this``, else ``this`` gets the property."""

@@ -1,0 +1,189 @@
+"""The conditions under which the model of a built-in function is true; outside them it is havoc (guard.md §2).
+
+ECMA-262's algorithms read members of their receiver and arguments that a payload may override: species, iterators,
+``join``, ``next``, index accessors, traps. A transfer function describes the algorithm where none is overridden.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, V_UNKNOWN, Known, Value, of
+from evalward.guard.domain.flow import Flow
+from evalward.guard.domain.instructions import Op
+from evalward.guard.domain.slots import SYMBOL_PREFIX
+from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
+from evalward.guard.syntax.literals import is_index
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evalward.guard.domain.call import Call
+    from evalward.guard.domain.heap import HeapObject
+    from evalward.guard.interpret.judgement import Judgement
+    from evalward.guard.interpret.method_lookup import MethodLookup
+    from evalward.guard.interpret.recursion import Recursion
+    from evalward.guard.interpret.run_state import RunState
+
+_MAX_CHAIN = 24
+# The kinds of object that the methods of a prototype are modelled for.
+_KINDS: Mapping[str, frozenset[str]] = {
+    "Array": frozenset({"array", "arguments"}),
+    "Iterator": frozenset({"iterator", "generator"}),
+    "Promise": frozenset({"promise"}),
+    "RegExp": frozenset({"regexp"}),
+    "Uint8Array": frozenset({"object"}),
+    "ArrayBuffer": frozenset({"object"}),
+}
+# What their algorithms read from the receiver, and the payload may override.
+_CONSULTED: Mapping[str, frozenset[str]] = {
+    "Array": frozenset({"constructor", "@@isConcatSpreadable"}),
+    "Iterator": frozenset({"next", "return"}),
+    "Promise": frozenset({"constructor", "then"}),
+    "RegExp": frozenset({"constructor", "exec", "flags", "lastIndex"}),
+}
+_JOINING = "Array.prototype.toString"
+_DELEGATES = {_JOINING: "join"}
+# They are modelled as writes through a proxy.
+_WRITE_THROUGH = frozenset({"Array.prototype.push", "Array.prototype.unshift"})
+# They run a regular expression of the payload.
+_MATCHING = frozenset(
+    f"String.prototype.{name}" for name in ("match", "matchAll", "replace", "replaceAll", "search", "split")
+)
+# They throw on a receiver of another kind, for it lacks the internal slot, or give the receiver.
+_BRANDED = frozenset({f"Iterator.prototype.{name}" for name in ("next", "return", "throw", "@@iterator")})
+# They give what a method of their receiver gives.
+_INVOKES = {
+    "Object.prototype.toLocaleString": frozenset({"toString"}),
+    "Date.prototype.toJSON": frozenset({"toISOString"}),
+}
+# Their results, as a subclass or the object itself, have what the payload put on the receiver.
+_GIVE_THEIR_RECEIVER = frozenset({"Uint8Array", "ArrayBuffer"})
+# Static methods that construct their receiver.
+_MAKERS = frozenset(
+    f"{owner}.{name}"
+    for owner, names in {
+        "Array": "from of fromAsync",
+        "Uint8Array": "from of",
+        "Promise": "resolve reject all allSettled any race try withResolvers",
+    }.items()
+    for name in names.split()
+)
+# Functions that read the elements of an argument without its iterator.
+_READ_ELEMENTS = frozenset(
+    {"Array.from", "Array.fromAsync", "Array.prototype.concat", "Function.prototype.apply"}
+    | {"Reflect.apply", "Reflect.construct"}
+)
+_SLOTS = frozenset({"source", "flags"})  # of a regular expression that nothing changed
+
+
+class Conditions:
+    """Whether a call lies within the model of its function, and what a call outside of it does."""
+
+    def __init__(
+        self, state: RunState, judgement: Judgement, method_lookup: MethodLookup, machine: Recursion
+    ) -> None:
+        self._dataflow = state.dataflow
+        self._judgement = judgement
+        self._method_lookup = method_lookup
+        self._machine = machine
+
+    def hold(self, call: Call) -> bool:
+        """Whether no member that the algorithm reads is the payload's own, and every object is of the exact kind."""
+        path = call.path
+        if path in _MAKERS:
+            for atom in call.this:
+                if type(atom) is not Known and atom is not UNDEFINED:
+                    return False
+        owner, dot, _ = path.rpartition(".prototype.")
+        if dot and owner in _KINDS:
+            for target in objects_of(call.this):
+                if not self._is_ordinary(target, owner, path):
+                    return False
+        if path in _INVOKES and any(
+            self._overrides(target, _INVOKES[path]) for target in objects_of(call.this)
+        ):
+            return False
+        if path == "Object.assign" and any(target.kind == "proxy" for target in objects_of(call.arg(0))):
+            return False
+        if path in _MATCHING and any(
+            target.kind == "regexp" and self._overrides(target, _CONSULTED["RegExp"])
+            for target in objects_of(call.arg(0))
+        ):
+            return False
+        return path not in _READ_ELEMENTS or not any(
+            self._has_accessors(target) for value in (*call.args, call.rest) for target in objects_of(value)
+        )
+
+    def outside(self, call: Call) -> Value:
+        """Hand over all that the call got, after the members that it reads; it may give back its receiver."""
+        receiver = frozenset(atom for atom in call.this if type(atom) is not Known or atom.label is not None)
+        owner, _, _ = call.path.rpartition(".prototype.")
+        for target in sorted(objects_of(receiver), key=lambda each: each.serial):
+            for name in sorted(_INVOKES.get(call.path, _CONSULTED.get(owner, frozenset()))):
+                method = self._method_lookup.get_method(target, name)
+                given = self._machine.call(method, of(target), (V_UNKNOWN,), call.span, V_UNKNOWN)
+                self._judgement.leak(given, Flow.RETURN, call.span)
+        for value in (receiver, *call.args, call.rest):
+            self._judgement.leak(value, Flow.ARGUMENT, call.span)
+        return join(V_UNKNOWN, objects_of(receiver))
+
+    def _is_ordinary(self, target: HeapObject, owner: str, path: str) -> bool:
+        target.readers[self._dataflow.reader] = None
+        if target.kind == "proxy" and path in _WRITE_THROUGH:
+            return True
+        if target.kind not in _KINDS[owner]:
+            return path in _BRANDED or self._is_plain_list(target, owner)
+        if owner in _GIVE_THEIR_RECEIVER:
+            return self._is_bare(target)
+        if owner == "Iterator" and target.unit is not None and _delegates(target):
+            return False
+        consulted = _CONSULTED[owner]
+        if path in _DELEGATES:
+            consulted |= {_DELEGATES[path]}
+        return not self._overrides(target, consulted) and not self._has_accessors(target)
+
+    def _is_plain_list(self, target: HeapObject, owner: str) -> bool:
+        """Whether a foreign receiver is a list of the host, or one whose elements and length are plain data."""
+        if target.kind != "object" or owner != "Array" or target.getters or target.setters:
+            return False
+        length = target.properties.get("length", BOTTOM)
+        return all(type(parent) is Known for parent in target.prototype) and not (
+            objects_of(length) or self._overrides(target, _CONSULTED["Array"] | {_DELEGATES[_JOINING]})
+        )
+
+    @staticmethod
+    def _is_bare(target: HeapObject) -> bool:
+        named = any(not name.startswith(SYMBOL_PREFIX) or name == "@@iterator" for name in target.properties)
+        return (
+            not named
+            and not target.getters
+            and not target.setters
+            and all(type(parent) is Known for parent in target.prototype)
+        )
+
+    def _overrides(self, target: HeapObject, consulted: frozenset[str]) -> bool:
+        """Whether the object or a prototype that the payload made has one of the members."""
+        pending, seen = [target], {target}
+        while pending and len(seen) <= _MAX_CHAIN:
+            current = pending.pop()
+            current.readers[self._dataflow.reader] = None
+            own = consulted - _SLOTS if current.kind == "regexp" else consulted
+            if not own.isdisjoint(current.properties) or not own.isdisjoint(current.getters):
+                return True
+            parents = objects_of(current.prototype) - seen
+            seen |= parents
+            pending.extend(parents)
+        return bool(pending)
+
+    @staticmethod
+    def _has_accessors(target: HeapObject) -> bool:
+        return any(is_index(name) for name in (*target.getters, *target.setters))
+
+
+def _delegates(generator: HeapObject) -> bool:
+    """Whether a generator hands on the results of other iterators as they are (``yield*``)."""
+    return generator.unit is not None and any(
+        instruction[0] is Op.YIELD and instruction[3] for instruction in generator.unit.code
+    )
