@@ -75,6 +75,7 @@ class Escapes:
         for method in sorted(methods, key=lambda function: function.serial):
             self._store.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
+            self._judgement.judge_answer(value, Span.at(target.start))
             self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
         for accessor in (*target.getters.values(), *target.setters.values()):
             self._judgement.leak(accessor, Flow.CALLBACK, Span.at(target.start))
@@ -102,6 +103,7 @@ class Escapes:
                 V_UNKNOWN,
             )
             dataflow.unit = previous
+            self._judgement.judge_answer(self._values[unit.result], Span.at(target.start))
             self._judgement.leak(self._values[unit.result], Flow.RETURN, Span.at(target.start))
 
     def expect_call(self, function: HeapObject) -> None:
