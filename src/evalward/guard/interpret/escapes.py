@@ -75,6 +75,7 @@ class Escapes:
         for method in sorted(methods, key=lambda function: function.serial):
             self._store.escape_method(method, target)
         for value in [*visible, target.elements, *target.items]:
+            self._judgement.judge_answer(value, Span.at(target.start))
             self._judgement.leak(value - methods, Flow.RETURN, Span.at(target.start))
         if self._strict:
             above = frozenset(parent for parent in target.prototype if type(parent) is Known)
@@ -108,6 +109,7 @@ class Escapes:
             )
             dataflow.unit = previous
             given = join(self._values[unit.result], self._values[unit.yielded] if unit.generator else BOTTOM)
+            self._judgement.judge_answer(given, Span.at(target.start))
             self._judgement.leak(given, Flow.RETURN, Span.at(target.start))
             if self._strict and UNKNOWN_CONSTRUCTOR in given:  # what calls the function may give it back
                 self._judgement.use(of(UNKNOWN_CONSTRUCTOR), Flow.ARGUMENT, Span.at(target.start))

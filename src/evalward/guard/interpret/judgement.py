@@ -43,10 +43,12 @@ REFLECTIVE = frozenset(
 )
 MAYBE_CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, UNKNOWN_NESTED_DATA, CONSTRUCTOR_OF_UNKNOWN})
 _CONSTRUCTORS: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN, CONSTRUCTOR_OF_DATA})
+_ANSWERED: Value = frozenset({UNKNOWN_CONSTRUCTOR, CONSTRUCTOR_OF_UNKNOWN})  # of what a caller gives
 _KEPT = {Flow.CALL, Flow.CONSTRUCT, Flow.COERCE}  # no other code gets the value
 _TIMERS = frozenset({"setTimeout", "setInterval"})  # what is handed them may be text
 _HANDED_ON = {Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL}
 _EXERCISED = {Flow.CALL, Flow.CONSTRUCT, Flow.CALLBACK}
+_GIVEN_AWAY = {Flow.ARGUMENT, Flow.PROPERTY, Flow.THROW}
 # Data that is passed on or stored is what ordinary code does with `table[row][column]`; a function that may be
 # Function itself, read from a certain function, is not.
 _STRONG_LEAKS = {Flow.CALLBACK, Flow.ARGUMENT, Flow.PROPERTY, Flow.GLOBAL, Flow.THROW}
@@ -121,7 +123,10 @@ class Judgement:
             ):
                 note = f"what may be a function constructor {flow.value}"
                 self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
-            elif self._strict and flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS:
+            elif self._strict and (
+                (flow in _EXERCISED and atom in MAYBE_CONSTRUCTORS)
+                or (flow in _GIVEN_AWAY and atom in _ANSWERED)
+            ):
                 self._findings.report(
                     function_constructor.LABEL,
                     Rank.BY_KEY,
@@ -137,6 +142,15 @@ class Judgement:
         """Note that other code may read a possible function constructor as ``constructor``."""
         if not value.isdisjoint(MAYBE_CONSTRUCTORS):
             self._store.expect_constructors()
+
+    def judge_answer(self, result: Value, span: Span) -> None:
+        """Report what other code gets from the payload when it may be a constructor of what that code handed in.
+
+        A function that answers so turns any function into ``Function``: it is a capability (guard.md §2, use).
+        """
+        for atom in result & _ANSWERED:
+            note = "what may be a function constructor is an answer to other code"
+            self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
 
     def _use_capability(self, atom: Known, flow: Flow, span: Span) -> None:
         label = atom.label or ""
