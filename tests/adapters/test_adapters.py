@@ -76,7 +76,7 @@ def test_the_output_is_the_golden_one(adapter: str, name: str) -> None:
     assert adapted(adapter, name) == golden[name]
 
 
-def test_a_failed_call_shows_the_model_hint_actions_and_the_whole_envelope() -> None:
+def test_a_failed_call_shows_the_model_the_actions_and_the_details_without_what_operators_need() -> None:
     envelope = ENVELOPES["block"]
 
     result: Any = to_call_tool_result(envelope)
@@ -84,9 +84,38 @@ def test_a_failed_call_shows_the_model_hint_actions_and_the_whole_envelope() -> 
     assert (result["isError"], result["structuredContent"]) == (True, envelope)
     assert [block["type"] for block in result["content"]] == ["text"]
     text = result["content"][0]["text"]
-    assert envelope["hint"] in text
     assert all(action in text for action in envelope["next_actions"])
-    assert json.loads(text[text.index("{") :]) == envelope
+    assert json.loads(text[text.index("{") :]) == {
+        "construct": "process.exit",
+        "location": {"line": 1, "column": 1},
+    }
+
+
+def test_a_single_finding_is_told_once_and_several_are_listed_without_offsets() -> None:
+    place = {"line": 1, "column": 2, "start": 1, "end": 5}
+    one = {"construct": "with", "location": place}
+    shown = [
+        to_call_tool_result(
+            error_envelope(
+                Code.EVAL_BLOCKED_CONSTRUCT,
+                "no",
+                meta=META,
+                details={**one, "findings": found, "findings_total": len(found), "findings_omitted": 0},
+            )
+        )
+        for found in ([one], [one, one])
+    ]
+    texts: list[Any] = [result["content"] for result in shown]
+    details = [json.loads(text[0]["text"].partition("\n\n")[2]) for text in texts]
+
+    short = {"construct": "with", "location": {"line": 1, "column": 2}}
+    assert details == [short, {**short, "findings": [short, short]}]
+
+
+def test_a_failure_of_evalward_gives_the_id_that_an_operator_asks_for() -> None:
+    result: Any = to_call_tool_result(ENVELOPES["internal"])
+
+    assert json.loads(result["content"][0]["text"].partition("\n\n")[2]) == {"decision_id": "d" * 32}
 
 
 @pytest.mark.parametrize("code", DOMAIN)

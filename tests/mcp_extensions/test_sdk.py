@@ -108,7 +108,7 @@ def run(address: str, manifest: Manifest) -> Callable[[Body], None]:
 def assert_denied(result: Any, code: str) -> None:
     assert result.is_error
     assert result.structured_content["code"] == code
-    assert result.structured_content["hint"] in result.content[0].text
+    assert result.structured_content["next_actions"][0] in result.content[0].text
 
 
 def test_a_payload_is_judged_before_the_tool_runs(run: Any) -> None:

@@ -13,27 +13,53 @@ export interface ToolResult {
 /**
  * Return the tool result for an envelope, or for anything that holds one: a decision, an evaluation, a DeniedError.
  *
- * The structured content is the envelope itself. The text is what a model sees: what happened, the hint, the next
- * actions, and the whole envelope as canonical JSON. Throws TypeError for anything else.
+ * The structured content is the envelope itself. The text is what a model sees: of a success the whole envelope as
+ * canonical JSON, of a failure what happened, whether a rewrite repairs it, the next actions, and the details. Throws
+ * TypeError for anything else.
  */
 export function toCallToolResult(answer: Envelope | { readonly envelope: Envelope }): ToolResult {
   const envelope = 'ok' in answer && '_meta' in answer ? answer : answer.envelope;
   if (!isRecord(envelope) || typeof envelope.ok !== 'boolean')
     throw new TypeError('ok must be true or false in an envelope');
-  const json = canonical(envelope);
   return {
-    content: [{ type: 'text', text: envelope.ok ? json : `${errorText(envelope)}\n\n${json}` }],
+    content: [{ type: 'text', text: envelope.ok ? canonical(envelope) : errorText(envelope) }],
     structuredContent: { ...envelope },
     isError: !envelope.ok,
   };
 }
 
-/** Return the text of an error envelope, one item per line. */
-function errorText({ code, error, hint, next_actions = [] }: ErrorEnvelope): string {
-  const actions = next_actions.map((action) => `- ${action}`);
-  return [`${code}: ${error}`, `Hint: ${hint}`, ...(actions.length > 0 ? ['Next actions:', ...actions] : [])].join(
-    '\n',
-  );
+/** Return the text of an error envelope, one item per line, its details last. */
+function errorText(envelope: ErrorEnvelope): string {
+  const { code, error, next_actions = [], details = {} } = envelope;
+  const lines = [`${code}: ${error}`];
+  if ('repairable' in details) lines.push(`Repairable: ${String(details.repairable)}`);
+  if (next_actions.length > 0) lines.push('Next actions:', ...next_actions.map((action) => `- ${action}`));
+  const shown = shownOf(envelope, details);
+  if (Object.keys(shown).length > 0) lines.push('', canonical(shown));
+  return lines.join('\n');
+}
+
+/** Return what the lines of the text leave out and a caller can use; an operator's id only if Evalward failed. */
+function shownOf(envelope: ErrorEnvelope, details: Record<string, unknown>): Record<string, unknown> {
+  const { findings, findings_omitted } = details;
+  const left = new Set(['code_hash', 'repairable']);
+  if (findings_omitted === 0) left.add('findings_omitted').add('findings_total');
+  if (Array.isArray(findings) && findings.length === 1) left.add('findings');
+  const shown: Record<string, unknown> = Object.fromEntries(Object.entries(details).filter(([key]) => !left.has(key)));
+  for (const [key, value] of Object.entries(shown)) shown[key] = placed(value);
+  if (envelope.similar_refs && envelope.similar_refs.length > 0) shown.similar_refs = envelope.similar_refs;
+  if (envelope.retryable) shown.retryable = true;
+  if (envelope.cause === 'system') shown.decision_id = envelope._meta?.decision_id;
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
+}
+
+/** Return a value with each location as line and column, without the byte offsets that only programs use. */
+function placed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(placed);
+  if (!isRecord(value)) return value;
+  const isPlace = ['line', 'column', 'start', 'end'].every((key) => key in value);
+  const kept = Object.entries(value).filter(([key]) => !isPlace || (key !== 'start' && key !== 'end'));
+  return Object.fromEntries(kept.map(([key, inner]) => [key, placed(inner)]));
 }
 
 /** Write JSON data as the service does: keys sorted by code point, no spaces. */

@@ -41,9 +41,8 @@ function assertDenied(result, code) {
   if (code) assert.equal(envelope.code, code);
   const [{ type, text }] = result.content;
   assert.equal(type, 'text');
-  assert.ok(text.startsWith(`${envelope.code}: `) && text.includes(envelope.hint), 'text is what a model sees');
+  assert.ok(text.startsWith(`${envelope.code}: `) && !text.includes(envelope.hint), 'text is what a model sees');
   for (const action of envelope.next_actions ?? []) assert.ok(text.includes(action));
-  assert.deepEqual(JSON.parse(text.slice(text.lastIndexOf('\n') + 1)), envelope);
 }
 
 /** Assert that `script` is the hardened program of a payload, and not the payload. */

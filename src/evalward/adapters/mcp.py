@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from evalward.errors import JsonValue, canonical_json
 from evalward.errors.canonical import to_json_object
@@ -10,30 +10,62 @@ from evalward.errors.canonical import to_json_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_UNSHOWN: Final = frozenset({"code_hash", "repairable"})
+_OFFSETS: Final = frozenset({"start", "end"})
+_PLACE: Final = frozenset({"line", "column", *_OFFSETS})
+
 
 def to_call_tool_result(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
     """Return ``{content, structuredContent, isError}`` (MCP CallToolResult) for ``envelope``.
 
-    The structured content is the envelope itself. The text is what a model sees: what happened, the hint, the
-    next actions, and the whole envelope as JSON. Raise NotJsonError when it is not JSON, and ValueError when its
-    ``ok`` is neither true nor false.
+    The structured content is the envelope itself. The text is what a model sees. Of a success it is the whole
+    envelope as JSON; of a failure what happened, whether a rewrite repairs it, the next actions, and the details as
+    JSON. What never differs for one code, and what only operators need, is not in that text. Raise NotJsonError when
+    it is not JSON, and ValueError when its ``ok`` is neither true nor false.
     """
     plain = to_json_object(envelope)
     ok = plain.get("ok")
     if ok is not True and ok is not False:
         raise ValueError("ok must be true or false in an envelope")
-    text = canonical_json(plain).decode()
-    return {
-        "content": [{"type": "text", "text": text if ok else f"{_error_text(plain)}\n\n{text}"}],
-        "structuredContent": plain,
-        "isError": not ok,
-    }
+    text = canonical_json(plain).decode() if ok else _error_text(plain)
+    return {"content": [{"type": "text", "text": text}], "structuredContent": plain, "isError": not ok}
 
 
 def _error_text(envelope: Mapping[str, Any]) -> str:
-    """Return the text of an error envelope, one item per line."""
-    lines = [f"{envelope.get('code')}: {envelope.get('error')}", f"Hint: {envelope.get('hint')}"]
+    """Return the text of an error envelope, one item per line, its details last."""
+    details = envelope.get("details") or {}
+    lines = [f"{envelope.get('code')}: {envelope.get('error')}"]
+    if "repairable" in details:
+        lines.append(f"Repairable: {details['repairable']}")
     actions = envelope.get("next_actions") or []
     if actions:
         lines += ["Next actions:", *(f"- {action}" for action in actions)]
-    return "\n".join(lines)
+    shown = _shown(envelope, details)
+    return "\n".join(lines + (["", canonical_json(shown).decode()] if shown else []))
+
+
+def _shown(envelope: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """Return what the lines of the text leave out and a caller can use; an operator's id only if Evalward failed."""
+    shown: dict[str, JsonValue] = {key: _placed(details[key]) for key in details if key not in _UNSHOWN}
+    if shown.get("findings_omitted") == 0:
+        del shown["findings_omitted"]
+        shown.pop("findings_total", None)
+    if len(details.get("findings") or ()) == 1:
+        del shown["findings"]
+    if envelope.get("similar_refs"):
+        shown["similar_refs"] = envelope["similar_refs"]
+    if envelope.get("retryable"):
+        shown["retryable"] = True
+    if envelope.get("cause") == "system":
+        shown["decision_id"] = (envelope.get("_meta") or {}).get("decision_id")
+    return shown
+
+
+def _placed(value: JsonValue) -> JsonValue:
+    """Return ``value`` with each location as line and column, without the byte offsets that only programs use."""
+    if isinstance(value, list):
+        return [_placed(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    offsets = _OFFSETS if value.keys() >= _PLACE else ()
+    return {key: _placed(item) for key, item in value.items() if key not in offsets}

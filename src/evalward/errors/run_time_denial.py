@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from evalward.codes import Code
+from evalward.errors.causes import of_construct
 from evalward.errors.envelope import error_envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from evalward.errors.canonical import JsonValue
-    from evalward.errors.envelope import Meta
+from evalward.errors.envelope import Meta
 
 ERROR_NAME: Final = "EvalwardDenied"
 _MESSAGE: Final = re.compile(r"evalward denied ([!-~]{1,128}(?: [!-~]{1,128}){0,3})")
@@ -35,12 +36,13 @@ def denied_construct(text: str, *, name: str | None = None) -> str | None:
 
 def run_time_denial(construct: str, *, meta: Meta, details: Mapping[str, object]) -> dict[str, JsonValue]:
     """Return the envelope of a run that ended with a denial of ``construct``; its next actions are the construct's."""
+    advice = of_construct(construct)
     return error_envelope(
         Code.EVAL_DENIED_AT_RUN_TIME,
         f"The program reached {construct} while it ran, which the policy denies; it was stopped there.",
         meta=meta,
-        next_actions=_next_actions(construct),
-        details={**details, "construct": construct},
+        next_actions=advice.next_actions,
+        details={**details, "construct": construct, "repairable": advice.repairable},
     )
 
 
@@ -56,10 +58,3 @@ def _label(text: str) -> str | None:
             if is_known_label(candidate):
                 return candidate
     return None
-
-
-def _next_actions(construct: str) -> Sequence[str] | None:
-    from evalward.guard.constructs import construct_of  # noqa: PLC0415 - clients do without the guard
-
-    found = construct_of(construct)
-    return found.use_instead if found else None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.codes import Code
+from evalward.errors.causes import advice_on, first_finding
 from evalward.errors.context import source_context
 from evalward.errors.envelope import Meta, Provenance, error_envelope, success_envelope
 from evalward.errors.self_repair import Repair
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
     from evalward.errors.canonical import JsonValue
     from evalward.guard.verdict import Finding, HardenedProgram, Location, TraceStep, Verdict
@@ -34,7 +35,8 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 
     ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. ``target_field`` and
     ``payload_field`` point to the target and the payload in the request; None if it has none. The next actions of
-    EVAL_BLOCKED_CONSTRUCT are the alternatives to the construct. ``details.findings`` lists every keyword and
+    a blocked keyword or construct follow its cause, and ``details.repairable`` says whether the caller can repair it
+    (``causes``). ``details.findings`` lists every keyword and
     construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
     ``details.findings_omitted`` is how many are left out. ``context`` is the payload, if the reply quotes the lines
     around its findings. ``item_index`` is the index, from 0, of an item of a batch or stream.
@@ -60,12 +62,14 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
             **item,
         }
         return success_envelope(fields, meta=meta)
+    advice = advice_on(verdict)
+    repairable = {} if advice is None else {"repairable": advice.repairable}
     return error_envelope(
         verdict.code,
         _message(verdict, verdict.code),
         meta=meta,
-        next_actions=_next_actions(verdict),
-        details={**_details(verdict, verdict.code), **_quoted(verdict, context), **item},
+        next_actions=None if advice is None else advice.next_actions,
+        details={**_details(verdict, verdict.code), **repairable, **_quoted(verdict, context), **item},
         repair=_repair(verdict, allowed_targets, target_field=target_field, payload_field=payload_field),
     )
 
@@ -124,16 +128,6 @@ def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
     return {"context": context} if context else {}
 
 
-def _next_actions(verdict: Verdict) -> Sequence[str] | None:
-    """Return the alternatives to the blocked construct, None for the registry's next actions."""
-    if verdict.code is not Code.EVAL_BLOCKED_CONSTRUCT or verdict.construct is None:
-        return None
-    from evalward.guard.constructs import construct_of  # noqa: PLC0415 - clients do without the guard
-
-    construct = construct_of(verdict.construct)
-    return construct.use_instead if construct else None
-
-
 def _message(verdict: Verdict, code: Code) -> str:
     if code is Code.EVAL_TARGET_DENIED:
         target = _target_name(verdict)
@@ -141,11 +135,7 @@ def _message(verdict: Verdict, code: Code) -> str:
             f"Evalward policy denies eval in the target {target}; the flag --allow-eval={target} permits it."
         )
     if code is Code.EVAL_BLOCKED_KEYWORD:
-        return (
-            f"The payload contains the blocklisted keyword {verdict.keyword}{_place(verdict.location)}."
-            " The setting blocklist.mode of the policy says which occurrences count,"
-            " blocklist.add and blocklist.remove change the keyword list."
-        )
+        return f"The payload contains the blocklisted keyword {verdict.keyword}{_place(verdict.location)}."
     return verdict.message or _default_message(verdict, code)
 
 
@@ -192,7 +182,7 @@ def _repair(
 def _details(verdict: Verdict, code: Code) -> dict[str, object]:
     details: dict[str, object] = {"code_hash": verdict.code_hash, **_sink(verdict)}
     if code is Code.EVAL_BLOCKED_CONSTRUCT:
-        first = _first(verdict)
+        first = first_finding(verdict)
         details["construct"] = verdict.construct
         details["location"] = _where(verdict.location)
         details["trace"] = [_step(step) for step in first.trace] if first else []
@@ -214,13 +204,6 @@ def _total(verdict: Verdict) -> int:
 
 def _sink(verdict: Verdict) -> dict[str, str]:
     return {} if verdict.sink is None else {"sink": verdict.sink}
-
-
-def _first(verdict: Verdict) -> Finding | None:
-    """Return the finding with the verdict's own construct and location."""
-    same = [finding for finding in verdict.findings if finding.construct == verdict.construct]
-    at_place = [finding for finding in same if finding.location == verdict.location]
-    return next(iter(at_place or same), None)
 
 
 def _where(location: Location | None) -> dict[str, JsonValue] | None:

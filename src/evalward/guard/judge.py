@@ -22,6 +22,7 @@ from evalward.guard.rules import Action, BlocklistMode
 from evalward.guard.screen.quiet import is_quiet
 from evalward.guard.sinks import sinks
 from evalward.guard.syntax.ambiguity import contextual_name_fault
+from evalward.guard.syntax.faults import SYNTAX_KINDS, syntax_kind
 from evalward.guard.syntax.locate import locate
 from evalward.guard.syntax.offending import offending_token
 from evalward.guard.syntax.program import Survey
@@ -218,9 +219,19 @@ def _rejected(case: _Case, why: Rejection) -> Verdict:
             return _blocked(case, [Finding(parser_ambiguity.LABEL, locate(case.payload, *named))], ())
         found = None if why.exact else _offending(case, why.start)
         place = found or (why.start, why.end)
-        return case.deny(Code.EVAL_SYNTAX_ERROR, "The payload does not parse in its shape.", *place)
+        return _unparsed(case, *place)
     finding = Finding(why.construct, locate(case.payload, why.start, why.end))
     return _blocked(case, [finding], ())
+
+
+def _unparsed(case: _Case, start: int, end: int) -> Verdict:
+    """Deny a payload that does not parse, with the shape that was judged and what is known of the token."""
+    shape = case.base.shape
+    judged = "in its shape" if shape is None else f"in its shape, {shape}"
+    kind = syntax_kind(case.payload, start, end)
+    why = "" if kind is None else f" {SYNTAX_KINDS[kind]}"
+    denial = case.deny(Code.EVAL_SYNTAX_ERROR, f"The payload does not parse {judged}.{why}", start, end)
+    return denial if kind is None else replace(denial, details=(("syntax", kind),))
 
 
 def _offending(case: _Case, fault: int) -> tuple[int, int] | None:

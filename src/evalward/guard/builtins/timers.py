@@ -45,7 +45,8 @@ def _timer(machine: Machine, call: Call) -> Value:
         textual = textual or atom is HOST_HELD_TEXT
         unresolved = atom in {UNKNOWN, UNKNOWN_PLAIN} or isinstance(atom, Host)
         if textual or (machine.strict and unresolved):
-            machine.report(string_timer.LABEL, Rank.USED, call.span, atom, "text is handed to a timer")
+            note = "text" if type(atom) is str else "a value that may be text"
+            machine.report(string_timer.LABEL, Rank.USED, call.span, atom, f"{note} is handed to a timer")
     machine.use(handler, Flow.CALLBACK, call.span)
     first = 1 if call.path == "setImmediate" else 2
     machine.call(handler, V_GLOBAL, call.args[first:], call.span, call.rest)
