@@ -111,13 +111,13 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     else:
         programs = programs_for(payload, sink, limit_bytes=limit_bytes)
     if isinstance(programs, Rejection):
-        return _unparsed(case, found, programs)
+        return _without_tree(case, found, programs)
     if not found and not _watches_more(rules) and all(is_quiet(each, rules.limits) for each in programs):
         case.keep(programs)
         return case.base
     surveys = _surveys(programs, rules, spans=bool(found))
     if isinstance(surveys, Rejection):
-        return _unparsed(case, found, surveys)
+        return _without_tree(case, found, surveys)
     case.keep(programs)
     if found and rules.blocklist_mode is not BlocklistMode.SUBSTRING:
         counting = {
@@ -132,7 +132,7 @@ def _analysed(case: _Case, found: Sequence[Occurrence]) -> Verdict:
     return _with_keywords(case, found, judged)
 
 
-def _unparsed(case: _Case, found: Sequence[Occurrence], rejection: Rejection) -> Verdict:
+def _without_tree(case: _Case, found: Sequence[Occurrence], rejection: Rejection) -> Verdict:
     """Return the verdict on a payload without a tree: a word in it counts wherever it stands."""
     if case.rules.blocklist_mode is not BlocklistMode.SUBSTRING:
         found = whole_words(found, case.payload)
