@@ -16,6 +16,7 @@ from evalward.cli.app import app
 from evalward.client.denied_run import denied_run
 from evalward.client.guard_reply import Decision, denial
 from evalward.errors import Code, Provenance
+from evalward.errors.causes import of_construct
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.syntax.wrap import WRAPPERS
 
@@ -86,10 +87,10 @@ def test_the_codes_of_the_package_are_the_registry() -> None:
 def test_the_constructs_of_the_package_are_the_catalogue() -> None:
     document = json.loads((PACKAGE / "constructs.json").read_text("utf-8"))
 
-    kept = {each["label"]: each["use_instead"] for each in document["constructs"]}
-    assert kept == {label: [*each.use_instead] for label, each in CONSTRUCTS.items()}, (
-        "evalward explain --list --format json | node clients/node/scripts/constructs.mjs"
-    )
+    kept = {each["label"]: (each["use_instead"], each["repairable"]) for each in document["constructs"]}
+    assert kept == {
+        label: ([*each.use_instead], of_construct(label).repairable) for label, each in CONSTRUCTS.items()
+    }, "evalward explain --list --format json | node clients/node/scripts/constructs.mjs"
 
 
 def test_the_shapes_of_the_package_are_the_wrappers_of_the_guard() -> None:

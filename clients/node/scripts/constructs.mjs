@@ -2,5 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { schema, constructs } = JSON.parse(readFileSync(0, 'utf8'));
-const kept = { schema, constructs: constructs.map(({ label, use_instead }) => ({ label, use_instead })) };
+const rows = constructs.map(({ label, use_instead, repairable }) => ({ label, use_instead, repairable }));
+const kept = { schema, constructs: rows };
 writeFileSync(new URL('../constructs.json', import.meta.url), `${JSON.stringify(kept, null, 2)}\n`);

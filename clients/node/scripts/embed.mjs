@@ -23,6 +23,8 @@ function module(name, value) {
   return `// Made by scripts/embed.mjs.\nexport const ${name} = ${JSON.stringify(value, null, 1)};\n`;
 }
 
+const ADVICE = '{ readonly use_instead: readonly string[]; readonly repairable: string }';
+
 function copies() {
   const text = readFileSync(origin, 'utf8');
   const root = new protobuf.Root();
@@ -32,12 +34,12 @@ function copies() {
   const { sinks } = JSON.parse(readFileSync(join(here, 'sinks.json'), 'utf8'));
   const ids = sinks.map(({ id }) => id);
   const { constructs } = JSON.parse(readFileSync(join(here, 'constructs.json'), 'utf8'));
-  const instead = Object.fromEntries(constructs.map(({ label, use_instead }) => [label, use_instead]));
+  const advice = Object.fromEntries(constructs.map(({ label, ...row }) => [label, row]));
   return {
     'proto/evalward/v1/evalward.proto': text,
     'src/generated/protocol.ts': module('PROTOCOL: object', root.toJSON()),
     'src/generated/codes.ts': module('CODES', rows),
-    'src/generated/constructs.ts': module('CONSTRUCTS: { readonly [label: string]: readonly string[] }', instead),
+    'src/generated/constructs.ts': module(`CONSTRUCTS: { readonly [label: string]: ${ADVICE} }`, advice),
     'src/generated/sinks.ts': module('SINKS', ids).replace(/;\n$/, ' as const;\n'),
   };
 }

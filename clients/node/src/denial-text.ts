@@ -53,10 +53,10 @@ export function constructInResult(result: unknown): string | undefined {
   return thrownIn(result) ?? (isRecord(result.result) ? thrownIn(result.result) : undefined);
 }
 
-/** Return what to do instead of `construct`; empty for a label that this version does not know. */
-export function actionsInsteadOf(construct: string): readonly string[] {
+/** Return what to do instead of `construct`, and where; undefined for a label that this version does not know. */
+export function adviceOn(construct: string): (typeof CONSTRUCTS)[string] | undefined {
   const label = Object.hasOwn(CONSTRUCTS, construct) || !PROCESS_MEMBER.test(construct) ? construct : PROCESS_FAMILY;
-  return Object.hasOwn(CONSTRUCTS, label) ? (CONSTRUCTS[label] as readonly string[]) : [];
+  return Object.hasOwn(CONSTRUCTS, label) ? CONSTRUCTS[label] : undefined;
 }
 
 function isKnownLabel(label: string): boolean {

@@ -1,6 +1,6 @@
 /** A hardened program that stopped at a denial: the envelope that it becomes, and the report to the guard. */
 
-import { actionsInsteadOf } from './denial-text.js';
+import { adviceOn } from './denial-text.js';
 import { type AllowedDecision, type DeniedDecision, deniedBy } from './decision.js';
 import {
   denialEnvelope,
@@ -40,13 +40,19 @@ export function unreportedBy({ code, envelope }: DeniedDecision): DenialReport {
 /** Return the denial of the program that `allow` carried; `isReported`: the audit log has it. */
 export function deniedRun(allow: AllowedDecision, construct: string, isReported: boolean): DeniedDecision {
   const { provenance, session_id } = allow.envelope._meta;
-  const nextActions = actionsInsteadOf(construct);
+  const advice = adviceOn(construct);
+  const nextActions = advice?.use_instead ?? [];
   const envelope = denialEnvelope(
     'EVAL_DENIED_AT_RUN_TIME',
     `The program reached ${construct} while it ran, which the policy denies; it was stopped there.`,
     {
       ...(nextActions.length > 0 && { nextActions }),
-      details: { code_hash: allow.codeHash, hardened_hash: allow.hardenedHash ?? '', construct },
+      details: {
+        code_hash: allow.codeHash,
+        hardened_hash: allow.hardenedHash ?? '',
+        construct,
+        repairable: advice?.repairable ?? 'yes',
+      },
       meta: {
         decision_id: allow.decisionId,
         audited: isReported,

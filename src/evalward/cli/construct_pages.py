@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evalward.cli.excerpt import printable
+from evalward.errors.causes import of_construct
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.rules import Action
 
@@ -34,6 +35,7 @@ def as_object(construct: Construct) -> dict[str, Any]:
         "switchable": construct.switchable,
         "targets": [target.value for target in construct.targets],
         "use_instead": [*construct.use_instead],
+        "repairable": of_construct(construct.label).repairable.value,
         "page": construct.page,
         "examples": [
             {
