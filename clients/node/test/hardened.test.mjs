@@ -119,6 +119,7 @@ test('the denial of a run has the construct, its next actions and the decision',
     code_hash: sha256(CODE),
     hardened_hash: sha256(PROGRAM),
     construct: 'eval()',
+    repairable: 'yes',
   });
   assert.deepEqual(envelope.next_actions, constructs.find(({ label }) => label === 'eval()').use_instead);
   const { audited, decision_id, session_id } = envelope._meta;
