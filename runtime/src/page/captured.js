@@ -15,12 +15,16 @@ export const readDocument = property === undefined || property.configurable ? un
 const prototypes = { __proto__: null };
 const members = { __proto__: null };
 
+/** Whether the engine made the interface: where it has none, a payload may have put another one under the name. */
+const isInterface = (made, name) =>
+  isNative(made) && ownDescriptor(made, 'name')?.value === name && ownDescriptor(made.prototype, 'constructor')?.value === made;
+
 /** The prototype of the interface `name`; undefined where there is none. */
 export const prototypeOf = (name) => {
   if (name in prototypes || readDocument === undefined) return prototypes[name];
   const own = ownDescriptor(G, name);
   const made = own && 'value' in own ? own.value : undefined;
-  return prototypes[name] = typeof made === 'function' ? made.prototype : undefined;
+  return prototypes[name] = isInterface(made, name) ? made.prototype : undefined;
 };
 
 /** The descriptor of a member, wherever in the chain of the interface it is; null without the member. */

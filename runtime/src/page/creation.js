@@ -118,9 +118,9 @@ const isEditable = (element) => {
 const command = (self, args, real) => {
   if (args.length === 0) return apply(real, self, []);
   const name = lower(string(args[0]));
-  if (HARMLESS_COMMANDS[name] !== true) refuseEditable(self);
   const show = !!at(args, 1);
   const value = args.length > 2 && args[2] !== undefined ? string(args[2]) : '';
+  if (HARMLESS_COMMANDS[name] !== true) refuseEditable(self);
   if (name === 'inserthtml') return insertMarkup(self, real, value);
   if (COMMANDS_WITH_URLS[name]) judgeUrl(value, COMMANDS_WITH_URLS[name]);
   return apply(real, self, [name, show, value]);

@@ -98,6 +98,7 @@ export const optionCount = getter('HTMLOptionsCollection', 'selectedIndex');
 export const ELEMENT = 1;
 export const ATTRIBUTE = 2;
 export const TEXT = 3;
+export const INSTRUCTION = 7;
 export const DOCUMENT = 9;
 export const FRAGMENT = 11;
 

@@ -1,7 +1,10 @@
 /** Members that move nodes: what comes from another document is judged and made the page's before it is inserted. */
 import { apply, isObject } from '../natives.js';
 import { deny } from '../denial.js';
-import { branded, DOCUMENT, ELEMENT, home, kindOf, ownerDocument, parentOf, rangeAt, rangeCount, rangeEnd, rangeStart } from './dom.js';
+import {
+  ATTRIBUTE, attributeOwner, branded, DOCUMENT, ELEMENT, FRAGMENT, home, INSTRUCTION, kindOf, ownerDocument, parentOf, rangeAt, rangeCount,
+  rangeEnd, rangeStart,
+} from './dom.js';
 import { at, string } from './text.js';
 import { admit, guarded, isAlive, isNested, isScriptNode, judgeTree, refuseUnjudged, release, rememberShadow } from './trees.js';
 
@@ -21,8 +24,15 @@ const converted = (args) => {
   return args;
 };
 
+/** Deny what may transform a document: `<?xml-stylesheet?>` before its root, alone or in a fragment. */
+const refuseInstruction = (target, node) => {
+  const kind = kindOf(node);
+  if (kind === INSTRUCTION || (kind === FRAGMENT && kindOf(target) === DOCUMENT)) deny('dom-script-injection');
+};
+
 /** `node` as it is inserted below `target`, which may be where nothing is alive. */
 const entering = (target, node) => {
+  refuseInstruction(target, node);
   if (isAlive(target)) return admit(node);
   release(node);
   return node;
@@ -110,6 +120,7 @@ const refuseForeignRange = (range, into) => {
 const inRange = (isMoving) => guarded((self, args, real) => {
   const list = converted(args);
   refuseScriptRange(self);
+  if (isMoving && kindOf(at(list, 0)) !== 0) refuseScript(list[0]);
   if (isMoving || isNested()) refuseForeignRange(self, at(list, 0));
   if (branded(rangeStart, self) && kindOf(at(list, 0)) !== 0) list[0] = entering(rangeStart(self), list[0]);
   return apply(real, self, list);
@@ -121,9 +132,10 @@ const deleteRange = (self, args, real) => {
   return apply(real, self, args);
 };
 
-/** `document.adoptNode(node)` and `importNode(node, deep)`. */
+/** `document.adoptNode(node)` and `importNode(node, deep)`. An attribute leaves its element, which may need it. */
 const bring = guarded((self, args, real) => {
   const given = at(args, 0);
+  if (kindOf(given) === ATTRIBUTE && attributeOwner(given) !== null) deny('dom-script-injection');
   if (kindOf(self) === DOCUMENT && self === home && kindOf(given) !== 0) {
     refuseUnjudged();
     judgeTree(given);

@@ -191,11 +191,11 @@ def compound(printer: Printer, node: Assign) -> str:
 
 
 def _key_once(printer: Printer, link: Link) -> tuple[str, str]:
-    """Return the text of a key that is used twice, and the text of its first use."""
-    if link.name is not None:
-        return string_text(link.name), string_text(link.name)
+    """Return the text of a key that is used twice, and of its first use; only `kw` decides about ``__proto__``."""
     key = _key(printer, link)
-    if isinstance(link.index, Text | Literal):
+    if link.name not in (None, "__proto__"):
+        return key, key
+    if isinstance(link.index, Text | Literal) and not may_be_prototype(link.index):
         return key, key
     held = printer.temporary()
     return held, f"{held}={printer.run('kw')}({key})"
