@@ -32,5 +32,5 @@ test('the server and the client of the docs page', { skip: missing() }, () => {
   const lines = done.stdout.split('\n');
   assert.equal(lines[0], 'false "Shop"');
   assert.match(lines[1], /^true EVAL_BLOCKED_CONSTRUCT: /);
-  assert.match(lines[2], /^Hint: /);
+  assert.match(lines[2], /^Repairable: yes$/);
 });
