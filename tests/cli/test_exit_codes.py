@@ -38,6 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("check payload.js", FINE),
         ("check -e process.exit()", FINDING),
+        ("check . payload.js", FINE),
+        ("check . missing.js", USAGE),
+        ("check text.json --field code", USAGE),
         ("check missing.js", USAGE),
         ("check -e 1 --target mian", USAGE),
         ("check -e 1 --profile stric", USAGE),

@@ -1,19 +1,29 @@
-"""``evalward check``: judge one payload without a server."""
+"""``evalward check``: judge payloads without a server."""
 
 import json
 import sys
 import time
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from importlib import metadata
+from glob import has_magic
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
+from evalward.cli.checked import Checked, exit_code_of, print_json_lines
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
-from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, SinkOption, TargetOption
+from evalward.cli.payload_files import Payload, files_of, payloads_of
+from evalward.cli.payload_options import (
+    BindOption,
+    CodeOption,
+    FieldOption,
+    FilesArgument,
+    SinkOption,
+    TargetOption,
+)
 from evalward.cli.serverless import (
     bindings_option,
     policy_in_force,
@@ -22,10 +32,10 @@ from evalward.cli.serverless import (
     shape_option,
     sink_option,
 )
-from evalward.errors import Cause, Code, CodedError, Meta, canonical_json, row_of, verdict_envelope
+from evalward.errors import Cause, CodedError, Meta, canonical_json, row_of, verdict_envelope
 from evalward.guard.target import Profile, Shape, Target
 from evalward.judging.hardening import judge_hardened
-from evalward.policy import judge_under
+from evalward.policy import Policy, judge_under
 from evalward.policy.fields import MAX_PAYLOAD_BYTES
 
 BLOCKED = 1
@@ -40,9 +50,10 @@ class Format(StrEnum):
 
 
 def check(  # noqa: PLR0913 - one parameter per option
-    file: FileArgument = None,
+    files: FilesArgument = None,
     *,
     code: CodeOption = None,
+    field: FieldOption = None,
     sink: SinkOption = None,
     target: TargetOption = None,
     shape: Annotated[
@@ -70,59 +81,114 @@ def check(  # noqa: PLR0913 - one parameter per option
     output: Annotated[
         Format | None, typer.Option("--format", help="Default: text on a terminal, else json.")
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Judge again whenever a file changes, until interrupted.")
+    ] = False,
 ) -> None:
-    """Judge one payload, without a server.
+    """Judge payloads, without a server.
 
-    Exit code: 0 allowed, 1 blocked, 2 usage, 3 infrastructure.
+    Exit code: 0 allowed, 1 at least one blocked, 2 usage, 3 infrastructure.
+
+    For one payload, json is its envelope. For several files, a directory, or with --field, json has one line for
+    each payload, text shows only those that are blocked or have an audited finding, and sarif is one log.
 
     \b
     Examples:
       evalward check -e "document.title" --sink playwright.evaluate
-      evalward check -e "document.title" --target renderer
       evalward check payload.js --shape function --bind app=electron.app
+      evalward check scripts "steps/**/*.js" --target renderer --watch
+      evalward check calls.jsonl --field arguments.code --format sarif
       git show HEAD:script.js | evalward check - --format json
     """  # noqa: D301 - \b is the help formatter's own mark, not an escape
-    payload = read_payload(file, code)
     chosen = output or (Format.TEXT if sys.stdout.isatty() else Format.JSON)
+    paths = files or []
     bindings = bindings_option(bind or [])
     named = None if sink is None else sink_option(sink, target=target, shape=shape, bindings=bindings)
     realm = named.target if named else target or Target.MAIN
-    try:
-        effective = policy_in_force(policy, opt_in=[realm], profile=profile, max_bytes=max_bytes)
-        begin = time.perf_counter()
-        verdict = judge_under(
-            effective,
-            payload,
-            target=realm,
-            shape=shape,
-            bindings=bindings,
-            sink=named.id if named else None,
-            judge_hardened=judge_hardened,
-        )
-    except CodedError as error:
-        raise _refused(error, output) from None
+
+    def round_() -> int:
+        payloads = [*_payloads(paths, code, field or [])]
+        try:
+            effective = policy_in_force(policy, opt_in=[realm], profile=profile, max_bytes=max_bytes)
+            found = [
+                _checked(each, effective, Frame(realm, shape, named.id if named else None, bindings))
+                for each in payloads
+            ]
+        except CodedError as error:
+            raise _refused(error, output) from None
+        _print(found, chosen, single=not field and _is_single(paths, code))
+        return exit_code_of(found, blocked=BLOCKED, failed=INFRASTRUCTURE_FAILURE)
+
+    if watch:
+        if code is not None or "-" in paths or chosen is Format.SARIF:
+            raise typer.BadParameter("--watch takes files, and --format text or json")
+        from evalward.cli.check_watch import watch_rounds  # noqa: PLC0415 - only needed here
+
+        watched = [*paths, *(() if policy is None else (str(policy),))]
+        raise typer.Exit(watch_rounds(round_, lambda: files_of(watched, documents=bool(field))))
+    if status := round_():
+        raise typer.Exit(status)
+
+
+class Frame(NamedTuple):
+    """Where a payload would run, and how."""
+
+    target: Target
+    shape: Shape | None
+    sink: str | None
+    bindings: Mapping[str, str]
+
+
+def _payloads(paths: list[str], code: str | None, fields: list[str]) -> Iterator[Payload]:
+    if not fields and _is_single(paths, code):
+        file = paths[0] if paths else None
+        yield Payload(file or "<code>", read_payload(file, code))
+        return
+    if code is not None or "-" in paths or not paths:
+        raise typer.BadParameter("give either -e CODE, or files, or - for standard input")
+    yield from payloads_of(files_of(paths, documents=bool(fields)), fields)
+
+
+def _is_single(paths: list[str], code: str | None) -> bool:
+    if len(paths) != 1:
+        return not paths and code is not None
+    return paths[0] == "-" or Path(paths[0]).is_file() or not (has_magic(paths[0]) or Path(paths[0]).is_dir())
+
+
+def _checked(payload: Payload, policy: Policy, frame: Frame) -> Checked:
+    begin = time.perf_counter()
+    verdict = judge_under(policy, payload.code, **frame._asdict(), judge_hardened=judge_hardened)
     envelope = verdict_envelope(
         verdict,
         elapsed_ms=(time.perf_counter() - begin) * 1000,
         decision_id=uuid.uuid4().hex,
-        provenance=provenance(effective),
+        provenance=provenance(policy),
         audited=False,
-        allowed_targets=effective.allowed_targets,
+        allowed_targets=policy.allowed_targets,
     )
-    if chosen is Format.JSON:
-        sys.stdout.buffer.write(canonical_json(envelope) + b"\n")
-        sys.stdout.flush()
-    elif chosen is Format.SARIF:
+    return Checked(payload, verdict, envelope)
+
+
+def _print(found: Sequence[Checked], chosen: Format, *, single: bool) -> None:
+    if chosen is Format.SARIF:
+        from importlib.metadata import version  # noqa: PLC0415 - reads the file system
+
         from evalward.cli.sarif import sarif  # noqa: PLC0415 - only needed here
 
-        found = sarif(verdict, envelope, artifact=file or "-", version=metadata.version("evalward"))
-        typer.echo(json.dumps(found, ensure_ascii=True))
+        typer.echo(json.dumps(sarif(found, version=version("evalward")), ensure_ascii=True))
+    elif chosen is Format.JSON and single:
+        sys.stdout.buffer.write(canonical_json(found[0].envelope) + b"\n")
+        sys.stdout.flush()
+    elif chosen is Format.JSON:
+        print_json_lines(found)
     else:
-        from evalward.cli.text import print_verdict  # noqa: PLC0415 - rich is only needed here
+        from evalward.cli.text import print_by_file, print_verdict  # noqa: PLC0415 - rich is only needed here
 
-        print_verdict(payload, verdict, envelope, artifact="<code>" if file is None else file)
-    if not verdict.allowed:
-        raise typer.Exit(INFRASTRUCTURE_FAILURE if verdict.code is Code.INTERNAL else BLOCKED)
+        if not single:
+            print_by_file(found)
+            return
+        payload, verdict, envelope = found[0].payload, found[0].verdict, found[0].envelope
+        print_verdict(payload.code, verdict, envelope, artifact=payload.name)
 
 
 def _refused(error: CodedError, output: Format | None) -> Exception:

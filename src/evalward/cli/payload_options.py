@@ -10,6 +10,23 @@ from evalward.guard.target import Target
 FileArgument = Annotated[
     str | None, typer.Argument(metavar="[FILE | -]", help="The payload's file; - reads standard input.")
 ]
+FilesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FILE | DIR | GLOB | -]...",
+        help="Files, directories (their .js, .mjs and .cjs files), patterns such as 'src/**/*.js', or - for"
+        " standard input.",
+    ),
+]
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="PATH",
+        help="The files are JSON (or .jsonl): judge the texts at this place, such as arguments.code, steps.*.code"
+        " or /arguments/code; repeatable.",
+    ),
+]
 CodeOption = Annotated[str | None, typer.Option("-e", "--code", help="The payload itself.")]
 SinkOption = Annotated[
     str | None,

@@ -1,42 +1,77 @@
-"""A verdict as SARIF 2.1.0 (OASIS), the exchange format for findings of static analysis."""
+"""Verdicts as SARIF 2.1.0 (OASIS), the exchange format for findings of static analysis."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from evalward.errors import REGISTRY, Code
 from evalward.guard.constructs import construct_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from evalward.cli.checked import Checked
+    from evalward.cli.payload_files import Payload
     from evalward.guard.verdict import Finding, Location, Verdict
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(verdict: Verdict, envelope: dict[str, Any], *, artifact: str, version: str) -> dict[str, Any]:
+def sarif(found: Iterable[Checked], *, version: str) -> dict[str, Any]:
     """Return a log of one run. An audited finding is a warning, a blocking one an error; an allow has no result.
 
-    Each result has its own message, each rule the description of its construct or code. ``artifact`` is the payload's
-    file, ``-`` for standard input; the log contains no text of the payload.
+    Each result has its own message, each rule the description of its construct or code. The log contains no text of
+    a payload. A finding in a text of a JSON document is at that text's place in the document.
     """
-    results = [] if verdict.allowed else [*_blocking(verdict, str(envelope["error"]), artifact)]
-    results += [
-        _result(each.construct, _audited(each), "warning", _places(each, artifact)) for each in verdict.shadow
-    ]
+    results: list[dict[str, Any]] = []
+    artifacts: dict[str, dict[str, Any]] = {}
+    sink: str | None = None
+    for each in found:
+        verdict, artifact = each.verdict, _Artifact(each.payload)
+        listed = artifacts.setdefault(artifact.uri, {"location": {"uri": artifact.uri}})
+        if each.payload.field is None:
+            listed["hashes"] = {"sha-256": verdict.code_hash}
+        own = [] if verdict.allowed else [*_blocking(verdict, str(each.envelope["error"]), artifact)]
+        own += [
+            _result(shadow.construct, _audited(shadow), "warning", artifact, _places(shadow, artifact))
+            for shadow in verdict.shadow
+        ]
+        results += own
+        sink = verdict.sink or sink
     rules = [_rule(rule) for rule in dict.fromkeys(str(result["ruleId"]) for result in results)]
     places = {rule["id"]: place for place, rule in enumerate(rules)}
     for result in results:
         result["ruleIndex"] = places[str(result["ruleId"])]
     run = {
         "tool": {"driver": {"name": "evalward", "version": version, "rules": rules}},
-        "artifacts": [{"location": {"uri": artifact}, "hashes": {"sha-256": verdict.code_hash}}],
+        "artifacts": [*artifacts.values()],
         "columnKind": "unicodeCodePoints",
-        **({"properties": {"sink": verdict.sink}} if verdict.sink else {}),
+        **({"properties": {"sink": sink}} if sink else {}),
         "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+class _Artifact:
+    """The file of a payload, and where the payload is in it."""
+
+    def __init__(self, payload: Payload) -> None:
+        self.uri = payload.file if payload.file == "-" else quote(payload.file, safe="/")
+        self.field = payload.field
+        self._begin = {"startLine": payload.line, "startColumn": payload.column}
+
+    def place(self, location: Location) -> dict[str, Any]:
+        """Return a physical location: that of the text of a document, as its escapes move what is inside it."""
+        region = self._begin
+        if self.field is None:
+            region = {
+                "startLine": location.line,
+                "startColumn": location.column,
+                "byteOffset": location.start,
+                "byteLength": location.end - location.start,
+            }
+        return {"physicalLocation": {"artifactLocation": {"uri": self.uri}, "region": region}}
 
 
 def _rule(name: str) -> dict[str, Any]:
@@ -63,12 +98,12 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("`", "").replace("**", "").split())
 
 
-def _blocking(verdict: Verdict, message: str, artifact: str) -> Iterator[dict[str, Any]]:
+def _blocking(verdict: Verdict, message: str, artifact: _Artifact) -> Iterator[dict[str, Any]]:
     for each in verdict.findings:
-        yield _result(_rule_of(each, verdict), _blocked(each), "error", _places(each, artifact))
+        yield _result(_rule_of(each, verdict), _blocked(each), "error", artifact, _places(each, artifact))
     if not verdict.findings:
-        place = {"locations": [_place(verdict.location, artifact)]} if verdict.location else {}
-        yield _result(verdict.construct or str(verdict.code), message, "error", place)
+        place = {"locations": [artifact.place(verdict.location)]} if verdict.location else {}
+        yield _result(verdict.construct or str(verdict.code), message, "error", artifact, place)
 
 
 def _rule_of(finding: Finding, verdict: Verdict) -> str:
@@ -97,29 +132,24 @@ def _way(finding: Finding) -> str:
     return f": {_plain(finding.trace[-1].note)}" if finding.trace else ""
 
 
-def _result(rule: str, message: str, level: str, places: dict[str, Any]) -> dict[str, Any]:
-    return {"ruleId": rule, "level": level, "message": {"text": message}, **places}
+def _result(
+    rule: str, message: str, level: str, artifact: _Artifact, places: dict[str, Any]
+) -> dict[str, Any]:
+    text = message if artifact.field is None else f"{artifact.field}: {message}"
+    # Without a place, a viewer that lists results by file would not show it.
+    whole = {"locations": [{"physicalLocation": {"artifactLocation": {"uri": artifact.uri}}}]}
+    return {"ruleId": rule, "level": level, "message": {"text": text}, **whole, **places}
 
 
-def _places(finding: Finding, artifact: str) -> dict[str, Any]:
+def _places(finding: Finding, artifact: _Artifact) -> dict[str, Any]:
     made: dict[str, Any] = {}
     if finding.location:
-        made["locations"] = [_place(finding.location, artifact)]
+        made["locations"] = [artifact.place(finding.location)]
     steps = [
-        {"location": {**_place(step.location, artifact), "message": {"text": step.note}}}
+        {"location": {**artifact.place(step.location), "message": {"text": step.note}}}
         for step in finding.trace
         if step.location
     ]
     if steps:
         made["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     return made
-
-
-def _place(location: Location, artifact: str) -> dict[str, Any]:
-    region = {
-        "startLine": location.line,
-        "startColumn": location.column,
-        "byteOffset": location.start,
-        "byteLength": location.end - location.start,
-    }
-    return {"physicalLocation": {"artifactLocation": {"uri": artifact}, "region": region}}

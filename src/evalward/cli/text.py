@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -13,8 +14,9 @@ from rich.text import Text
 from evalward.cli.excerpt import excerpt, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from evalward.cli.checked import Checked
     from evalward.guard.verdict import Finding, Location, Verdict
 
 
@@ -32,6 +34,33 @@ def print_verdict(payload: bytes, verdict: Verdict, envelope: dict[str, Any], *,
         prose = console.is_terminal and _KEPT.match(line.plain) is None
         for part in _wrapped(line, console) if prose else [line]:
             console.print(part, soft_wrap=True)
+
+
+def print_by_file(found: Sequence[Checked]) -> None:
+    """Print the payloads with something to say, each under its name, and then a line with the totals."""
+    console = Console(file=sys.stdout, highlight=False)
+    for each in found:
+        if not each.verdict.allowed or each.verdict.shadow:
+            console.print(Text(printable(each.payload.name), "bold underline"), soft_wrap=True)
+            print_verdict(each.payload.code, each.verdict, each.envelope, artifact=each.payload.name)
+            console.print()
+    console.print(Text(totals(found)), soft_wrap=True)
+
+
+def totals(found: Sequence[Checked]) -> str:
+    """Return one line: how many payloads were judged, and what was found in them."""
+    denied = [each.verdict for each in found if not each.verdict.allowed]
+    payloads = f"{len(found):,} payload{'s' * (len(found) != 1)}"
+    if not denied:
+        return f"{payloads}: all allowed"
+    names: Counter[str] = Counter()
+    for verdict in denied:
+        listed = [each.name for each in verdict.findings] or [str(verdict.code)]
+        names.update(listed)
+        if verdict.findings_total > len(listed):
+            names["not listed"] += verdict.findings_total - len(listed)
+    findings = ", ".join(f"{printable(name)} {count}" for name, count in names.most_common())
+    return f"{payloads}: {len(found) - len(denied):,} allowed, {len(denied):,} blocked ({findings})"
 
 
 def _wrapped(line: Text, console: Console) -> Iterable[Text]:
