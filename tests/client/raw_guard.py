@@ -6,6 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+# RFC 9113, sections 3.4, 4.1 and 6.2.
+PREFACE_BYTES, FRAME_HEAD_BYTES, HEADERS = 24, 9, 1
+
 SENDS = {
     "settings": bytes.fromhex("000000040000000000"),
     "goaway": bytes.fromhex("0000080700000000000000000000000000"),
@@ -44,8 +47,8 @@ def _act(connection: socket.socket, does: list[str]) -> None:
     with suppress(OSError):  # the client closed the connection first
         for step in does:
             match step:
-                case "read":
-                    connection.recv(65_536)
+                case "request":
+                    _read_request(connection)
                 case "reset":
                     # Without lingering, close() sends RST.
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -56,3 +59,13 @@ def _act(connection: socket.socket, does: list[str]) -> None:
                     return
                 case _:
                     connection.sendall(SENDS[step])
+
+
+def _read_request(connection: socket.socket) -> None:
+    """Read up to the frame with the headers of a request (RFC 9113, sections 3.4 and 4.1), or to the client's end."""
+    with connection.makefile("rb") as stream:
+        stream.read(PREFACE_BYTES)
+        while len(head := stream.read(FRAME_HEAD_BYTES)) == FRAME_HEAD_BYTES:
+            stream.read(int.from_bytes(head[:3]))
+            if head[3] == HEADERS:
+                return

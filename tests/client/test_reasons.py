@@ -117,7 +117,7 @@ def test_nobody_listens(requester: Requester, tmp_path: Path) -> None:
         (["reset"], "closed"),
         (["http1", "hold"], "not_a_guard"),
         (["garbage", "hold"], "not_a_guard"),
-        (["settings", "read", "read", "close"], "closed"),
+        (["settings", "request", "close"], "closed"),
     ],
 )
 def test_somebody_listens_who_is_no_guard(does: list[str], reason: str, requester: Requester) -> None:

@@ -13,7 +13,7 @@ import threading
 import time
 from concurrent.futures import Future
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalward.errors import Code
 
@@ -200,12 +200,35 @@ class _NotHttp2Error(OSError):
     """The reply is not an HTTP/2 frame."""
 
 
+class _ProbeSocket(ssl.SSLSocket):
+    """A TLS socket that closes itself when the server reset the connection before the handshake.
+
+    ``SSLContext.wrap_socket()`` leaves its socket open in this case.
+    """
+
+    def getpeername(self) -> Any:
+        try:
+            return super().getpeername()
+        except OSError as gone:
+            self.close()
+            raise ConnectionResetError(errno.ECONNRESET, "closed") from gone
+
+
+def _handshake(
+    connect: Callable[[], socket.socket], context: ssl.SSLContext, host: str | None = None
+) -> ssl.SSLSocket:
+    """Return an open TLS connection that offers HTTP/2."""
+    context.set_alpn_protocols([_H2])
+    context.sslsocket_class = _ProbeSocket
+    with connect() as plain:
+        return context.wrap_socket(plain, server_hostname=host)
+
+
 def _speaks_tls(connect: Callable[[], socket.socket]) -> bool:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols([_H2])
     try:
-        with connect() as plain, context.wrap_socket(plain):
+        with _handshake(connect, context):
             return True
     except ssl.SSLError as failure:
         # A TLS alert, such as a request for a certificate, shows that the server speaks TLS.
@@ -215,11 +238,8 @@ def _speaks_tls(connect: Callable[[], socket.socket]) -> bool:
 
 
 def _secure(connect: Callable[[], socket.socket], tls: Tls, host: str) -> Reason:
-    context = tls.context()
-    context.set_alpn_protocols([_H2])
     try:
-        plain = connect()
-        with plain, context.wrap_socket(plain, server_hostname=host) as secure:
+        with _handshake(connect, tls.context(), host) as secure:
             return _welcomed(secure)
     except ssl.SSLCertVerificationError as failure:
         return _CERTIFICATE.get(failure.verify_code, Reason.CERTIFICATE_UNTRUSTED)
