@@ -240,3 +240,42 @@ def test_a_time_that_cannot_be_read_is_answered_with_one_that_can(run: Run) -> N
     assert done.returncode == 2
     assert "2026-11-22T08:00:00Z" in done.stderr
     assert run("query", "audit.jsonl", "--since", "2026-11-22T08:00:00Z").returncode == 0
+
+
+def test_report_writes_both_forms_and_says_whether_the_log_is_whole(run: Run, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("api_version: evalward/v1\ntargets: {main: {allowed: true}}\n")
+    files = log_files(tmp_path)
+    wanted = ["--html", "report.html", "--md", "-", "--policy", "policy.yaml"]
+
+    whole = run("report", *files, *wanted, "--audit-key", "audit.key")
+    unverified = run("report", *files, *wanted)
+    head = run("head", *files).stdout.strip()
+    for file in map(Path, files):
+        file.write_bytes(file.read_bytes().replace(b"electron_eval", b"electron_exec"))
+    edited = run("report", *files, *wanted, "--audit-key", "audit.key", "--expect-head", head)
+
+    assert (whole.returncode, unverified.returncode, edited.returncode) == (0, 0, 1)
+    assert "Whole, tamper-evident." in whole.stdout
+    assert "| process.exit | 3 |" in whole.stdout
+    assert "Not verified" in unverified.stdout
+    assert "Not whole" in edited.stdout
+    # The figures are those of all records, whether the chain is whole or not.
+    assert "| electron\\_exec |" in edited.stdout
+    assert "Denied | 3 |" in edited.stdout
+    assert Path("report.html").read_text().startswith("<!doctype html>")
+
+
+def test_report_of_a_period_counts_its_records_only(run: Run, tmp_path: Path) -> None:
+    done = run("report", *log_files(tmp_path), "--md", "-", "--since", "2099-01-01")
+
+    assert done.returncode == 0
+    assert "| Calls | 0 |" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [([], 2), (["--md", "missing/a.md"], 3), (["--md", "-", "--policy", "missing.yaml"], 3)],
+)
+def test_report_exits_by_the_rule(arguments: list[str], code: int, run: Run, tmp_path: Path) -> None:
+    assert run("report", *log_files(tmp_path), *arguments).returncode == code

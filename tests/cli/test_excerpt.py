@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from evalward.cli.excerpt import excerpt, printable
+from evalward.cli.excerpt import excerpt
 from evalward.guard.verdict import Location
+from evalward.printable import printable
 
 CASES = [
     ("one line", "process['exit'](0)", "process", "process['exit'](0)", "^^^^^^^"),

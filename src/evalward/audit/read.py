@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from evalward.audit.record_values import Kind, Outcome
+from evalward.audit.counts import Counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _AGE: Final = re.compile(r"([1-9][0-9]{0,8})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-_ENDS: Final[Mapping[str, str]] = {Outcome.ALLOW: "allowed", Outcome.DENY: "denied", Outcome.ERROR: "errors"}
 
 
 def records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -54,35 +52,10 @@ def matching(
 
 def summary(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return counts of the decisions, what denied them, and what happened to the service."""
-    outcomes: Counter[str] = Counter()
-    by: dict[str, Counter[str]] = {name: Counter() for name in ("code", "construct", "keyword", "target")}
-    shadow: Counter[str] = Counter()
-    tools: Counter[str] = Counter()
-    lifecycle: Counter[str] = Counter()
-    unrecorded = refused = 0
+    counts = Counts()
     for record in found:
-        kind = record["kind"]
-        if kind == Kind.DECISION:
-            outcomes[_ENDS.get(str(record.get("outcome")), "other")] += 1
-            shadow.update(record.get("shadow", ()))
-            tools.update([record["tool"]] if "tool" in record else ())
-            if record.get("outcome") != Outcome.ALLOW:
-                for name, counts in by.items():
-                    counts.update([record[name]] if name in record else ())
-        elif kind == Kind.REFUSED:
-            refused += record.get("count", 0)
-        elif kind != Kind.EVALUATION:
-            lifecycle[kind] += 1
-            unrecorded += record.get("unrecorded", 0)
-    return {
-        "decisions": {name: outcomes[name] for name in _ENDS.values()},
-        **{f"denied_by_{name}": dict(counts.most_common()) for name, counts in by.items()},
-        "would_block": dict(shadow.most_common()),
-        "tools": dict(tools.most_common()),
-        "refused_without_record": refused,
-        "unrecorded": unrecorded,
-        "lifecycle": dict(lifecycle.most_common()),
-    }
+        counts.add(record)
+    return counts.as_object()
 
 
 def _has(record: Mapping[str, Any], name: str, value: str) -> bool:

@@ -5,7 +5,7 @@ The files are read in blocks, so that memory does not grow with the log.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalward.audit.chain import GENESIS, read_line
 from evalward.audit.fault_diagnosis import NOWHERE, FaultDiagnosis, FaultError
@@ -15,7 +15,7 @@ from evalward.audit.succession import ChainEnd, unfinished
 from evalward.audit.verification_result import Fault, Findings, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from evalward.audit.chain import Head, Line
     from evalward.audit.files import LogFile
@@ -29,14 +29,16 @@ def verify(
     key: AuditKey | None = None,
     expect_heads: Sequence[Head] = (),
     start_head: Head | None = None,
+    seen: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> Findings:
     """Verify the ``files``, in their order, as one log.
 
-    Each of ``expect_heads`` must be in it, ``start_head`` is the head of what came before it. Raise KeyMissingError.
+    Each of ``expect_heads`` must be in it, ``start_head`` is the head of what came before it. ``seen`` is called with
+    each record that is as it was written, up to the first fault. Raise KeyMissingError.
     """
     findings = Findings(integrity=Integrity.PLAIN if key is None else Integrity.KEYED)
     try:
-        _Verification(files, key, start_head, findings).run(expect_heads)
+        _Verification(files, key, start_head, findings, seen).run(expect_heads)
     except FaultError as fault:
         findings.fault, findings.place, findings.text = fault.fault, fault.place, str(fault)
     return findings
@@ -44,13 +46,19 @@ def verify(
 
 class _Verification:
     def __init__(
-        self, files: Sequence[LogFile], key: AuditKey | None, start_head: Head | None, findings: Findings
+        self,
+        files: Sequence[LogFile],
+        key: AuditKey | None,
+        start_head: Head | None,
+        findings: Findings,
+        seen: Callable[[dict[str, Any]], None],
     ) -> None:
         self._files = files
         self._key = key
         self._diagnosis = FaultDiagnosis(files, key)
         self._findings = findings
         self._head = start_head
+        self._seen = seen
         self._pieces = UnfinishedLines()
         self._chains: list[ChainEnd] = []
         self._last: Row | None = None
@@ -101,6 +109,7 @@ class _Verification:
         self._head = line.head
         self._findings.records += 1
         self._findings.gaps += line.record.get("kind") == Kind.GAP
+        self._seen(line.record)
 
     def _begins_chain(self, line: Line) -> bool:
         """Whether a process began its own chain here, as each one does on standard output."""

@@ -10,6 +10,7 @@ from evalward.audit.fingerprint import fingerprint, fnv1a
 from evalward.audit.line_schema import audit_schema
 from evalward.cli.audit_options import Key
 from evalward.cli.audit_query import query_command, summary_command, tail_command
+from evalward.cli.audit_report import report_command
 from evalward.cli.audit_verify import head_command, verify_command
 from evalward.cli.payload import read_payload
 
@@ -54,4 +55,5 @@ app.command("hash")(hash_command)
 app.command("tail")(tail_command)
 app.command("query")(query_command)
 app.command("summary")(summary_command)
+app.command("report")(report_command)
 app.command("schema")(schema_command)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evalward.cli.excerpt import printable
 from evalward.errors.causes import of_construct
 from evalward.guard.constructs import CONSTRUCTS
 from evalward.guard.rules import Action
+from evalward.printable import printable
 
 if TYPE_CHECKING:
     from evalward.guard.constructs import Construct, Twins

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.progress import progress_bar
 from evalward.cli.serverless import policy_in_force, profile_option
@@ -18,6 +17,7 @@ from evalward.corpus.regression import Outcome, Report, run_cases
 from evalward.errors import CodedError
 from evalward.guard.rules import Rules
 from evalward.guard.target import Profile, Target
+from evalward.printable import printable
 
 NOT_AS_EXPECTED = 1
 

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
 from evalward.cli.payload_options import CodeOption, FileArgument
@@ -31,6 +30,7 @@ from evalward.guard.rules import Hardening
 from evalward.guard.target import Profile, Shape, Target
 from evalward.judging.hardening import judge_hardened
 from evalward.policy import judge_under
+from evalward.printable import printable
 from evalward.sandbox import (
     RANGES,
     ArgumentError,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
+from evalward.printable import printable
+
 if TYPE_CHECKING:
     from evalward.guard.verdict import Location
 
@@ -22,15 +24,6 @@ class Excerpt:
 
     source: str
     carets: str
-
-
-def printable(text: str) -> str:
-    r"""Return ``text`` on one line, with every character that is not printable written as an escape.
-
-    That covers control characters and terminal sequences, bidirectional overrides, zero-width characters and
-    lone surrogates; a tab becomes one space, so that carets stay aligned.
-    """
-    return "".join(c if c.isprintable() else " " if c == "\t" else _escape(c) for c in text)
 
 
 def excerpt(payload: bytes, location: Location) -> Excerpt:
@@ -48,10 +41,6 @@ def excerpt(payload: bytes, location: Location) -> Excerpt:
     body = _cut_right(printable(marked), _WIDTH - len(lead)) or " "
     tail = _cut_right(printable(after), max(_WIDTH - len(lead) - len(body), 1)) if after else ""
     return Excerpt(lead + body + tail, " " * cell_len(lead) + "^" * cell_len(body))
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode()
 
 
 def _text(part: bytes) -> str:

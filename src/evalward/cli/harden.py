@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.cli.payload import read_payload
 from evalward.cli.payload_options import BindOption, CodeOption, FileArgument, SinkOption, TargetOption
@@ -23,6 +22,7 @@ from evalward.guard.syntax.locate import locate
 from evalward.guard.target import Shape, Target
 from evalward.judging.hardening import new_prefix
 from evalward.judging.preparing import KEY, for_key
+from evalward.printable import printable
 
 NOT_HARDENABLE = 1
 _READABLE = ("h_", *(f"h{number}_" for number in range(10)))

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.excerpt import printable
 from evalward.policy import PolicyError, load_policy, utc_day
 from evalward.policy.lint import warnings_of
+from evalward.printable import printable
 
 INVALID = 1
 

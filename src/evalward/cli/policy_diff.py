@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from evalward.cli.excerpt import printable
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE, USAGE
 from evalward.cli.progress import progress_bar
 from evalward.corpus.compare import Change, changes
@@ -15,6 +14,7 @@ from evalward.corpus.corpus_case import CorpusError, load_cases
 from evalward.guard.constructs.labels import RULESET_NUMBER
 from evalward.guard.target import Target
 from evalward.policy import Policy, PolicyError, load_policy
+from evalward.printable import printable
 
 CHANGED = 1
 DEFAULT_CASES = Path("corpus")

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from evalward.cli.excerpt import excerpt, printable
+from evalward.cli.excerpt import excerpt
+from evalward.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
