@@ -10,6 +10,7 @@ from evalward.cli.lazy import LazyGroup
 class _Commands(LazyGroup):
     homes = {  # noqa: RUF012 - declared ClassVar in the base class
         "add": "evalward.cli.corpus_add:corpus_add",
+        "compare": "evalward.cli.corpus_compare:corpus_compare",
         "harden": "evalward.cli.corpus_harden:corpus_harden",
         "run": "evalward.cli.corpus_run:run",
         "schema": "evalward.cli.corpus_schema:corpus_schema",

@@ -1,0 +1,8 @@
+// ast-guard with its preset `secure`: an issue that makes the code invalid is a denial.
+const { JSAstValidator, Presets } = await import('ast-guard');
+const validator = new JSAstValidator(Presets.secure());
+
+export const judge = async (code) => {
+  const { valid, issues } = await validator.validate(code);
+  return valid ? { allowed: true } : { allowed: false, why: issues[0]?.code };
+};

@@ -1,0 +1,2 @@
+// Precedes a guard's module: standard output is for answers only, so what the guard prints goes to standard error.
+for (const name of ['log', 'info', 'debug']) console[name] = console.error;
