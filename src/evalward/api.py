@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from evalward.guard import judge
+from evalward.guard.repair import judge_repaired
 from evalward.guard.rules import Hardening
 from evalward.guard.target import Shape, Target, parse_target
 from evalward.judging.hardening import judge_hardened, renewed
@@ -70,7 +70,7 @@ def validate(  # noqa: PLR0913 - what a verdict follows from
         shape=form,
         bindings=bindings,
         sink=None if named is None else named.id,
-        judge=judge if cache is None else cache.judge,
+        judge=judge_repaired if cache is None else cache.judge,
         judge_hardened=judge_hardened if cache is None else partial(cache.judge, harden=True),
         harden=Hardening.REQUIRED if harden else None,
     )

@@ -87,7 +87,7 @@ def test_a_failed_call_shows_the_model_the_actions_and_the_details_without_what_
     assert all(action in text for action in envelope["next_actions"])
     assert json.loads(text[text.index("{") :]) == {
         "construct": "process.exit",
-        "location": {"line": 1, "column": 1},
+        "location": "1:1",
     }
 
 
@@ -108,8 +108,37 @@ def test_a_single_finding_is_told_once_and_several_are_listed_without_offsets() 
     texts: list[Any] = [result["content"] for result in shown]
     details = [json.loads(text[0]["text"].partition("\n\n")[2]) for text in texts]
 
-    short = {"construct": "with", "location": {"line": 1, "column": 2}}
-    assert details == [short, {**short, "findings": [short, short]}]
+    short = {"construct": "with", "location": "1:2"}
+    assert details == [short, {**short, "findings": ["1:2 with", "1:2 with"]}]
+
+
+def test_a_model_sees_the_first_findings_and_the_last_steps() -> None:
+    place = {"line": 1, "column": 2, "start": 1, "end": 5}
+    details = {
+        "findings": [{"keyword": "eval(", "location": place}] * 9,
+        "trace": [{"note": f"step {number}", "line": 1, "column": number} for number in range(5)],
+    }
+
+    result: Any = to_call_tool_result(
+        error_envelope(Code.EVAL_BLOCKED_KEYWORD, "no", meta=META, details=details)
+    )
+
+    assert json.loads(result["content"][0]["text"].partition("\n\n")[2]) == {
+        "findings": ["1:2 eval("] * 6,
+        "findings_total": 9,
+        "trace": ["1:2 step 2", "1:3 step 3", "1:4 step 4"],
+    }
+
+
+def test_a_model_is_not_told_of_the_flag_that_only_an_operator_can_set() -> None:
+    required = Repair(field="/target", allowed=["renderer"], required=["--allow-eval=main"])
+
+    result: Any = to_call_tool_result(
+        error_envelope(Code.EVAL_TARGET_DENIED, "no", meta=META, repair=required)
+    )
+
+    assert "--allow-eval" not in result["content"][0]["text"]
+    assert result["structuredContent"]["details"]["required"] == ["--allow-eval=main"]
 
 
 def test_a_failure_of_evalward_gives_the_id_that_an_operator_asks_for() -> None:

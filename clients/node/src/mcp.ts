@@ -2,6 +2,10 @@
 
 import { type Envelope, type ErrorEnvelope, isRecord } from './envelope.js';
 
+const OF_A_PLACE = new Set(['line', 'column', 'start', 'end', 'note']);
+const LONGEST_TRACE = 3;
+const MOST_FINDINGS = 6;
+
 /** The part of MCP's CallToolResult that this package uses. */
 export interface ToolResult {
   content: { type: 'text'; text: string }[];
@@ -42,24 +46,39 @@ function errorText(envelope: ErrorEnvelope): string {
 /** Return what the lines of the text leave out and a caller can use; an operator's id only if Evalward failed. */
 function shownOf(envelope: ErrorEnvelope, details: Record<string, unknown>): Record<string, unknown> {
   const { findings, findings_omitted } = details;
-  const left = new Set(['code_hash', 'repairable']);
+  const left = new Set(['code_hash', 'repairable', 'rewrite']);
   if (findings_omitted === 0) left.add('findings_omitted').add('findings_total');
   if (Array.isArray(findings) && findings.length === 1) left.add('findings');
   const shown: Record<string, unknown> = Object.fromEntries(Object.entries(details).filter(([key]) => !left.has(key)));
   for (const [key, value] of Object.entries(shown)) shown[key] = placed(value);
+  if (Array.isArray(shown.findings) && shown.findings.length > MOST_FINDINGS) {
+    shown.findings_total ??= shown.findings.length;
+    shown.findings = (shown.findings as unknown[]).slice(0, MOST_FINDINGS);
+  }
+  // The last steps say what was done with the value; how it was reached stands in the caller's own text.
+  if (Array.isArray(shown.trace)) shown.trace = (shown.trace as unknown[]).slice(-LONGEST_TRACE);
+  if (envelope.code === 'EVAL_TARGET_DENIED') delete shown.required; // the operator's flag, which no caller can set
   if (envelope.similar_refs && envelope.similar_refs.length > 0) shown.similar_refs = envelope.similar_refs;
   if (envelope.retryable) shown.retryable = true;
   if (envelope.cause === 'system') shown.decision_id = envelope._meta?.decision_id;
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
 }
 
-/** Return a value with each location as line and column, without the byte offsets that only programs use. */
+/** Return a value with each location as `line:column`, and each finding and step of a trace as one text. */
 function placed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(placed);
   if (!isRecord(value)) return value;
-  const isPlace = ['line', 'column', 'start', 'end'].every((key) => key in value);
-  const kept = Object.entries(value).filter(([key]) => !isPlace || (key !== 'start' && key !== 'end'));
-  return Object.fromEntries(kept.map(([key, inner]) => [key, placed(inner)]));
+  const keys = Object.keys(value);
+  if ('line' in value && 'column' in value && keys.every((key) => OF_A_PLACE.has(key))) {
+    const place = `${String(value.line)}:${String(value.column)}`;
+    return 'note' in value ? `${place} ${String(value.note)}` : place;
+  }
+  const inner: Record<string, unknown> = Object.fromEntries(keys.map((key) => [key, placed(value[key])]));
+  if (keys.length === 2 && 'location' in inner && ('construct' in inner || 'keyword' in inner)) {
+    const name = String(inner.construct ?? inner.keyword);
+    return typeof inner.location === 'string' ? `${inner.location} ${name}` : name;
+  }
+  return keys.length === 1 && 'note' in inner ? inner.note : inner;
 }
 
 /** Write JSON data as the service does: keys sorted by code point, no spaces. */

@@ -10,9 +10,12 @@ from evalward.errors.canonical import to_json_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_UNSHOWN: Final = frozenset({"code_hash", "repairable"})
-_OFFSETS: Final = frozenset({"start", "end"})
-_PLACE: Final = frozenset({"line", "column", *_OFFSETS})
+_UNSHOWN: Final = frozenset({"code_hash", "repairable", "rewrite"})
+_PLACE: Final = frozenset({"line", "column"})
+_OF_A_PLACE: Final = frozenset({"line", "column", "start", "end", "note"})
+_NAMED: Final = frozenset({"construct", "keyword"})
+_LONGEST_TRACE: Final = 3
+_MOST_FINDINGS: Final = 6
 
 
 def to_call_tool_result(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
@@ -27,12 +30,12 @@ def to_call_tool_result(envelope: Mapping[str, Any]) -> dict[str, JsonValue]:
     ok = plain.get("ok")
     if ok is not True and ok is not False:
         raise ValueError("ok must be true or false in an envelope")
-    text = canonical_json(plain).decode() if ok else _error_text(plain)
+    text = canonical_json(plain).decode() if ok else denial_text(plain)
     return {"content": [{"type": "text", "text": text}], "structuredContent": plain, "isError": not ok}
 
 
-def _error_text(envelope: Mapping[str, Any]) -> str:
-    """Return the text of an error envelope, one item per line, its details last."""
+def denial_text(envelope: Mapping[str, Any]) -> str:
+    """Return what a model sees of an error envelope (JSON data): one item per line, its details last."""
     details = envelope.get("details") or {}
     lines = [f"{envelope.get('code')}: {envelope.get('error')}"]
     if "repairable" in details:
@@ -50,8 +53,18 @@ def _shown(envelope: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str,
     if shown.get("findings_omitted") == 0:
         del shown["findings_omitted"]
         shown.pop("findings_total", None)
-    if len(details.get("findings") or ()) == 1:
-        del shown["findings"]
+    findings, trace = shown.get("findings"), shown.get("trace")
+    if isinstance(findings, list):
+        if len(findings) == 1:
+            del shown["findings"]
+        elif len(findings) > _MOST_FINDINGS:
+            shown["findings"] = findings[:_MOST_FINDINGS]
+            shown.setdefault("findings_total", len(findings))
+    if isinstance(trace, list):
+        # The last steps say what was done with the value; how it was reached stands in the caller's own text.
+        shown["trace"] = trace[-_LONGEST_TRACE:]
+    if envelope.get("code") == "EVAL_TARGET_DENIED":
+        shown.pop("required", None)  # the operator's flag, which no caller can set
     if envelope.get("similar_refs"):
         shown["similar_refs"] = envelope["similar_refs"]
     if envelope.get("retryable"):
@@ -62,10 +75,16 @@ def _shown(envelope: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str,
 
 
 def _placed(value: JsonValue) -> JsonValue:
-    """Return ``value`` with each location as line and column, without the byte offsets that only programs use."""
+    """Return ``value`` with each location as ``line:column``, and each finding and step of a trace as one text."""
     if isinstance(value, list):
         return [_placed(item) for item in value]
     if not isinstance(value, dict):
         return value
-    offsets = _OFFSETS if value.keys() >= _PLACE else ()
-    return {key: _placed(item) for key, item in value.items() if key not in offsets}
+    if _PLACE <= value.keys() <= _OF_A_PLACE:
+        place = f"{value['line']}:{value['column']}"
+        return f"{place} {value['note']}" if "note" in value else place
+    placed: dict[str, JsonValue] = {key: _placed(item) for key, item in value.items()}
+    if len(placed) == len(_PLACE) and "location" in placed and not _NAMED.isdisjoint(placed):
+        name = placed.get("construct", placed.get("keyword"))
+        return f"{placed['location']} {name}" if placed["location"] else name
+    return placed["note"] if placed.keys() == {"note"} else placed

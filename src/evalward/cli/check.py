@@ -33,6 +33,7 @@ from evalward.cli.serverless import (
     sink_option,
 )
 from evalward.errors import Cause, CodedError, Meta, canonical_json, row_of, verdict_envelope
+from evalward.guard.repair import judge_repaired
 from evalward.guard.target import Profile, Shape, Target
 from evalward.judging.hardening import judge_hardened
 from evalward.policy import Policy, judge_under
@@ -157,7 +158,9 @@ def _is_single(paths: list[str], code: str | None) -> bool:
 
 def _checked(payload: Payload, policy: Policy, frame: Frame) -> Checked:
     begin = time.perf_counter()
-    verdict = judge_under(policy, payload.code, **frame._asdict(), judge_hardened=judge_hardened)
+    verdict = judge_under(
+        policy, payload.code, **frame._asdict(), judge=judge_repaired, judge_hardened=judge_hardened
+    )
     envelope = verdict_envelope(
         verdict,
         elapsed_ms=(time.perf_counter() - begin) * 1000,
@@ -165,6 +168,7 @@ def _checked(payload: Payload, policy: Policy, frame: Frame) -> Checked:
         provenance=provenance(policy),
         audited=False,
         allowed_targets=policy.allowed_targets,
+        env_names=policy.env_names,
     )
     return Checked(payload, verdict, envelope)
 

@@ -26,6 +26,7 @@ from evalward.errors import (
     row_of,
     verdict_envelope,
 )
+from evalward.guard.repair import judge_repaired
 from evalward.guard.rules import Hardening
 from evalward.guard.target import Profile, Shape, Target
 from evalward.judging.hardening import judge_hardened
@@ -120,6 +121,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
         payload,
         target=Target.SANDBOX,
         shape=judged_shape,
+        judge=judge_repaired,
         judge_hardened=judge_hardened,
         harden=Hardening.OFFERED,
     )
@@ -132,6 +134,7 @@ def eval_command(  # noqa: PLR0913 - one parameter per option
             provenance=provenance(effective),
             audited=False,
             allowed_targets=effective.allowed_targets,
+            env_names=effective.env_names,
         )
         _print(envelope, as_json=as_json)
         raise typer.Exit(FAILED)

@@ -10,7 +10,7 @@ from evalward.audit import AuditLog, AuditUnavailable
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.serverless import provenance
 from evalward.errors import Code, CodedError, Repair
-from evalward.guard import judge
+from evalward.guard.repair import judge_repaired
 from evalward.hook.call import Answer, Outcome
 from evalward.hook.products import PRODUCTS
 from evalward.judging.in_process import InProcessExecutor
@@ -49,7 +49,7 @@ def judge_cold(  # noqa: PLR0913 - the operator's options
         in_force = in_force.allowing(targets)
     log = _log(audit_log)
     try:
-        executor = InProcessExecutor(judge, max_concurrent=1, queue=0)
+        executor = InProcessExecutor(judge_repaired, max_concurrent=1, queue=0)
         parts = DeciderParts.without_sockets(log, executor, servers=Servers.parse(servers))
         calls = parts.under(in_force, provenance(in_force)).server_calls
         try:

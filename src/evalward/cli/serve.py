@@ -27,7 +27,7 @@ from evalward.cli.serve_process import SIGNALS, announce, signals_held, telemetr
 from evalward.cli.serverless import provenance
 from evalward.errors import CodedError
 from evalward.errors.stats import ErrorStats
-from evalward.guard import judge
+from evalward.guard.repair import judge_repaired
 from evalward.guard.target import Target
 from evalward.judging.core_dumps import disable_core_dumps
 from evalward.judging.self_test import SelfTestError
@@ -199,7 +199,7 @@ def run(  # noqa: PLR0913 - one parameter per option
             exit_on_critical_failure(),
         ):
             sidecar = Server(
-                judge,
+                judge_repaired,
                 policy=effective,
                 provenance=provenance(effective),
                 audit_log=AuditLog.open(

@@ -23,6 +23,9 @@ ELSEWHERE: Final = frozenset(
 """Constructs without a rewrite, whose work the driver or the application can do."""
 NO: Final = frozenset({"worker", "WebAssembly"})
 
+ENVIRONMENT: Final = "<environment>"
+"""Stands for the names of environment variables that may be read: the policy's are added."""
+ENVIRONMENT_NAMES: Final = ("NODE_ENV", "PATH", "HOME", "LANG", "TZ", "USER", "PWD")
 _LOADS = "script elements, import(), addScriptTag and addInitScript are all denied."
 
 CAUSES: Final[tuple[tuple[str, ...], ...]] = (
@@ -130,13 +133,13 @@ CAUSES: Final[tuple[tuple[str, ...], ...]] = (
         "process.env",
         r"`process\.env` (?:leaves the payload|is enumerated)",
         "yes",
-        "Read one variable by name: NODE_ENV, PATH, HOME, LANG, TZ, USER or PWD.",
+        "Read one variable by name: " + ENVIRONMENT + ".",
     ),
     (
         "process.env",
         r"`\w+` is read from `process\.env`",
         "elsewhere",
-        "Of the environment, only NODE_ENV, PATH, HOME, LANG, TZ, USER and PWD may be read by default.",
+        "Of the environment, only these may be read: " + ENVIRONMENT + ".",
         "Take any other value as an argument of the payload.",
     ),
     (

@@ -13,12 +13,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evalward.codes import Code
-from evalward.errors.cause_rows import CAUSES, ELSEWHERE, KEYWORDS, NO, SYNTAX
+from evalward.errors.cause_rows import CAUSES, ELSEWHERE, ENVIRONMENT, ENVIRONMENT_NAMES, KEYWORDS, NO, SYNTAX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from evalward.guard.verdict import Finding, Verdict
+    from evalward.guard.verdict import Finding, Rewrite, Verdict
 
 
 class Repairable(StrEnum):
@@ -44,6 +44,7 @@ class _Cause(NamedTuple):
 
 _BY_WEIGHT: Final = (Repairable.YES, Repairable.ELSEWHERE, Repairable.NO)
 _MAX_FURTHER: Final = 3
+_MOST_NAMES: Final = 12
 _OF_CODE: Final = {
     Code.EVAL_BLOCKED_KEYWORD: Repairable.YES,
     Code.EVAL_BLOCKED_CONSTRUCT: Repairable.YES,
@@ -55,8 +56,37 @@ _OF_CODE: Final = {
 }
 
 
-def advice_on(verdict: Verdict) -> Advice | None:
-    """Return the advice for a denial by its first cause, None for an allow and for a code that no payload causes."""
+def advice_on(verdict: Verdict, env_names: Iterable[str] = ()) -> Advice | None:
+    """Return the advice for a denial by its first cause, None for an allow and for a code that no payload causes.
+
+    ``env_names`` are the environment variables that the policy allows besides those that every policy does.
+    """
+    advice = _by_code(verdict)
+    return None if advice is None else _named(advice, env_names)
+
+
+def rewritten(verdict: Verdict) -> Advice | None:
+    """Return the advice to make the verdict's own edits, None for a verdict without them."""
+    if not verdict.rewrites:
+        return None
+    edits = [_edit(each) for each in verdict.rewrites]
+    if len(edits) == 1:
+        return Advice(Repairable.YES, (f"{edits[0]} The result was judged: it is allowed.",))
+    return Advice(
+        Repairable.YES, ("Make these edits together; the result was judged and is allowed.", *edits)
+    )
+
+
+def _edit(rewrite: Rewrite) -> str:
+    place = f"{rewrite.location.line}:{rewrite.location.column}"
+    if not rewrite.old:
+        return f"At {place} insert: {rewrite.text}"
+    if not rewrite.text:
+        return f"At {place} remove: {rewrite.old}"
+    return f"At {place} replace {rewrite.old} by: {rewrite.text}"
+
+
+def _by_code(verdict: Verdict) -> Advice | None:
     if verdict.code is None or verdict.code not in _OF_CODE:
         return None
     plain = Advice(_OF_CODE[verdict.code])
@@ -75,6 +105,14 @@ def first_finding(verdict: Verdict) -> Finding | None:
     same = [finding for finding in verdict.findings if finding.construct == verdict.construct]
     at_place = [finding for finding in same if finding.location == verdict.location]
     return next(iter(at_place or same), None)
+
+
+def _named(advice: Advice, env_names: Iterable[str]) -> Advice:
+    """Return ``advice`` with the names of the environment variables that may be read."""
+    if advice.next_actions is None:
+        return advice
+    names = ", ".join([*dict.fromkeys([*ENVIRONMENT_NAMES, *sorted(env_names)[:_MOST_NAMES]])])
+    return Advice(advice.repairable, tuple(each.replace(ENVIRONMENT, names) for each in advice.next_actions))
 
 
 def of_construct(construct: str, finding: Finding | None = None) -> Advice:

@@ -58,11 +58,11 @@ GUIDANCE: Mapping[str, Guidance] = MappingProxyType(
         ),
         "EVAL_TARGET_DENIED": Guidance(
             "The policy does not permit eval in this target; only the operator can opt it in.",
-            ("Default is deny: each target needs an opt-in of its own.",),
             (
-                "Use a target that the policy permits, or a granular tool.",
-                "Ask the operator to permit the target if the task needs it.",
+                "Default is deny: each target needs an opt-in of its own.",
+                "details.required has the operator's flag; no request can set it.",
             ),
+            ("Use a target of details.allowed, or a granular tool.",),
         ),
         "EVAL_ANALYSIS_LIMIT": Guidance(
             "The payload needs more analysis than the limits allow, so it cannot be proven safe.",

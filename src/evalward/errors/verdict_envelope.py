@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evalward.codes import Code
-from evalward.errors.causes import advice_on, first_finding
+from evalward.errors.causes import advice_on, first_finding, rewritten
 from evalward.errors.context import source_context
 from evalward.errors.envelope import Meta, Provenance, error_envelope, success_envelope
 from evalward.errors.self_repair import Repair
@@ -26,6 +26,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
     audited: bool,
     session_id: str | None = None,
     allowed_targets: Collection[str] | None = None,
+    env_names: Collection[str] = (),
     context: bytes | None = None,
     target_field: str | None = "/target",
     payload_field: str | None = "/code",
@@ -33,10 +34,12 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
 ) -> dict[str, JsonValue]:
     """Return the envelope of ``verdict`` (contract.md §2).
 
-    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED. ``target_field`` and
+    ``allowed_targets`` are the targets that the policy opted in, for EVAL_TARGET_DENIED, and ``env_names`` the
+    environment variables that it allows. ``target_field`` and
     ``payload_field`` point to the target and the payload in the request; None if it has none. The next actions of
     a blocked keyword or construct follow its cause, and ``details.repairable`` says whether the caller can repair it
-    (``causes``). ``details.findings`` lists every keyword and
+    (``causes``). ``details.rewrite`` are the edits after which it is allowed, if they are mechanical.
+    ``details.findings`` lists every keyword and
     construct that denies the payload, at most ``MAX_FINDINGS`` of ``details.findings_total``;
     ``details.findings_omitted`` is how many are left out. ``context`` is the payload, if the reply quotes the lines
     around its findings. ``item_index`` is the index, from 0, of an item of a batch or stream.
@@ -62,7 +65,7 @@ def verdict_envelope(  # noqa: PLR0913 - the verdict, and one parameter per key 
             **item,
         }
         return success_envelope(fields, meta=meta)
-    advice = advice_on(verdict)
+    advice = rewritten(verdict) or advice_on(verdict, env_names)
     repairable = {} if advice is None else {"repairable": advice.repairable}
     return error_envelope(
         verdict.code,
@@ -131,9 +134,7 @@ def _quoted(verdict: Verdict, payload: bytes | None) -> dict[str, object]:
 def _message(verdict: Verdict, code: Code) -> str:
     if code is Code.EVAL_TARGET_DENIED:
         target = _target_name(verdict)
-        return (
-            f"Evalward policy denies eval in the target {target}; the flag --allow-eval={target} permits it."
-        )
+        return f"The policy denies eval in the target {target}."
     if code is Code.EVAL_BLOCKED_KEYWORD:
         return f"The payload contains the blocklisted keyword {verdict.keyword}{_place(verdict.location)}."
     return verdict.message or _default_message(verdict, code)
@@ -191,6 +192,10 @@ def _details(verdict: Verdict, code: Code) -> dict[str, object]:
         details["where"] = _where(verdict.location)
     elif verdict.location is not None:
         details["location"] = _where(verdict.location)
+    if verdict.rewrites:
+        details["rewrite"] = [
+            {"location": _where(each.location), "text": each.text} for each in verdict.rewrites
+        ]
     if verdict.findings:
         details["findings"] = [_finding(finding) for finding in verdict.findings]
         details["findings_total"] = _total(verdict)

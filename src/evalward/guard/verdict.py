@@ -102,6 +102,19 @@ class Unhardened:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewrite:
+    """One of the edits after which a denied payload is allowed: the payload at ``location`` becomes ``text``.
+
+    All edits of a verdict belong together, in order, and do not overlap. ``old`` is the text that it replaces, cut to
+    a few words. Both repeat payload text, so that they go into replies and never into a log.
+    """
+
+    location: Location
+    old: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Allow, or deny with a registered code.
 
@@ -115,7 +128,8 @@ class Verdict:
     verdict is immutable, because the cache shares it.
     ``code_hash`` is the lower-case hex SHA-256 of the payload bytes, ``code_length`` their number. ``permits`` says
     that policy allows a construct that was found and that is blocked by default. ``hardened`` is the program of an
-    allow, if one was asked for; ``unhardened`` says why there is none.
+    allow, if one was asked for; ``unhardened`` says why there is none. ``rewrites`` are the edits of a denied payload
+    that were judged and are allowed.
     """
 
     code: Code | None
@@ -140,6 +154,7 @@ class Verdict:
     permits: bool = False
     hardened: HardenedProgram | None = None
     unhardened: Unhardened | None = None
+    rewrites: tuple[Rewrite, ...] = ()
 
     @property
     def allowed(self) -> bool:

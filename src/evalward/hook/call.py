@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from evalward.adapters import denial_text
 from evalward.errors import Code, CodedError, Repair
 from evalward.identifiers import CALLER_ID
 from evalward.tools.strict_json import read_arguments
@@ -109,9 +110,8 @@ def unreadable(why: str) -> CodedError:
 
 
 def reason_of(envelope: Mapping[str, Any]) -> str:
-    """Return the reason of a denial for a model: code, message and hint, then the envelope."""
-    whole = json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
-    return f"{brief(envelope)} {envelope.get('hint', '')}\n\n{whole}"
+    """Return the reason of a denial for a model: what a model sees of its envelope."""
+    return f"Evalward: {denial_text(envelope)}"
 
 
 def brief(envelope: Mapping[str, Any]) -> str:

@@ -44,11 +44,14 @@ def new_prefix() -> str:
 def judge_hardened(
     payload: bytes, *, target: Target, shape: Shape | None, rules: Rules, sink: str | None = None
 ) -> Verdict:
-    """Judge as ``evalward.guard.judge`` does; an allow has a program, or the reason why there is none."""
-    from evalward.guard import judge  # noqa: PLC0415 - the front process needs no guard
+    """Judge as ``evalward.guard.judge`` does; a denial has its rewrite, if there is one.
+
+    An allow has a program, or the reason why there is none.
+    """
+    from evalward.guard.repair import judge_repaired  # noqa: PLC0415 - the front process needs no guard
 
     readings: list[ParsedProgram] = []
-    verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings)
+    verdict = judge_repaired(payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings)
     return with_program(verdict, payload, rules, readings)
 
 

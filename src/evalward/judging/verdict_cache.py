@@ -7,8 +7,8 @@ clock, a worker's death or an exception is judged again.
 
 The cache is bounded by entries and by bytes, with least-recently-used eviction, so that a flood of distinct payloads
 costs a fixed amount of memory. It contains nothing of a request besides its verdict: decision ids, audit records and
-times are new for each request. A verdict has no payload text, except in the program of a hardened allow, which does
-not outlive it. Response times disclose whether a payload was judged before; where
+times are new for each request. A verdict has no payload text, except in the program of a hardened allow and in the
+rewrites of a denial, which do not outlive it. Response times disclose whether a payload was judged before; where
 callers must not learn that about each other, a size of 0 disables the cache.
 """
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from cachetools import LRUCache
 
 from evalward.codes import Code
-from evalward.guard import judge
+from evalward.guard.repair import judge_repaired
 from evalward.guard.syntax.grammar import GRAMMAR
 from evalward.judging.hardening import with_program
 
@@ -130,7 +130,9 @@ class VerdictCache:
         verdict = self.get(key)
         if verdict is None:
             readings: list[ParsedProgram] | None = [] if harden else None
-            verdict = judge(payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings)
+            verdict = judge_repaired(
+                payload, target=target, shape=shape, rules=rules, sink=sink, readings=readings
+            )
             if readings is not None:
                 verdict = with_program(verdict, payload, rules, readings)
             self.put(key, verdict)
@@ -191,7 +193,8 @@ def weight(verdict: Verdict) -> int:
     found = (*verdict.findings, *verdict.shadow)
     steps = sum(len(each.trace) for each in found)
     program = 0 if verdict.hardened is None else len(verdict.hardened.text)
-    return _ENTRY_BYTES + _FINDING_BYTES * len(found) + _STEP_BYTES * steps + program
+    edits = sum(_STEP_BYTES + 4 * len(each.text) for each in verdict.rewrites)
+    return _ENTRY_BYTES + _FINDING_BYTES * len(found) + _STEP_BYTES * steps + program + edits
 
 
 def rules_digest(rules: Rules) -> bytes:

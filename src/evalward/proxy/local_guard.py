@@ -14,7 +14,7 @@ from evalward.client.guard_reply import Unproven, denial
 from evalward.client.question import Questions
 from evalward.client.request_fields import Unsendable
 from evalward.errors import Code, CodedError
-from evalward.guard import judge
+from evalward.guard.repair import judge_repaired
 from evalward.judging.caching import CachingExecutor
 from evalward.judging.in_process import InProcessExecutor
 from evalward.judging.verdict_cache import VerdictCache
@@ -116,7 +116,7 @@ class LocalGuard:
 
 def _executor(workers: int, settings: Settings) -> Executor:
     if not workers:
-        return InProcessExecutor(judge, max_concurrent=settings.max_concurrent, queue=settings.queue)
+        return InProcessExecutor(judge_repaired, max_concurrent=settings.max_concurrent, queue=settings.queue)
     # Imported here: the pool needs Unix sockets, and a system without them judges in this process.
     from evalward.judging.workers.worker_pool import WorkerPool  # noqa: PLC0415
 

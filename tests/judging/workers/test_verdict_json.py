@@ -39,6 +39,7 @@ ALLOW = json.loads(to_json(replace(BARE, message="with something to tell")))
     PERMITS,
     HARDENED,
     UNHARDENED,
+    REWRITES,
 ) = range(len(ALLOW))
 
 
@@ -106,6 +107,10 @@ def test_the_untouched_one_passes() -> None:
         (DETAILS, [["name", 1]]),
         (PERMITS, None),
         (PERMITS, 0),
+        (REWRITES, None),
+        (REWRITES, [[None, "a", "b"]]),
+        (REWRITES, [[[1, 1, 0, 1], "a", 1]]),
+        (REWRITES, [[[1, 1, 0, 1], "a", "b"]]),
         (HARDENED, ["Prefix000000", "1.0.0", "Prefix000000"]),
         (UNHARDENED, ["why", None, False]),
     ],

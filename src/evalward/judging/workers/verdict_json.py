@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from evalward.codes import Code
 from evalward.guard.sinks import sink_ids
 from evalward.guard.target import Profile, Shape, Target
-from evalward.guard.verdict import Finding, HardenedProgram, Location, TraceStep, Unhardened, Verdict
+from evalward.guard.verdict import Finding, HardenedProgram, Location, Rewrite, TraceStep, Unhardened, Verdict
 from evalward.judging.hardening import checked
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _GUARD_CODES: Final = frozenset(code for code in Code if code.startswith("EVAL_"))
-_FIELDS: Final = 19
+_FIELDS: Final = 20
 # Everything longer than a short allow contains the payload's SHA-256.
 _HASH_LETTERS: Final = 64
 # In a short allow a sink is a number.
@@ -74,6 +74,7 @@ def to_json(verdict: Verdict) -> bytes:
         verdict.permits,
         _program(verdict.hardened),
         _reason(verdict.unhardened),
+        [[_place(each.location), each.old, each.text] for each in verdict.rewrites],
     ]
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -97,6 +98,8 @@ def from_json(text: bytes, job: Job, code_hash: str) -> Verdict:
         raise NotAVerdictError("the verdict is about another payload")
     if (verdict.hardened or verdict.unhardened) and not (job.harden and verdict.allowed):
         raise NotAVerdictError("the job asked for no program")
+    if verdict.rewrites and verdict.allowed:
+        raise NotAVerdictError("an allow has no rewrite")
     return verdict
 
 
@@ -134,7 +137,7 @@ def _read(fields: Any) -> Verdict:
         raise TypeError
     code, target, shape, profile, code_hash, length, construct, keyword = fields[:8]
     location, findings, shadow, limit, message, details, sink, total = fields[8:16]
-    permits, hardened, unhardened = fields[16:]
+    permits, hardened, unhardened, rewrites = fields[16:]
     return Verdict(
         code=_optional(_code, code),
         target=Target(target),
@@ -155,6 +158,7 @@ def _read(fields: Any) -> Verdict:
         permits=_flag(permits),
         hardened=_optional(_read_program, hardened),
         unhardened=_optional(_read_reason, unhardened),
+        rewrites=tuple(map(_read_rewrite, _list(rewrites))),
     )
 
 
@@ -216,6 +220,11 @@ def _read_program(value: Any) -> HardenedProgram:
 def _read_reason(value: Any) -> Unhardened:
     reason, location, failed = _list(value)
     return Unhardened(_text(reason), _optional(_read_place, location), _flag(failed))
+
+
+def _read_rewrite(value: Any) -> Rewrite:
+    location, old, text = _list(value)
+    return Rewrite(_read_place(location), _text(old), _text(text))
 
 
 def _read_step(value: Any) -> TraceStep:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from evalward.guard import GRAMMAR, RULESET, judge
+from evalward.guard.repair import judge_repaired
 from evalward.guard.rules import Rules
 from evalward.guard.target import Target
 from evalward.judging.core_dumps import disable_core_dumps
@@ -102,7 +103,7 @@ def answered(request: JudgeRequest) -> bytes:
     digest = sha256(job.payload).digest()
     try:
         readings: list[ParsedProgram] | None = [] if job.harden else None
-        verdict = judge(
+        verdict = judge_repaired(
             job.payload,
             target=job.target,
             shape=shape_of(job),

@@ -60,6 +60,7 @@ class DecisionBuilder:
     def __init__(self, policy: Policy, provenance: Provenance) -> None:
         self._digest = policy.digest
         self._allowed_targets = [*policy.allowed_targets]
+        self._env_names = policy.env_names
         self._provenance = provenance
         self._allow = AllowEnvelope(provenance)
 
@@ -86,6 +87,7 @@ class DecisionBuilder:
             audited=audited,
             session_id=session_id,
             allowed_targets=self._allowed_targets,
+            env_names=self._env_names,
             context=context,
             target_field=request.reader.target_field,
             payload_field=request.reader.payload_field,
