@@ -3,13 +3,15 @@ import {
   apply, create, createDataProperty, defineProperty, FunctionPrototype, get, getPrototypeOf, hasOwn, isArray, isObject, ObjectPrototype, ownDescriptor, ownKeys,
   StringCtor, stringSlice, weakMap,
 } from '../natives.js';
-import { deny, isKept, labelOf, own } from '../membrane.js';
+import { deny, isKept, labelOf, own, v } from '../membrane.js';
 import { travelling } from '../functions.js';
 import { behind } from './behind.js';
-import { copyOfBytes } from './captured.js';
-import { bytesAsText, judgeMarkup, judgeUrl } from './documents.js';
-import { given, isPlain } from './results.js';
-import { typesOfEvent } from './tables.js';
+import { judgedAnswer, judgedRequest } from './answers.js';
+import { lowerCase, match } from './captured.js';
+import { judgeMarkup } from './markup.js';
+import { copied, given, isPlain } from './results.js';
+import { spread, tableOf, typesOfEvent, wordsOf } from './tables.js';
+import { judgeUrl } from './urls.js';
 
 const MAX_DEPTH = 50;
 
@@ -18,41 +20,66 @@ const MAX_DEPTH = 50;
  * @param {Array} args safe values
  * @param {string} key the method's name, '' for a call of the object itself
  * @param {string} [element] the path of what callbacks get first, where the object is a list
+ * @param {object} [real] the host's object that the method is called on
  */
-export function listArguments(args, key, table, element) {
+export function listArguments(args, key, table, element, real) {
   if (table.path === 'console') return args;
   if (key === 'nextTick' && typeof args[0] !== 'function') deny('string-timer');
   const types = element === undefined ? callbackTypes(args, key, table) : key === 'reduce' || key === 'reduceRight' ? ['', element] : [element];
-  const seen = weakMap();
+  const how = { __proto__: null, types, seen: weakMap(), isSent: table.texts[key] !== undefined, isCompared: table.compares };
   const list = [];
-  for (let i = 0; i < args.length; i++) createDataProperty(list, i, argument(args[i], i, key, table, types, seen));
+  for (let i = 0; i < args.length; i++) createDataProperty(list, i, argument(args[i], i, key, table, how, real));
   return list;
 }
 
-function argument(x, i, key, table, types, seen) {
+function argument(x, i, key, table, how, real) {
   const at = StringCtor(i);
-  if (table.texts[key] === at) return carried(x, table.route);
+  if (table.texts[key] === at || table.functions[key] === at && !isSelector(x)) return carried(x, table.route);
   if (table.urls[key] === at && isText(x)) return judgeUrl(StringCtor(x));
   if (table.markup[key] === at) return judgeMarkup(StringCtor(x));
-  const passed = outgoing(x, types, seen, 0);
-  if (table.bodies[key] === at) judgeBody(passed);
-  return passed;
+  const passed = copyOut(x, how, 0);
+  if (table.bodies[key] === at) return judgedAnswer(passed, real);
+  if (table.requests[key] === at) return judgedRequest(passed, real);
+  if (table.locators[key] === at) return judgedLocator(passed);
+  return table.fields[key] === undefined ? passed : judgedFields(passed, wordsOf(table.fields[key]));
 }
 
 const isText = (x) => typeof x === 'string' || (isObject(x) && behind(x) === undefined);
 
-/** The answer to a request: its body may be a page. */
-function judgeBody(answer) {
-  if (isObject(answer) && !isPlain(answer)) deny('nested-evaluation', 'an answer is no plain data');
-  const body = isObject(answer) ? get(answer, 'body') : undefined;
-  if (typeof body === 'string') judgeMarkup(body);
-  else if (isObject(body)) {
-    const copy = copyOfBytes(body);
-    if (copy === undefined) deny('nested-evaluation', 'a body that is no text');
-    judgeMarkup(bytesAsText(copy));
-    createDataProperty(answer, 'body', copy);
+/** Options of which only those of a list are passed on; the URL among them has to be a site's. */
+function judgedFields(options, names) {
+  if (!isObject(options)) return options;
+  if (!isPlain(options)) deny('nested-evaluation', 'options are no plain data');
+  const keys = ownKeys(options);
+  for (let i = 0; i < keys.length; i++) {
+    const value = get(options, keys[i]);
+    if (names[keys[i]] !== true && value !== undefined) deny('nested-evaluation', 'an option that no list names');
+    if (keys[i] === 'baseURL' && value !== undefined) judgeBase(value);
   }
+  return options;
 }
+
+/** A URL to which others are relative: they say nothing of a scheme then. */
+function judgeBase(url) {
+  if (typeof url !== 'string' || match(BASE, lowerCase(url)) === null) deny('nested-evaluation', 'the base of URLs is no site');
+}
+
+const BASE = /^(?:https?|file):\/\//;
+
+/** How an element is found: by a strategy that a list names, none of which runs what it is given. */
+function judgedLocator(locator) {
+  if (!isObject(locator) || !isPlain(locator)) return locator;
+  const { methods } = tableOf('selenium.by');
+  const keys = ownKeys(locator);
+  for (let i = 0; i < keys.length; i++) {
+    const isListed = methods[keys[i]] !== undefined || keys[i] === 'using' || keys[i] === 'value';
+    if (!isListed || isObject(get(locator, keys[i]))) deny('nested-evaluation', 'an element is found by a script');
+  }
+  return locator;
+}
+
+/** An argument that is a selector or a function for a page. */
+const isSelector = (x) => typeof x !== 'function' && (!isObject(x) || behind(x) !== undefined);
 
 /** What functions among the arguments are called with: object paths, or undefined where no list says. */
 function callbackTypes(args, key, table) {
@@ -73,29 +100,42 @@ function split(types) {
   return list;
 }
 
-/** A value of the payload's as the host gets it: real host objects, plain data copied once, functions. */
-export function outgoing(x, types, seen, depth) {
+// What another realm may be given besides data: it refers to what is in that realm.
+const REFERENCES = spread('playwright.locator playwright.handle playwright.mainHandle selenium.element', true, create(null));
+
+/** What goes out for the facade `x`, of which `facts` are known; undefined for data of the host's that is copied like other data. */
+function behindFacade(x, facts, isSent) {
+  if (facts.table.others !== '') deny(labelOf(x) || facts.family);
+  const { path, instance, result } = facts.table;
+  const isFunction = typeof x === 'function';
+  if (isSent && REFERENCES[path] !== true) return path === '' && !isFunction ? undefined : deny(facts.family, 'a host\'s object is no data');
+  // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
+  return isFunction && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
+}
+
+/** A value of the payload's that the host keeps: real host objects, plain data copied once, functions. */
+export const outgoing = (x) => copyOut(x, { __proto__: null, types: undefined, seen: weakMap(), isSent: false, isCompared: false }, 0);
+
+/** A value of the payload's as the host gets it; `how` says what its functions are called with, and whether it goes to another realm. */
+function copyOut(x, how, depth) {
   if (!isObject(x)) return x;
   const facts = behind(x);
-  if (facts !== undefined) {
-    if (facts.table.others !== '') deny(labelOf(x) || facts.family);
-    // The host would call its own function with what the payload chooses, or give it back as a part of the payload's data.
-    const { path, instance, result } = facts.table;
-    return typeof x === 'function' && (path === '' || instance !== undefined || result !== undefined) ? x : facts.real;
-  }
-  if (typeof x === 'function') return own(x) && types !== undefined ? typed(x, types) : passing(x);
+  const real = facts === undefined ? undefined : behindFacade(x, facts, how.isSent);
+  if (real !== undefined) return real;
+  if (typeof x === 'function') return own(x) && !how.isCompared ? typed(x, how.types) : passing(x);
   // A Proxy of the payload's may answer differently each time: it is copied, whatever its prototype is said to be.
-  if (!isKept(x) && !isPlain(x) && !isOwnInstance(x)) return passing(x);
-  const known = seen.get(x);
+  if (facts === undefined && !isKept(x) && !isPlain(x) && !isOwnInstance(x)) return passing(x);
+  const known = how.seen.get(x);
   if (known !== undefined) return known;
   if (depth > MAX_DEPTH) return deny('analysis-limit', 'data nested too deeply');
   const copy = isArray(x) ? [] : {};
-  seen.set(x, copy);
+  how.seen.set(x, copy);
   const keys = ownKeys(x);
   for (let i = 0; i < keys.length; i++) {
     if (typeof keys[i] === 'symbol' || (isArray(x) && keys[i] === 'length')) continue;
     const property = ownDescriptor(x, keys[i]);
-    if (property !== undefined && property.enumerable) createDataProperty(copy, keys[i], outgoing(get(x, keys[i]), types, seen, depth + 1));
+    // What lies in the host's own data is made safe here.
+    if (property !== undefined && property.enumerable) createDataProperty(copy, keys[i], copyOut(v(get(x, keys[i])), how, depth + 1));
   }
   if (isArray(x)) copy.length = x.length;
   return copy;
@@ -117,6 +157,7 @@ function passing(x) {
   return label === undefined ? x : deny(label);
 }
 
+const NONE = [];
 const listeners = weakMap();
 
 const shown = ['name', 'length'];
@@ -126,16 +167,21 @@ function copyProperty(from, to, key) {
   if (property !== undefined && hasOwn(property, 'value')) defineProperty(to, key, { __proto__: null, value: property.value });
 }
 
-/** A listener whose arguments are the host objects of `types`. It is one for each function, so that it can be removed. */
-function typed(f, types) {
+/**
+ * A listener whose arguments are the host objects of `types`, and else data: what the host has without a name is no function of
+ * the engine's. It is one for each function, so that it can be removed.
+ */
+function typed(f, types = NONE) {
   let byTypes = listeners.get(f);
   if (byTypes === undefined) listeners.set(f, byTypes = create(null));
   let name = '';
   for (let i = 0; i < types.length; i++) name += types[i] + ' ';
   if (byTypes[name] !== undefined) return byTypes[name];
   const listener = function (...args) {
-    for (let i = 0; i < args.length && i < types.length; i++) if (types[i] !== '') args[i] = given(args[i], types[i]);
-    return apply(f, this, args);
+    for (let i = 0; i < args.length; i++) args[i] = i < types.length && types[i] !== '' ? given(args[i], types[i]) : copied(args[i]);
+    const result = apply(f, this, args);
+    const facts = isObject(result) ? behind(result) : undefined;
+    return facts === undefined ? result : behindFacade(result, facts, false);
   };
   for (let i = 0; i < shown.length; i++) copyProperty(f, listener, shown[i]);
   return (byTypes[name] = listener);

@@ -8,7 +8,6 @@ const { then } = PromiseCtor.prototype;
 const { forEach } = MapCtor.prototype;
 const { exec } = RegExpCtor.prototype;
 const { fromCharCode, prototype: { toLowerCase } } = StringCtor;
-const { decodeURIComponent: decode } = G;
 
 /** A promise of this realm for what `thenable` settles to, with `next` or `failed` in between. */
 export const settle = (thenable, next, failed) => apply(then, apply(resolve, PromiseCtor, [thenable]), [next, failed]);
@@ -34,18 +33,23 @@ const bufferFrom = BufferCtor === undefined ? undefined : BufferCtor.from;
 /** A copy of bytes, which nobody else can change; undefined where the realm has no Buffer. */
 export const copyOfBytes = (bytes) => (bufferFrom === undefined ? undefined : apply(bufferFrom, BufferCtor, [bytes]));
 
+const { JSON: Json } = G;
+const { stringify } = Json;
+
+/** The JSON text of data, undefined where it has none. */
+export const textOfData = (data) => apply(stringify, Json, [data]);
+
 /** What `pattern` finds in `text`, or null. The pattern's `exec` is the engine's, and it has no state. */
 export const match = (pattern, text) => apply(exec, pattern, [text]);
 
-export const lowerCase = (text) => apply(toLowerCase, text, []);
+const ASCII = /^[\0-\x7f]*$/;
+
+/** `text` with ASCII's letters in lower case, and no other: lower case of Unicode makes ASCII of other letters, and two of one. */
+export function lowerCase(text) {
+  if (match(ASCII, text) !== null) return apply(toLowerCase, text, []);
+  let out = '';
+  for (let i = 0; i < text.length; i++) out += text[i] < '\x80' ? apply(toLowerCase, text[i], []) : text[i];
+  return out;
+}
 
 export const letter = (code) => apply(fromCharCode, StringCtor, [code]);
-
-/** `text` without its percent escapes; `text` itself where they are broken. */
-export function unescaped(text) {
-  try {
-    return decode(text);
-  } catch {
-    return text;
-  }
-}

@@ -8,7 +8,7 @@ import { writable } from '../protection.js';
 import { listArguments, outgoing } from './arguments.js';
 import { behind, facadeOf, onFacade, putBehind } from './behind.js';
 import { match } from './captured.js';
-import { judgeOptions } from './options.js';
+import { judgeOptions, judgeSetting } from './options.js';
 import { isDataMethod, methodOf, symbolMember, thenMember } from './methods.js';
 import { copied, given } from './results.js';
 import { tableOf } from './tables.js';
@@ -61,6 +61,11 @@ const unreads = { __proto__: null };
 /** A stand-in for what is not even read, because reading it may show something. */
 const unread = (label) => unreads[label] || (unreads[label] = denied(function () {}, label));
 
+const unreadObjects = { __proto__: null };
+
+/** The same for an object of a host object's that no list names: it may hold what the host was started with. */
+const unreadObject = (label) => unreadObjects[label] || (unreadObjects[label] = denied({ __proto__: null, constructor: unread(label) }, label));
+
 /** What the payload gets for a denied member: feature tests work, use denies; data may not even be read. */
 function deniedMember(facts, key, label) {
   if (isHidden(facts.table, key)) deny(label);
@@ -77,7 +82,7 @@ function unlistedMember(facts, key) {
   if (facts.element !== undefined && isIndex(key)) return given(get(facts.real, key), facts.element);
   if (facts.table.others !== '') return deniedMember(facts, key, labelOf(facts, key));
   const raw = get(facts.real, key);
-  if (typeof raw !== 'function') return copied(raw);
+  if (typeof raw !== 'function') return isObject(raw) && !facts.table.isData ? unreadObject(facts.family) : copied(raw);
   return isDataMethod(facts.real, key, facts.element) ? methodOf(raw, key, facts.table, facts.element) : facadeOf(raw, '', facts.family);
 }
 
@@ -145,7 +150,11 @@ const traps = {
   set(target, key, value, receiver) {
     const { real, table, facade } = behind(target);
     if (receiver !== facade) return createOn(receiver, key, value);
-    if (table.writable[key] === true) return reflectSet(real, key, outgoing(value, undefined, weakMap(), 0));
+    if (table.settings && !isObject(value)) {
+      judgeSetting(key, value);
+      return reflectSet(real, key, value);
+    }
+    if (table.writable[key] === true) return reflectSet(real, key, outgoing(value));
     if (table.values[key] !== '' || isObject(value) || table.hidden['*'] === true) refuse(target);
     return reflectSet(real, key, value);
   },
@@ -187,7 +196,10 @@ const traps = {
     return given(construct(real, list), table.instance);
   },
   defineProperty: refuse,
-  deleteProperty: refuse,
+  deleteProperty(target, key) {
+    const { real, table } = behind(target);
+    return table.removable[key] === true ? deleteProperty(real, key) : refuse(target);
+  },
   setPrototypeOf: refuse,
   preventExtensions: refuse,
 };

@@ -4,6 +4,7 @@ import {
   apply, construct, FunctionPrototype, G, get, getPrototypeOf, has, hasOwn, isObject, ObjectPrototype, ownDescriptor, ownKeys, symbols, weakSet,
 } from '../natives.js';
 import { addClassifier, denied, handler, onMeeting, own, receiver, unwrap } from '../membrane.js';
+import { assertSafeInside, readDeep } from '../intrinsics/deep.js';
 import { hideSymbols } from '../intrinsics/symbols.js';
 import { protect, writable } from '../protection.js';
 import { isForged } from '../forged.js';
@@ -12,9 +13,23 @@ import { isIntrinsicName, valueOf } from '../intrinsics/roots.js';
 import { addHarmless, classify, isHarmless } from './classify.js';
 import { facadeOf } from './behind.js';
 import './facade.js';
-import { bindings, deniedNames, eachWord, harmless, isHarmlessName, iteratorMakers, names } from './tables.js';
+import {
+  bindings, classOfSingleton, deniedNames, eachWord, familyOf, harmless, isHarmlessName, isUntagged, iteratorMakers, names, tableOf,
+} from './tables.js';
 
 const MAX_DEPTH = 6;
+
+/**
+ * Whether `real` is what a list means by the harmless global `name`: the interface of that name, its only instance, or one of those
+ * without a tag. Under the same name a host may have a module (`node:crypto`), or a class of its own.
+ */
+function isOfName(real, name) {
+  const isFunction = typeof real === 'function';
+  const holder = isFunction ? valueOf(real, 'prototype') : getPrototypeOf(real);
+  const tag = isObject(holder) ? valueOf(holder, symbols.toStringTag) : undefined;
+  if (typeof tag === 'string' && tag === (isFunction ? name : classOfSingleton(name))) return true;
+  return isFunction && isUntagged(name) && valueOf(real, 'name') === name;
+}
 
 /** Apply `see` to the value of the global called `name`, if the realm has it. */
 function seeGlobal(name, see, said) {
@@ -45,7 +60,11 @@ const singletons = weakSet();
 /** What the host writes to must not be a prototype or namespace of the realm. Its own classes and objects keep what they like. */
 const assertNoneProtected = (self, args) => {
   if (isObject(self) && !(typeof self === 'function' ? isHarmless(unwrap(self)) : singletons.has(self))) writable(self);
-  for (let i = 0; i < args.length; i++) if (isObject(args[i]) && typeof args[i] === 'object') writable(args[i]);
+  for (let i = 0; i < args.length; i++) {
+    if (!isObject(args[i]) || typeof args[i] !== 'object') continue;
+    writable(args[i]);
+    assertSafeInside(args[i]);
+  }
 };
 
 /** A function of a harmless class, which the host has written in JavaScript: it may write to its receiver and arguments. */
@@ -106,6 +125,22 @@ function isOfIterator(f) {
   return seen.has(f);
 }
 
+/** Make the facade of a host object, and know the objects that it holds: the host's own data may hold them, too. */
+function hold(real, path) {
+  facadeOf(real, path);
+  const { values, others } = tableOf(path);
+  if (others !== 'deny') return;
+  const keys = ownKeys(real);
+  for (let i = 0; i < keys.length; i++) {
+    const property = ownDescriptor(real, keys[i]);
+    const held = property !== undefined && hasOwn(property, 'value') ? property.value : undefined;
+    if (typeof held !== 'object' || held === null || held === G) continue;
+    const type = values[keys[i]];
+    if (type === undefined) denied(held, familyOf(path));
+    else if (type !== '') facadeOf(held, type);
+  }
+}
+
 /** Registers the facades of host objects, and what the names of the configuration say. */
 export function installHosts() {
   hideSymbols();
@@ -114,10 +149,11 @@ export function installHosts() {
     if (typeof real === 'object') singletons.add(real);
     listAll(real, MAX_DEPTH);
   };
-  eachWord(harmless, (name) => seeGlobal(name, list));
+  eachWord(harmless, (name) => seeGlobal(name, (real) => { if (isOfName(real, name)) list(real); }));
   addClassifier(classify);
   onMeeting((f) => isOfIterator(f) || classify(f) !== undefined);
   eachGlobal(deniedNames, (real, label) => denied(real, label));
-  eachGlobal(names, (real, path) => facadeOf(real, path));
-  eachGlobal(bindings, (real, path) => facadeOf(real, path));
+  eachGlobal(names, (real, path) => { if (!seen.has(real)) hold(real, path); });
+  eachGlobal(bindings, hold);
+  readDeep();
 }

@@ -65,7 +65,7 @@ export function methodOf(raw, key, table, element) {
     const type = element === undefined ? table.methods[key] || '' : givesElement[key] === true ? element : 'array:' + element;
     const refused = table.unless[key];
     if (refused !== undefined) judgeReceiver(real, refused, table);
-    const result = apply(raw, real, listArguments(args, key, table, element));
+    const result = apply(raw, real, listArguments(args, key, table, element, real));
     return given(table.texts[key] === undefined ? result : fromRealm(result), type);
   }));
 }

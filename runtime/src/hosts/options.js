@@ -1,5 +1,5 @@
 // The options of a window: its page gets no more than a page has. The same rules as in the resolver (electron_apis.py).
-import { get, hasOwn, isObject, ownKeys } from '../natives.js';
+import { get, isObject, ownKeys } from '../natives.js';
 import { deny } from '../membrane.js';
 import { isPlain } from './results.js';
 import { settingOf } from './tables.js';
@@ -14,10 +14,11 @@ export function judgeOptions(options) {
   if (preferences === undefined || preferences === null) return;
   if (!isObject(preferences) || !isPlain(preferences)) deny('electron', 'webPreferences are no plain data');
   const keys = ownKeys(preferences);
-  for (let i = 0; i < keys.length; i++) {
-    const rule = settingOf(keys[i]);
-    if (rule === undefined || (rule !== '-' && get(preferences, keys[i]) !== SAFE[rule])) {
-      deny('electron', 'a page is given what only the host may have');
-    }
-  }
+  for (let i = 0; i < keys.length; i++) judgeSetting(keys[i], get(preferences, keys[i]));
+}
+
+/** Deny a setting of a page that gives it more than a page has. */
+export function judgeSetting(name, value) {
+  const rule = settingOf(name);
+  if (rule === undefined || (rule !== '-' && value !== SAFE[rule])) deny('electron', 'a page is given what only the host may have');
 }

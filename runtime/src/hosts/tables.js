@@ -34,8 +34,13 @@ function grouped(table) {
 
 const words = (list) => (list === undefined ? NOTHING : spread(list, true, create(null)));
 
+const lists = create(null);
+
+/** The words of a list as {word: true}; made once. */
+export const wordsOf = (list) => (lists[list] ??= words(list));
+
 /** The construct of what is denied at a path for being unlisted. */
-function familyOf(path) {
+export function familyOf(path) {
   const first = apply(stringSlice, path, [0, 7]);
   if (first === 'electro') return 'electron';
   if (first === 'process') return 'process';
@@ -46,7 +51,8 @@ const unpacked = create(null);
 
 /**
  * What is listed of the object at `path`: results of `values` and `methods`, constructs of what is `denied`, positions
- * of arguments that are `texts`, `urls`, `markup` or `bodies`; `others` is what any other member is.
+ * of arguments that are `texts`, `functions`, `urls`, `markup`, `bodies`, `requests` or `locators`, what `fields` of options are
+ * passed on; `others` is what any other member is.
  */
 export function tableOf(path) {
   if (unpacked[path] !== undefined) return unpacked[path];
@@ -62,14 +68,22 @@ export function tableOf(path) {
     urls: grouped(part(packed, 'u')),
     markup: grouped(part(packed, 'k')),
     bodies: grouped(part(packed, 'b')),
+    functions: grouped(part(packed, 'f')),
+    requests: grouped(part(packed, 'g')),
+    locators: grouped(part(packed, 'o')),
+    fields: grouped(part(packed, 'h')),
     callbacks: grouped(part(packed, 'c')),
     events: words(part(packed, 'e')),
     writable: words(part(packed, 'y')),
+    removable: words(part(packed, 'D')),
+    settings: part(packed, 'S') !== undefined,
     prefix: part(packed, 'a'),
     result: part(packed, 'r') === '-' ? '' : part(packed, 'r'),
     instance: part(packed, 'i'),
     options: part(packed, 'w') !== undefined,
     others: part(packed, 'x') || '',
+    isData: path === '' || part(packed, 'z') !== undefined,
+    compares: part(packed, 'p') !== undefined,
     route: part(packed, 'l') || 'page',
     unless: grouped(part(packed, 'j')),
     hidden: words(part(packed, 's')),
@@ -120,6 +134,15 @@ let harmlessNames;
 
 /** Whether `name` is that of a harmless global. */
 export const isHarmlessName = (name) => (harmlessNames ??= words(harmless))[name] !== undefined;
+
+let classesOfSingletons;
+let untagged;
+
+/** The class of a harmless global that is the only one of its class. */
+export const classOfSingleton = (name) => (classesOfSingletons ??= grouped(section('s')))[name];
+
+/** Whether a harmless class has no tag. */
+export const isUntagged = (name) => (untagged ??= words(section('u')))[name] === true;
 
 /** The method that makes an iterator with a prototype of its own, by the name of the harmless class. */
 export const iteratorMakers = () => grouped(section('i'));

@@ -9,6 +9,7 @@ import { isForged } from '../forged.js';
 import { onName } from '../forging.js';
 import { protect } from '../protection.js';
 import { at } from './arguments.js';
+import { assertSafeInside } from './deep.js';
 import { behave, lookUp } from './table.js';
 
 /** A timer takes a function. Text is not recognised by exclusion: an array or object becomes text, too. */
@@ -81,7 +82,11 @@ export const timers = {
       assertFunction(at(args, 0));
       return apply(real, undefined, args);
     },
-    'structuredClone|atob|btoa': free,
+    structuredClone(self, args, real) {
+      if (typeof at(args, 0) === 'object' && isObject(args[0])) assertSafeInside(args[0]);
+      return free(self, args, real);
+    },
+    'atob|btoa': free,
   },
 };
 

@@ -1,16 +1,28 @@
 // Runs driver code against real browsers, one payload after another. A line of standard input is a request
 // {driver, body}; a line of standard output is its answer {result} or {name, message}, or {ready: true} at the start.
-// `body` is the body of an async function. The arguments are the paths of Chromium and of ChromeDriver.
+// `body` is the body of an async function, which may use SITE, the URL of a server. The arguments are the paths of Chromium and of ChromeDriver.
+import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import vm from 'node:vm';
 import { chromium } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
-import { Builder } from 'selenium-webdriver';
+import { Builder, By, until } from 'selenium-webdriver';
 import * as chrome from 'selenium-webdriver/chrome.js';
 
 const [executablePath, chromedriver] = process.argv.slice(2);
 const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
 const CONTENT = '<title>T</title><h1 id=x>Hello</h1><ul><li>a<li>b</ul><input id=i value=v><a href=/path>link</a>';
+// What a site says: a page with a script of its own, and `/echo?`, which answers with the text that it is asked for.
+const server = createServer((request, response) => {
+  const { url } = request;
+  const isScript = url.endsWith('.js');
+  const type = url.startsWith('/echo?') ? 'text/plain' : isScript ? 'text/javascript' : 'text/html';
+  response.writeHead(200, { 'content-type': type });
+  if (url.startsWith('/echo?')) response.end(decodeURIComponent(url.slice(6)));
+  else response.end(isScript ? 'window.app = 1' : `${CONTENT}<script src=/app.js></script>`);
+}).listen(0);
+await new Promise((done) => { server.on('listening', done); });
+const SITE = `http://127.0.0.1:${server.address().port}/`;
 const AsyncFunction = (async () => {}).constructor;
 const started = new Set();
 const once = (make) => {
@@ -57,16 +69,16 @@ const DRIVERS = {
     // What a page may hold: a function that leads further than it seems.
     await page.evaluate(() => { window.made = { get it() { return (() => 1).constructor; } }; });
     try {
-      return await new AsyncFunction('page', 'context', body)(page, context);
+      return await new AsyncFunction('page', 'context', 'browser', 'SITE', body)(page, context, await playwright(), SITE);
     } finally {
-      await context.close();
+      for (const each of (await playwright()).contexts()) await each.close();
     }
   },
   async puppeteer(body) {
     const page = await (await launched()).newPage();
     await page.setContent(CONTENT);
     try {
-      return await new AsyncFunction('page', body)(page);
+      return await new AsyncFunction('page', 'SITE', body)(page, SITE);
     } finally {
       await page.close();
     }
@@ -74,7 +86,8 @@ const DRIVERS = {
   async selenium(body) {
     const driver = await selenium();
     await driver.get(`data:text/html,${CONTENT}`);
-    return new AsyncFunction('driver', body)(driver);
+    // A block, in which a program may declare these names itself.
+    return new AsyncFunction('driver', 'By', 'until', 'SITE', `{${body}\n}`)(driver, By, until, SITE);
   },
   async electron(body) {
     const { app, context } = application();
@@ -84,6 +97,8 @@ const DRIVERS = {
   },
 };
 
+// A denial ends the program; a callback that a driver waits for rejects with it, and the program has reported it.
+process.on('unhandledRejection', () => {});
 const write = (answer) => process.stdout.write(`${JSON.stringify(answer)}\n`);
 write({ ready: true });
 for await (const line of createInterface({ input: process.stdin })) {
@@ -96,3 +111,4 @@ for await (const line of createInterface({ input: process.stdin })) {
 }
 const opened = await Promise.all(started);
 await Promise.all(opened.map((each) => (each.quit ? each.quit() : each.close())));
+server.close();

@@ -6,15 +6,18 @@ The same data that the resolver reads, with the allow lists of ``surface`` laid 
 The JSON object has these members; a list of names is one string, separated by spaces:
 
 - ``o``: the objects by path. Each has ``v`` and ``m`` (result: names of values and of methods), ``d`` (construct:
-  names), ``t`` ``u`` ``k`` ``b`` (position of the argument: names of methods that take a text, URL, document or an
-  answer with a ``body``), ``c`` (types: names of methods that call back with them), ``e`` (names of methods that take
-  an event), ``y`` (names of members that may be replaced), ``a`` (the start of further names of values),
-  ``n`` (names of classes), ``r`` ``i`` (result of a call, type of an instance), ``x`` (``host``, ``deny`` or
-  a construct: what other members are), ``s`` (names of denied members that hold data; ``*`` with ``q``, the exceptions)
-  ``w`` (position of a window's options), ``l`` (the route of texts that it takes, if they are not for a page)
-  and ``j`` (``member=value`` of the receiver: names of methods that are then denied).
+  names), ``t`` ``f`` ``u`` ``k`` ``b`` ``g`` ``o`` (position of the argument: names of methods that take a text, a
+  function, a URL, a document, an answer, a request or a locator), ``h`` (names of options: names of methods), ``c``
+  (types: names of methods that call back with them), ``e`` (names of methods that take an event), ``y`` (names of
+  members that may be replaced), ``a`` (the start of further names of values), ``n`` (names of classes), ``r`` ``i``
+  (result of a call, type of an instance), ``x`` (``host``, ``deny`` or a construct: what other members are), ``z``
+  (they are data), ``p`` (functions are compared), ``S`` (settings of a page, of which ``D`` may be deleted), ``s``
+  (names of denied members that hold data; ``*`` with ``q``, the exceptions), ``w`` (position of a window's options),
+  ``l`` (the route of texts that it takes, if they are not for a page) and ``j`` (``member=value`` of the receiver:
+  names of methods that are then denied).
 - ``g``: object path by free name, ``z``: construct by denied free name, ``h``: harmless globals,
-  ``i``: those with iterators of their own, by the method that makes one,
+  ``i``: those with iterators of their own, by the method that makes one, ``s``: those that are instances, by their
+  class, ``u``: those whose prototype has no tag,
   ``e`` and ``f``: object paths that listeners of drivers and of Electron get, by event.
 - ``p``: what the settings of a page must be (``webPreferences``): ``0`` and ``1`` are booleans, ``-`` is anything.
 """
@@ -42,7 +45,15 @@ _EITHER: Final = "electron|playwright.electronApp"
 _FIRST: Final = {Target.MAIN: "electron", Target.NODE: "playwright.page|playwright.fixtures"}
 _DATA_KINDS: Final = frozenset({BindingKind.JSON, BindingKind.ELEMENT, "global", "undefined"})
 _EXTRA: Final = ("console", "fetch", "fetch.response")
-_SHORT: Final = {"texts": "t", "urls": "u", "markup": "k", "bodies": "b"}
+_SHORT: Final = {
+    "texts": "t",
+    "functions": "f",
+    "urls": "u",
+    "markup": "k",
+    "bodies": "b",
+    "requests": "g",
+    "locators": "o",
+}
 
 
 @lru_cache(maxsize=64)
@@ -72,6 +83,8 @@ def compiled_hosts(
             "z": _joined(node["denied"]),
             "h": node["harmless"]["names"],
             "i": node["harmless"]["iterators"],
+            "s": node["harmless"]["singletons"],
+            "u": node["harmless"]["untagged"],
             "e": _events(drivers, objects),
             "f": _events(node["events"]["electron"], objects),
             "p": {name: "1" if safe is TRUE else "0" for name, safe in SAFE_SETTINGS.items()}
@@ -194,6 +207,7 @@ def _merged(path: str) -> HostObject:
         made.deny |= each.deny
         made.callbacks |= each.callbacks
         made.events |= each.events
+        made.fields |= each.fields
         for kind, names in each.positioned.items():
             made.positioned.setdefault(kind, {}).update(names)
     for name in made.deny:
@@ -235,10 +249,15 @@ def _table(each: HostObject) -> dict[str, Any]:
         "r": _short(each.result) or ("-" if each.result else ""),
         "i": _short(f"new:{each.instance}" if each.instance else ""),
         "x": _others(each),
+        "z": "1" if each.others == "data" else "",
+        "D": " ".join(sorted(each.removable)),
+        "S": "1" if each.settings else "",
+        "p": "1" if each.compares else "",
         "s": "*" if each.all_hidden else " ".join(sorted(each.hidden)),
         "q": " ".join(sorted(each.open)),
         "l": each.route,
         "j": _grouped(each.unless),
+        "h": _grouped(each.fields),
         "w": "" if each.options is None else str(each.options),
     }
     for kind, short in _SHORT.items():
@@ -256,8 +275,18 @@ def _others(each: HostObject) -> str:
 @cache
 def text_positions() -> Mapping[str, int]:
     """Return the methods whose argument travels to a page as text, with the argument's position."""
+    return _positions("texts")
+
+
+@cache
+def function_positions() -> Mapping[str, int]:
+    """Return the methods whose argument travels if it is a function, with the argument's position."""
+    return _positions("functions")
+
+
+def _positions(kind: str) -> Mapping[str, int]:
     return {
-        name: at for each in host_objects().values() for name, at in each.positioned.get("texts", {}).items()
+        name: at for each in host_objects().values() for name, at in each.positioned.get(kind, {}).items()
     }
 
 

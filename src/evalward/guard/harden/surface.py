@@ -7,12 +7,17 @@ know, in the catalogue's grammar, and with these keys:
 - ``classes`` names the classes (``constructor.name``) whose instances are this object: callbacks get them untyped.
 - ``texts.<n>`` lists methods whose argument at position ``n`` is evaluated in a page: a function or its text. ``route``
   says where else: ``main`` in Electron's main process, ``body`` in a page, as the body of a function.
-- ``urls.<n>``, ``markup.<n>`` and ``bodies.<n>`` list methods whose argument is a URL, a document, or has a document as
-  its ``body``.
+- ``functions.<n>`` lists methods whose argument is evaluated in a page if it is a function, and else a selector.
+- ``urls.<n>``, ``markup.<n>`` and ``bodies.<n>`` list methods whose argument is a URL, a document, or the answer to a
+  request; ``requests.<n>`` those that change a request, ``locators.<n>`` those that find an element.
+- ``fields."a b"`` lists methods that get of their options (argument 0) these names alone.
 - ``callbacks."@a @b"`` lists methods that call the functions that they get with these objects.
 - ``events`` lists methods that take the name of an event and a listener, ``writable`` members that a payload may
   replace; ``options`` is the position of settings whose ``webPreferences`` are checked.
 - ``unless."member=value"`` lists methods that are denied on an object whose member has this value, in any case.
+- ``compares`` says that the object's methods compare the functions that they get, and call them with nothing.
+- ``settings`` says that the members are ``webPreferences``: they may be set to what is safe, and ``removable`` ones
+  deleted.
 - ``prefix`` begins the names of values that are listed as a family.
 """
 
@@ -31,10 +36,11 @@ if TYPE_CHECKING:
 
     from evalward.guard.catalogue import Catalogue, Entry
 
-_FILES: Final = ("drivers", "electron", "process")
-_POSITIONED: Final = ("texts", "urls", "markup", "bodies")
+_FILES: Final = ("drivers", "electron", "modules", "process")
+_POSITIONED: Final = ("texts", "functions", "urls", "markup", "bodies", "requests", "locators")
 _KEYS: Final = frozenset(
-    {"values", "methods", "deny", "result", "instance", "others"}
+    {"values", "methods", "deny", "result", "instance", "others", "fields", "compares"}
+    | {"settings", "removable"}
     | {"route", "unless", "classes", "callbacks", "events", "writable", "options", "prefix", *_POSITIONED}
 )
 
@@ -44,8 +50,9 @@ class HostObject:
     """One object that a facade stands for.
 
     ``values`` and ``methods`` give the result of each listed member, ``deny`` the construct of each denied one.
-    ``positioned`` has, by kind (``texts``, ``urls``, ``markup``, ``bodies``), the position of the argument for each
-    method. ``hidden`` are the denied members that are data; with ``all_hidden`` all denied ones are, but ``open``.
+    ``positioned`` has, by kind (``texts``, ``urls``, …), the position of the argument for each method; ``fields`` the
+    names of options for each method that has a list of them. ``hidden`` are the denied members that are data; with
+    ``all_hidden`` all denied ones are, but ``open``.
     """
 
     path: str
@@ -67,6 +74,10 @@ class HostObject:
     options: int | None = None
     route: str = ""
     unless: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
+    compares: bool = False
+    settings: bool = False
+    removable: frozenset[str] = frozenset()
 
     def lay_over(self, table: Mapping[str, Any]) -> None:
         """Add an allow list; raise ValueError if it lists what the catalogue denies, or has an unknown key."""
@@ -82,8 +93,13 @@ class HostObject:
         self.instance = table.get("instance", self.instance)
         self.others = table.get("others", self.others)
         self.route = table.get("route", self.route)
+        self.compares = table.get("compares", self.compares)
+        self.settings = table.get("settings", self.settings)
+        self.removable |= frozenset(table.get("removable", "").split())
         for condition, names in table.get("unless", {}).items():
             self.unless |= dict.fromkeys(names.split(), condition)
+        for listed, names in table.get("fields", {}).items():
+            self.fields |= dict.fromkeys(names.split(), listed)
         if "options" in table:
             self.options = int(table["options"])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from evalward.guard.constructs import nested_evaluation
 from evalward.guard.harden.function_tree import Function
-from evalward.guard.harden.hosts import text_positions
+from evalward.guard.harden.hosts import function_positions, text_positions
 from evalward.guard.harden.literal_text import string_text
 from evalward.guard.harden.outcome import NotHardenable
 from evalward.guard.harden.tree import (
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 _BODIES: Final = frozenset({"executeScript", "executeAsyncScript"})
 _OF_MAIN: Final = frozenset({"evaluate", "evaluateHandle"})
 # Ordinary arrays and strings have these too: only directly on a locator do they send what they are given.
-_SHARED: Final = frozenset({"map"})
-_LOCATORS: Final = frozenset({"locator"})
+_SHARED: Final = frozenset({"map", "filter"})
+_LOCATORS: Final = frozenset({"locator", "asLocator"})
 _FIRST_OPERANDS: Final = frozenset({"||", "??", "&&"})
 _MOST_TEXTS: Final = 200
 _MOST_BYTES: Final = 256 * 1024
@@ -52,6 +52,7 @@ class Sendings:
     """What a payload sends, and which functions its names and properties hold."""
 
     sent: list[tuple[frozenset[Route], Expression]] = field(default_factory=list)
+    selected: list[Expression] = field(default_factory=list)
     named: list[tuple[Name | Binding, Function]] = field(default_factory=list)
     keyed: dict[str, list[Function]] = field(default_factory=lambda: defaultdict(list))
     calls: list[tuple[Name, list[Expression]]] = field(default_factory=list)
@@ -68,6 +69,8 @@ class Sendings:
 
     def _method(self, name: str | None, before: list[Link], given: list[Expression]) -> None:
         position = None if name is None else text_positions().get(name)
+        if name is not None and (at := function_positions().get(name, len(given))) < len(given):
+            self.selected.append(given[at])
         if name is None or position is None or position >= len(given):
             return
         if name in _SHARED and not any(_key(link) in _LOCATORS for link in before):
@@ -81,19 +84,23 @@ class Sendings:
         """Mark the functions and constant texts that are sent on one of ``routes``; names are resolved."""
         taken = frozenset(routes)
         values = self._values()
-        pending = [(way & taken, value) for way, value in self.sent if way & taken]
-        done: set[tuple[int, frozenset[Route]]] = set()
+        pending = [
+            (way & taken, value, Function | Text | Template) for way, value in self.sent if way & taken
+        ]
+        if Route.PAGE in taken:  # a text is a selector there
+            pending += [(frozenset({Route.PAGE}), value, Function) for value in self.selected]
+        done: set[tuple[int, frozenset[Route], object]] = set()
         while pending:
-            way, value = pending.pop()
-            if (id(value), way) in done:
+            way, value, kinds = pending.pop()
+            if (id(value), way, kinds) in done:
                 continue
-            done.add((id(value), way))
-            if isinstance(value, Function | Text | Template):
+            done.add((id(value), way, kinds))
+            if isinstance(value, kinds):
                 value.routes |= way
             elif isinstance(value, Name):
-                pending += [(way, each) for each in values[_identity(value)]]
+                pending += [(way, each, kinds) for each in values[_identity(value)]]
             else:
-                pending += [(way, part) for part in self._parts(value)]
+                pending += [(way, part, kinds) for part in self._parts(value)]
 
     def _values(self) -> dict[int | str, list[Expression]]:
         """Return for each name what it may hold: functions, and what calls give to a parameter."""

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 PROGRAMS: list[dict[str, str]] = yaml.safe_load((FOLDER / "programs.yaml").read_text("utf-8"))
-DENIALS: list[dict[str, Any]] = yaml.safe_load((FOLDER / "denials.yaml").read_text("utf-8"))
+DENIALS: list[dict[str, Any]] = [
+    case
+    for file in ("denials.yaml", "sites.yaml")
+    for case in yaml.safe_load((FOLDER / file).read_text("utf-8"))
+]
 pytestmark = [
     pytest.mark.exhaustive,
     pytest.mark.skipif(missing() is not None, reason=missing() or ""),

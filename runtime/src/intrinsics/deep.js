@@ -1,0 +1,60 @@
+/**
+ * Natives that read what lies in an object at any depth: a host's own data may hold what a payload may not. The membrane makes
+ * safe what the payload reads itself; for these natives the data is made safe, or looked through, before.
+ */
+
+import { apply, G, getPrototypeOf, hasOwn, isArray, isObject, isView, ArrayPrototype, ObjectPrototype, ownDescriptor, ownKeys, weakSet }
+  from '../natives.js';
+import { deny } from '../denial.js';
+import { isListed, isOpaque, labelOf, own, v } from '../membrane.js';
+
+const { forEach: eachOfMap } = G.Map.prototype;
+const { forEach: eachOfSet } = G.Set.prototype;
+const MAX_DEPTH = 100;
+
+let deep = false;
+/** A profile whose host has data of its own reads through the membrane at any depth. */
+export const readDeep = () => { deep = true; };
+export const readsDeep = () => deep;
+
+/** Deny data that holds, at any depth, what the payload would not get as it is. */
+export const assertSafeInside = (data) => {
+  if (deep) look(data, weakSet(), 0);
+};
+
+function look(x, seen, depth) {
+  // What inherits from anything else is asked by its own methods, or is copied by its own rules.
+  if (isOpaque(x) || isView(x) || seen.has(x)) return;
+  if (depth > MAX_DEPTH) deny('analysis-limit', 'data nested too deeply');
+  seen.add(x);
+  const keys = ownKeys(x);
+  for (let i = 0; i < keys.length; i++) {
+    // None of these natives reads what lies under a symbol.
+    const property = typeof keys[i] === 'symbol' ? undefined : ownDescriptor(x, keys[i]);
+    if (property === undefined) continue;
+    if (hasOwn(property, 'value')) judge(property.value, seen, depth);
+    else if (property.enumerable && property.get !== undefined && !own(property.get)) judge(property.get, seen, depth);
+  }
+  const above = getPrototypeOf(x);
+  if (above === ObjectPrototype || above === ArrayPrototype && isArray(x)) return;
+  // The elements of a collection; another object has none.
+  const see = (value, key) => {
+    judge(value, seen, depth);
+    judge(key, seen, depth);
+  };
+  for (let i = 0; i < 2; i++) {
+    try {
+      apply(i === 0 ? eachOfMap : eachOfSet, x, [see]);
+    } catch (error) {
+      if (!(error instanceof TypeErrorCtor)) throw error;
+    }
+  }
+}
+
+const { TypeError: TypeErrorCtor } = G;
+
+function judge(x, seen, depth) {
+  if (!isObject(x) || own(x)) return;
+  if (typeof x === 'function' ? !isListed(x) : v(x) !== x) deny(labelOf(v(x)) || 'global-object', 'data that holds more than data');
+  if (typeof x !== 'function') look(x, seen, depth + 1);
+}
