@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from evalward.cli.app import app
-from evalward.cli.construct_pages import as_object, markdown, shown
 from evalward.cli.explain import complete_label
+from evalward.construct_pages import as_object, markdown, shown
 from evalward.guard.constructs import CONSTRUCTS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "constructs.md"

@@ -29,6 +29,7 @@ class _Commands(LazyGroup):
         "harden": "evalward.cli.harden:harden",
         "eval": "evalward.cli.eval:eval_command",
         "audit": "evalward.cli.audit:app",
+        "lsp": "evalward.cli.lsp:lsp",
         "oracle": "evalward.cli.oracle:oracle",
         "fuzz": "evalward.cli.fuzz:fuzz",
         "fuzz-syntax": "evalward.cli.fuzz_syntax:fuzz_syntax",

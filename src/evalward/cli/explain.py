@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from rich.table import Column, Table
 from rich.text import Text
 
-from evalward.cli.construct_pages import (
+from evalward.construct_pages import (
     SCHEMA_VERSION,
     as_document,
     as_object,

@@ -137,7 +137,7 @@ def load_cases(paths: Iterable[Path]) -> tuple[Case, ...]:
     origin: dict[str, str] = {}
     for file in _files(paths):
         for place, raw in _read(file):
-            case = _case(place, raw)
+            case = case_of(place, raw)
             if case.id in origin:
                 raise CorpusError(f"{place}: id: {case.id!r} is already used by {origin[case.id]}")
             origin[case.id] = place
@@ -193,7 +193,8 @@ def _read(file: Path) -> Iterator[tuple[str, Any]]:
 _FIELDS = ", ".join(field.alias or name for name, field in Case.model_fields.items())
 
 
-def _case(place: str, raw: Any) -> Case:
+def case_of(place: str, raw: Any) -> Case:
+    """Return the case of a mapping; raise CorpusError, which names ``place``, for one that is none."""
     if not isinstance(raw, dict):
         raise CorpusError(f"{place}: must be a mapping with the fields {_FIELDS}")
     if isinstance(name := raw.get("id"), str) and name.isprintable():
