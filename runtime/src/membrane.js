@@ -49,21 +49,26 @@ let olderPlain;
 let lastInert;
 let olderInert;
 
-/** What the payload gets for `x`. */
+/**
+ * What the payload gets for `x`. Engines inline it since it is short: most values are primitives, or the object that was given
+ * last.
+ */
 export function v(x) {
-  if (typeof x === 'object') {
-    if (x === null || x === lastInert || x === olderInert) return x;
-    if (quick) {
-      const p = getPrototypeOf(x);
-      if (p === lastPlain || p === olderPlain) return inert(x);
-      const record = records.get(x);
-      return record !== undefined ? safeOf(record) : p === ObjectPrototype ? inert(x) : kindOf(x, p);
-    }
+  return x === lastInert || (typeof x !== 'object' && typeof x !== 'function') || x === null ? x : shown(x);
+}
+
+function shown(x) {
+  if (typeof x === 'function') return isOwn(x) ? x : safeOf(recordOf(x));
+  if (x === olderInert) return x;
+  if (quick) {
+    const p = getPrototypeOf(x);
+    if (p === lastPlain || p === olderPlain) return inert(x);
     const record = records.get(x);
-    if (record !== undefined) return safeOf(record);
-    return kinds ? kindOf(x, getPrototypeOf(x)) : x instanceof Here ? inert(x) : inspect(x);
+    return record !== undefined ? safeOf(record) : p === ObjectPrototype ? inert(x) : kindOf(x, p);
   }
-  return typeof x === 'function' && !isOwn(x) ? safeOf(recordOf(x)) : x;
+  const record = records.get(x);
+  if (record !== undefined) return safeOf(record);
+  return kinds ? kindOf(x, getPrototypeOf(x)) : x instanceof Here ? inert(x) : inspect(x);
 }
 
 /**
