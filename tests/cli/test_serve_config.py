@@ -28,6 +28,7 @@ TEXTS = {
     "errors_verbose": ("1", "full", "3"),
     "admin_listen": ("127.0.0.1", "0.0.0.0:1", "127.0.0.1:2"),
     "log_format": ("json", "text", "json"),
+    "fronts": ("2", "3", "auto"),
 }
 LISTS = {
     "listen": (["127.0.0.1:1"], ["127.0.0.1:2", "unix:/a"], ["127.0.0.1:3"]),

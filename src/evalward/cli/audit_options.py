@@ -14,6 +14,7 @@ from evalward.audit.read import since
 from evalward.cli.audit_place import default_audit_log
 from evalward.cli.exit_codes import INFRASTRUCTURE_FAILURE
 from evalward.errors import CodedError
+from evalward.server.fronts.front_role import logs_of
 
 
 def _age(text: str) -> datetime:
@@ -44,7 +45,7 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="[FILE]...",
-        help="The log and the files set aside from it, in any order; default: the log of `evalward serve`.",
+        help="The log and the files set aside from it, in any order; default: the logs of `evalward serve`.",
     ),
 ]
 Key = Annotated[
@@ -58,12 +59,12 @@ Since = Annotated[
 
 
 def read_logs(files: list[Path] | None) -> list[LogFile]:
-    """Open ``files``, by default the log of `evalward serve`; exit with INFRASTRUCTURE_FAILURE if that fails."""
+    """Open ``files``, by default the logs of `evalward serve`; exit with INFRASTRUCTURE_FAILURE if that fails."""
     # Each file stays open, so that a rotation has no effect; a log may have more files than the usual limit of 1,024.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
-        return read_files(files or [default_audit_log()])
+        return read_files(files or logs_of(default_audit_log()))
     except OSError as error:
         hint = (
             ""

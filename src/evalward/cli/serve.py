@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from evalward.audit import AuditLog, Durability, Rotation, load_key
-from evalward.cli import guard_values
+from evalward.cli import guard_values, serve_fronts
 from evalward.cli import serve_options as options
 from evalward.cli import serve_values as values
 from evalward.cli import socket_options as sockets
@@ -33,6 +33,8 @@ from evalward.judging.core_dumps import disable_core_dumps
 from evalward.judging.self_test import SelfTestError
 from evalward.policy import Policy, load_policy
 from evalward.server.addresses import DEFAULT_LISTEN, ListenError
+from evalward.server.fronts.front_role import FrontRole, NoRoleError
+from evalward.server.fronts.supervisor import FrontFailedError
 from evalward.server.lifecycle.critical_threads import exit_on_critical_failure, exit_process, failure_site
 from evalward.server.lifecycle.parent_pipe import NoTokenError, read_token, when_closed
 from evalward.server.lifecycle.policy_reload import PolicyFile
@@ -80,6 +82,7 @@ def run(  # noqa: PLR0913 - one parameter per option
     listen: sockets.Listen = [DEFAULT_LISTEN],  # noqa: B006 - never modified
     unix_mode: sockets.UnixMode = sockets.SocketMode.GROUP,
     share_port: sockets.SharePort = DEFAULTS.share_port,
+    fronts: sockets.Fronts = "1",
     allow_eval: options.AllowEval = "",
     policy: options.Policy = None,
     manifest: options.Manifest = None,
@@ -146,12 +149,22 @@ def run(  # noqa: PLR0913 - one parameter per option
         in_force = [*settings_in_force(context, run, computed={"audit_log": default_audit_log()})]
         typer.echo(json.dumps(as_object(in_force)) if as_json else "\n".join(as_text(in_force)))
         return
-    addresses = [values.address(text) for text in listen]
     if parent and token_file is not None:
         raise typer.BadParameter("--parent has its own token; it excludes --token-file")
-    token = _token(audit_log) if parent else None
+    role, count = _role(), serve_fronts.fronts(fronts)
+    place = serve_fronts.Place(
+        listen=tuple(values.address(text) for text in listen),
+        hooks=tuple(values.address(text) for text in hook_listen),
+        admin=None if admin_listen is None else values.admin_address(admin_listen),
+        audit_log=audit_log or _made_default_log(),
+        share_port=share_port,
+        token=_token(audit_log) if parent and role is None else None,
+    ).of(role)
     targets = guard_values.targets(allow_eval)
     log_to_stderr(log_format)
+    if role is None and count > 1:
+        _supervise(place, count, drain_seconds)
+        return
     disable_core_dumps()
     sys.setswitchinterval(SWITCH_SECONDS)
     settings = Settings(
@@ -165,9 +178,9 @@ def run(  # noqa: PLR0913 - one parameter per option
         connection_age=connection_age,
         connection_idle=connection_idle,
         max_connections=max_connections,
-        listeners=len(addresses),
+        listeners=len(place.listen),
         unix_mode=int(unix_mode, 8),
-        share_port=share_port,
+        share_port=place.share_port,
         errors_verbose=values.frames(errors_verbose),
         drain_seconds=drain_seconds,
         reflection=reflection,
@@ -178,21 +191,18 @@ def run(  # noqa: PLR0913 - one parameter per option
         tls=values.tls_files(tls_cert, tls_key, client_ca),
         client_names=values.client_names(client_name, has_ca=client_ca is not None),
         insecure_remote=insecure_remote,
-        admin=None if admin_listen is None else values.admin_address(admin_listen),
-        hooks=tuple(values.address(text) for text in hook_listen),
+        admin=place.admin,
+        hooks=place.hooks,
         ext_mcp=ext_mcp,
         ext_proc=ext_proc,
     )
     try:
         effective = _policy(policy, targets)
-        tokens = TokenFile(token_file) if token_file else Tokens([token]) if token else None
+        tokens = TokenFile(token_file) if token_file else Tokens([place.token]) if place.token else None
         key = None if audit_key is None else load_key(audit_key)
         tools = None if manifest is None else load_manifest(manifest)
         servers = Servers.parse(server).load(needed=bool(hook_listen or ext_mcp or ext_proc))
         stats = ErrorStats(every=error_stats_every, file=error_stats_file) if error_stats else None
-        log_path = audit_log or default_audit_log()
-        if audit_log is None:
-            log_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (
             signals_held(),
             telemetry(traces=traces, logs=otel_logs) as spans,
@@ -203,7 +213,7 @@ def run(  # noqa: PLR0913 - one parameter per option
                 policy=effective,
                 provenance=provenance(effective),
                 audit_log=AuditLog.open(
-                    log_path,
+                    place.audit_log,
                     key=key,
                     durability=audit_durability,
                     rotation=Rotation(
@@ -220,14 +230,14 @@ def run(  # noqa: PLR0913 - one parameter per option
                 stats=stats,
                 observers=[] if spans is None else [spans],
             )
-            bound = sidecar.start(addresses)
+            bound = sidecar.start(place.listen)
             # The objects so far live until the end: frozen, they do not slow down collections during requests.
             gc.collect()
             gc.freeze()
-            announce(bound, log_path, admin=sidecar.admin_address, hooks=sidecar.hook_addresses)
+            announce(bound, place.audit_log, admin=sidecar.admin_address, hooks=sidecar.hook_addresses)
             try:
                 sidecar.warm_up()
-                if parent:
+                if parent or role is not None:
                     when_closed(sys.stdin.buffer, lambda: os.kill(os.getpid(), signal.SIGTERM))
                 while signal.sigwait(SIGNALS) == signal.SIGHUP:
                     sidecar.reload()
@@ -238,6 +248,28 @@ def run(  # noqa: PLR0913 - one parameter per option
         _fail(f"{error.code}: {error.message}")
     except (ListenError, SelfTestError, OSError, ValueError, RuntimeError) as error:
         _fail(str(error))
+
+
+def _role() -> FrontRole | None:
+    try:
+        return serve_fronts.role()
+    except NoRoleError as refusal:
+        _fail(str(refusal))
+
+
+def _supervise(place: serve_fronts.Place, count: int, drain_seconds: float) -> None:
+    try:
+        ended_well = serve_fronts.supervise(place, count, drain_seconds=drain_seconds)
+    except (ListenError, FrontFailedError, OSError) as error:
+        _fail(str(error))
+    if not ended_well:
+        _fail("a front did not end by itself: its log may have no stop record")
+
+
+def _made_default_log() -> Path:
+    file = default_audit_log()
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return file
 
 
 def _token(audit_log: Path | None) -> str:

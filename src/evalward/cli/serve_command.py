@@ -13,6 +13,7 @@ class ServeCommand(AllowEvalCommand):
             "listen",
             "unix_",
             "share_",
+            "fronts",
             "admin_",
             "connection",
             "max_streams",

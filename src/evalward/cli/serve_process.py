@@ -43,17 +43,22 @@ def telemetry(*, traces: bool, logs: bool) -> Iterator["Traces | None"]:
 
 
 @contextlib.contextmanager
-def signals_held() -> Iterator[None]:
+def signals_held(held: frozenset[signal.Signals] = SIGNALS) -> Iterator[None]:
     """Block the signals for ``sigwait``: a handler could run inside any lock. Threads inherit the mask."""
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, held)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-def announce(bound: list[str], log_path: Path, *, admin: str | None, hooks: list[str]) -> None:
-    """Write the ready line (JSON, service.md): the addresses, the versions of the schemas, and the process id."""
+def announce(
+    bound: list[str], log_path: Path, *, admin: str | None, hooks: list[str], fronts: int | None = None
+) -> None:
+    """Write the ready line (JSON, service.md): the addresses, the versions of the schemas, and the process id.
+
+    That of a supervisor has the number of its ``fronts``, and its own process id.
+    """
     logging.getLogger("evalward").info(
         "audit log: %s", log_path, extra={"fields": {"listen": bound, "admin": admin}}
     )
@@ -62,6 +67,7 @@ def announce(bound: list[str], log_path: Path, *, admin: str | None, hooks: list
         "listen": bound,
         **({"admin": admin} if admin else {}),
         **({"hooks": hooks} if hooks else {}),
+        **({"fronts": fronts} if fronts else {}),
         "schema": {"errorCodes": ERROR_CODES_SCHEMA, "audit": SCHEMA_VERSION},
         "version": version("evalward"),
         "pid": os.getpid(),

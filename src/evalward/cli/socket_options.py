@@ -42,6 +42,15 @@ SharePort = Annotated[
     ),
 ]
 
+Fronts = Annotated[
+    str,
+    typer.Option(
+        envvar="EVALWARD_FRONTS",
+        metavar="N|auto",
+        help="Server processes on the same TCP ports, each with its workers and audit log; auto: one per core.",
+    ),
+]
+
 Reflection = Annotated[
     bool,
     typer.Option(

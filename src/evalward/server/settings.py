@@ -71,7 +71,7 @@ class Settings:
     tls: TlsFiles | None = None
     insecure_remote: bool = False
     verdict_cache: int = DEFAULT_ENTRIES
-    admin: TcpAddress | None = None
+    admin: TcpAddress | UnixAddress | None = None
     workers: int = 0
     connection_age: int = 1_800
     connection_idle: int = 300

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from evalward.server.addresses import TcpAddress
+    from evalward.server.addresses import TcpAddress, UnixAddress
     from evalward.server.observe.liveness import Liveness
     from evalward.server.observe.readiness import Readiness
 
 MAX_CONNECTIONS: Final = 16
 SILENT_SECONDS: Final = 5.0
-_TEXT: Final = "text/plain; charset=utf-8"
+PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 
 
 class Page(NamedTuple):
@@ -40,17 +40,13 @@ class Page(NamedTuple):
 
 
 class AdminListener:
-    """Serves probes and metrics on its own threads, from ``start`` to ``close``."""
+    """Serves ``pages`` on its own threads, from ``start`` to ``close``.
 
-    def __init__(
-        self, address: TcpAddress, liveness: Liveness, readiness: Readiness, registry: CollectorRegistry
-    ) -> None:
+    A page is made by path from the ``Accept`` header of the request.
+    """
+
+    def __init__(self, address: TcpAddress | UnixAddress, pages: Mapping[str, Callable[[str], Page]]) -> None:
         """Bind ``address``; raise ListenError."""
-        pages: Mapping[str, Callable[[str], Page]] = {
-            "/livez": lambda _accept: _live_page(liveness),
-            "/readyz": lambda _accept: _ready_page(readiness),
-            "/metrics": lambda accept: _metrics_page(registry, accept),
-        }
         try:
             self._http = _HttpServer(address, pages)
         except OSError as failure:
@@ -67,10 +63,21 @@ class AdminListener:
         self._http.end()
 
 
+def server_pages(
+    liveness: Liveness, readiness: Readiness, registry: CollectorRegistry
+) -> Mapping[str, Callable[[str], Page]]:
+    """Return the pages of one server."""
+    return {
+        "/livez": lambda _accept: _live_page(liveness),
+        "/readyz": lambda _accept: _ready_page(readiness),
+        "/metrics": lambda accept: _metrics_page(registry, accept),
+    }
+
+
 def _live_page(liveness: Liveness) -> Page:
     state = liveness.report()
     status = HTTPStatus.OK if state == OK else HTTPStatus.SERVICE_UNAVAILABLE
-    return Page(status, _TEXT, f"{state}\n".encode())
+    return Page(status, PLAIN_TEXT, f"{state}\n".encode())
 
 
 def _ready_page(readiness: Readiness) -> Page:
@@ -85,7 +92,7 @@ def _metrics_page(registry: CollectorRegistry, accept: str) -> Page:
 
 
 class _HttpServer(BoundedHttpServer):
-    def __init__(self, address: TcpAddress, pages: Mapping[str, Callable[[str], Page]]) -> None:
+    def __init__(self, address: TcpAddress | UnixAddress, pages: Mapping[str, Callable[[str], Page]]) -> None:
         self.pages = pages
         super().__init__(address, _Handler, threads=MAX_CONNECTIONS, name="admin")
 
@@ -107,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
         """Respond without text from the request, which the library would repeat."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
-        self._send(Page(status, _TEXT, f"{status.phrase}\n".encode()), with_body=True)
+        self._send(Page(status, PLAIN_TEXT, f"{status.phrase}\n".encode()), with_body=True)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
         """Log nothing: probes are frequent, and a path is untrusted text."""
@@ -115,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, *, with_body: bool) -> None:
         make = self.server.pages.get(self.path.partition("?")[0])
         if make is None:
-            page = Page(HTTPStatus.NOT_FOUND, _TEXT, b"/livez /readyz /metrics\n")
+            page = Page(HTTPStatus.NOT_FOUND, PLAIN_TEXT, " ".join(self.server.pages).encode() + b"\n")
         else:
             page = make(self.headers.get("Accept", ""))
         self._send(page, with_body=with_body)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
-from evalward.server.observe.admin_listener import AdminListener
+from evalward.server.observe.admin_listener import AdminListener, server_pages
 from evalward.server.observe.gauges import Gauges
 from evalward.server.observe.metrics import Metrics
 
 if TYPE_CHECKING:
-    from evalward.server.addresses import TcpAddress
+    from evalward.server.addresses import TcpAddress, UnixAddress
     from evalward.server.observe.metric_sources import MetricSources
 
 
@@ -27,7 +27,7 @@ class Monitoring:
         ProcessCollector(registry=self._registry)
         self.metrics = Metrics(self._registry)
 
-    def listen(self, address: TcpAddress, sources: MetricSources) -> AdminListener:
+    def listen(self, address: TcpAddress | UnixAddress, sources: MetricSources) -> AdminListener:
         """Return the listener on ``address``, bound but not started; raise ListenError."""
         self._registry.register(Gauges(sources))
-        return AdminListener(address, sources.liveness, sources.readiness, self._registry)
+        return AdminListener(address, server_pages(sources.liveness, sources.readiness, self._registry))
