@@ -8,11 +8,11 @@ from evalward.guard.builtins.arrays import elements, make
 from evalward.guard.domain.atoms import BOTTOM, V_ANY_NUMBER, V_UNDEFINED, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
-from evalward.guard.domain.span import Span
 from evalward.guard.domain.values import join
 
 if TYPE_CHECKING:
     from evalward.guard.domain.call import Call
+    from evalward.guard.domain.span import Span
     from evalward.guard.interpret.machine import Machine, Transfer
 
 
@@ -24,15 +24,16 @@ def _sorted(machine: Machine, call: Call) -> Value:
         machine.use_conversions(order, call.span)
     if call.path.endswith("toSorted"):
         return make(machine, call, None, joined)
-    mutate(machine, call.this, BOTTOM)
+    mutate(machine, call.this, BOTTOM, call.span)
     return call.this
 
 
-def mutate(machine: Machine, value: Value, added: Value) -> None:
+def mutate(machine: Machine, value: Value, added: Value, span: Span) -> None:
     """Note that an array's order or contents change."""
     pending, seen = list(value), set(value)
     while pending:
         atom = pending.pop()
+        machine.change(atom, span)
         if isinstance(atom, HeapObject):
             machine.inexact(atom)
             pending.extend(atom.proxied() - seen)
@@ -45,7 +46,7 @@ def mutate(machine: Machine, value: Value, added: Value) -> None:
             if added:
                 machine.put_element(atom, added)
         elif added:
-            machine.leak(added, Flow.PROPERTY, Span(0, 0))
+            machine.leak(added, Flow.PROPERTY, span)
 
 
 def _push(machine: Machine, call: Call) -> Value:
@@ -54,7 +55,7 @@ def _push(machine: Machine, call: Call) -> Value:
             machine.leak(call.all(), Flow.RETURN, call.span)
         if isinstance(atom, HeapObject) and atom.kind == "proxy":
             machine.set_computed(of(atom), V_ANY_NUMBER, call.all(), call.span)
-    mutate(machine, call.this, call.all())
+    mutate(machine, call.this, call.all(), call.span)
     return V_ANY_NUMBER
 
 
@@ -64,7 +65,7 @@ def _take(machine: Machine, call: Call) -> Value:
     items = machine.items_of(call.this)
     if items is not None and items and not call.path.endswith("shift"):
         joined = join(items[-1], joined)
-    mutate(machine, call.this, BOTTOM)
+    mutate(machine, call.this, BOTTOM, call.span)
     return join(joined, V_UNDEFINED)
 
 
@@ -72,7 +73,7 @@ def _splice(machine: Machine, call: Call) -> Value:
     joined = elements(machine, call.this, call)
     if call.path.endswith("toSpliced"):
         return make(machine, call, None, join(joined, call.all(2)))
-    mutate(machine, call.this, call.all(2))
+    mutate(machine, call.this, call.all(2), call.span)
     return make(machine, call, None, joined)
 
 
@@ -84,12 +85,12 @@ def _reverse(machine: Machine, call: Call) -> Value:
         return made
     if all(isinstance(atom, HeapObject) and atom.start == call.span.start for atom in call.this):
         return made  # the receiver is made by this very expression, so nothing else holds it
-    mutate(machine, call.this, BOTTOM)
+    mutate(machine, call.this, BOTTOM, call.span)
     return join(made, call.this)
 
 
 def _fill(machine: Machine, call: Call) -> Value:
-    mutate(machine, call.this, call.arg(0))
+    mutate(machine, call.this, call.arg(0), call.span)
     return call.this
 
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from evalward.guard.constructs import electron
+from evalward.guard.constructs import electron, electron_lifecycle
 from evalward.guard.constructs.rank import Rank
-from evalward.guard.domain.atoms import FALSE, TRUE, V_TAINTED_DATA, V_UNDEFINED, V_UNKNOWN, Value, known
+from evalward.guard.domain.atoms import (
+    FALSE,
+    SPELLS_ANY_NAME,
+    TRUE,
+    V_ANY_BOOLEAN,
+    V_TAINTED_DATA,
+    V_UNDEFINED,
+    V_UNKNOWN,
+    Value,
+    known,
+    of,
+)
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 
@@ -106,6 +117,42 @@ def _unlisten(machine: Machine, call: Call) -> Value:
     return call.this or V_UNKNOWN
 
 
+# Events at which an application ends, asks whether it may, or is started again (Electron's `app`).
+_ENDING: Final = frozenset(
+    {
+        *("window-all-closed", "before-quit", "will-quit", "quit", "before-quit-for-update"),
+        *("session-end", "query-session-end"),
+    }
+)
+_LISTENER: Value = of(known("electron.app.quit", electron_lifecycle.LABEL))
+
+
+def _may_end(machine: Machine, call: Call) -> bool:
+    return any(
+        atom in _ENDING if type(atom) is str else machine.strict or atom in SPELLS_ANY_NAME
+        for atom in call.arg(0)
+    )
+
+
+def _emit(machine: Machine, call: Call) -> Value:
+    """``app.emit(name)``: runs what the application does at an event, and it may quit at its end."""
+    if _may_end(machine, call):
+        note = "the application is told that it ends"
+        machine.report(electron_lifecycle.LABEL, Rank.USED, call.span, None, note)
+    machine.leak(call.all(1), Flow.ARGUMENT, call.span)
+    return V_ANY_BOOLEAN
+
+
+def _listeners(machine: Machine, call: Call) -> Value:
+    """``app.listeners(name)``: functions of the application; those of its end are as good as ``app.quit``."""
+    made = machine.materialize("array:unknown", call.span.start)
+    if _may_end(machine, call):
+        for atom in made:
+            if isinstance(atom, HeapObject):
+                machine.put_element(atom, _LISTENER)
+    return made
+
+
 def _click(machine: Machine, call: Call) -> Value:
     """``item.click()``: runs the item's role, if it has one."""
     machine.click(call.span)
@@ -115,6 +162,9 @@ def _click(machine: Machine, call: Call) -> Value:
 TRANSFER: dict[str, Transfer] = {
     "electron.MenuItem.prototype.click": _click,
     "electron.BrowserWindow": _window,
+    "electron.app.emit": _emit,
+    "electron.app.listeners": _listeners,
+    "electron.app.rawListeners": _listeners,
     **{f"electron.app.{name}": _listen for name in ("on", "once", "addListener", "prependListener")},
     **{f"electron.events.{name}": _listen for name in ("on", "once", "addListener", "handle", "handleOnce")},
     **{

@@ -114,6 +114,7 @@ TRANSFER: dict[str, Transfer] = {
     "URL.parse": _url,
     "location.assign": _navigate,
     "location.replace": _navigate,
+    "Element.loadURL": _navigate,
     "navigation.navigate": _navigate,
     "open": _open,
     "document.open": _open,

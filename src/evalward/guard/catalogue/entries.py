@@ -132,6 +132,7 @@ class Catalogue:
     def __init__(self, documents: dict[str, str]) -> None:
         self.entries: dict[str, Entry] = {}
         self.globals: dict[str, Member] = {}
+        self.interfaces = frozenset(tomllib.loads(documents["interfaces"])["names"].split())
         self.denied_data = DeniedData()
         self._functions: dict[str, Entry] = {}
         self.standard: set[tuple[str, str]] = set()
@@ -224,7 +225,8 @@ class Catalogue:
 def load_catalogue(switched: frozenset[str] = frozenset()) -> Catalogue:
     """Return the catalogue that ships with the package, and deny what the labels in ``switched`` deny, too."""
     folder = files(__package__)
-    catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in ENVIRONMENTS})
+    files_read = (*ENVIRONMENTS, "interfaces")
+    catalogue = Catalogue({name: (folder / f"{name}.toml").read_text("utf-8") for name in files_read})
     if switched:
         groups = tomllib.loads((folder / "switched.toml").read_text("utf-8"))
         for label in sorted(switched & (groups.keys() - {"data"})):

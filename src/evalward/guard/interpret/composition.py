@@ -131,7 +131,15 @@ class Composition:
         decoded_calls = DecodedCalls(state, judgement, iteration, calls, transfers, self)
         limited_reads = LimitedReads(state, method_lookup, properties)
         members = Members(
-            state, property_keys, operators, catalogued, properties, listed_keys, writes, limited_reads
+            state,
+            judgement,
+            property_keys,
+            operators,
+            catalogued,
+            properties,
+            listed_keys,
+            writes,
+            limited_reads,
         )
         unknown_callbacks = UnknownCallbacks(state, judgement, elements, iteration, calls)
         call_operations = CallOperations(
@@ -280,6 +288,7 @@ class Composition:
         self.set_attribute = sinks.set_attribute
         self.tell_thrown = sinks.tell_thrown
         self.click = findings.click
+        self.change = judgement.change
 
     def release(self) -> None:
         """Break the reference cycles of the analysis at its end, so that reference counting frees it at once.

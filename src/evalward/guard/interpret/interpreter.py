@@ -73,7 +73,7 @@ class Interpreter:
                 break
             machine.execution.drain()
         self._call_implicitly()
-        if findings.clicked and self._says("quit"):
+        if findings.clicked and (self._says("quit") or (self._surroundings.strict and not self._says(""))):
             for span in findings.clicked:
                 findings.report(
                     electron_lifecycle.LABEL,
@@ -98,7 +98,7 @@ class Interpreter:
             machine.execution.drain()
 
     def _says(self, word: str) -> bool:
-        """Whether any string or pattern of the payload contains a word, in any case."""
+        """Whether any string or pattern of the payload contains a word, in any case; the empty one: whether any is."""
         machine = self.machine
         patterns = [
             part

@@ -11,6 +11,7 @@ from evalward.guard.constructs import (
     function_call,
     function_constructor,
     function_new,
+    process,
     reflection,
     string_timer,
 )
@@ -151,6 +152,16 @@ class Judgement:
         for atom in result & _ANSWERED:
             note = "what may be a function constructor is an answer to other code"
             self._findings.report(function_constructor.LABEL, Rank.MAY_LEAVE, span, atom, note)
+
+    def change(self, atom: Atom, span: Span) -> bool:
+        """Report a change of an object of `process`, of which a payload may only read; say whether it is one."""
+        path = atom.path if type(atom) is Known and atom.label is None else ""
+        if self._store.is_of_process(atom):
+            path = "process.argv"
+        if not path.startswith("process."):
+            return False
+        self._findings.report(process.LABEL, Rank.LEAVES, span, None, f"`{path}` is changed")
+        return True
 
     def _use_capability(self, atom: Known, flow: Flow, span: Span) -> None:
         label = atom.label or ""

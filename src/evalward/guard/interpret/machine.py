@@ -263,6 +263,10 @@ class Reports(Protocol):
         """Put what the payload threw on an event, as an event of an error or a rejection carries it."""
         ...
 
+    def change(self, atom: Atom, span: Span) -> bool:
+        """Report a change of an object of `process`, of which a payload may only read; say whether it is one."""
+        ...
+
     def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""
         ...

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.dataflow import Dataflow
 
 MAX_OBJECT_GROWTH = 24
+_ARGUMENTS = (0, "array", "string of process.argv", 0)
 
 
 class ObjectStore:
@@ -79,6 +80,10 @@ class ObjectStore:
             target = self.objects[key] = HeapObject(kind, start)
             target.serial = len(self.objects)
         return target
+
+    def is_of_process(self, target: object) -> bool:
+        """Whether an object is the list of arguments that every read of ``process.argv`` gives."""
+        return target is self.objects.get(_ARGUMENTS)
 
     def put(self, target: HeapObject, name: str, value: Value) -> None:
         """Join a value into a named property."""

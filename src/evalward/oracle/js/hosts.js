@@ -67,11 +67,17 @@ function environment() {
   }), 'process');
 }
 
+/** Data of the host that a payload may read, and not change. */
+function readOnly(value, path) {
+  const changed = (_, key) => { hit('process', 'set', path + '.' + printable(key)); return true; };
+  return new RealProxy(value, { __proto__: null, set: changed, defineProperty: changed, deleteProperty: changed });
+}
+
 function processTrap() {
   const harmless = create(objectPrototype);
   // A copy of this realm: Node's configuration was made in another, and so were its arrays.
   const data = JSON.parse(JSON.stringify(config.processData));
-  for (const key of ownKeys(data)) harmless[key] = data[key];
+  for (const key of ownKeys(data)) harmless[key] = isObject(data[key]) ? readOnly(data[key], 'process.' + key) : data[key];
   for (const key of config.processCalls) harmless[key] = () => 1;
   harmless.hrtime = () => [1, 0];
   harmless.hrtime.bigint = () => 1n;

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.conversion.operators import Operators
     from evalward.guard.interpret.conversion.property_keys import PropertyKeys
     from evalward.guard.interpret.handlers.limited_reads import LimitedReads
+    from evalward.guard.interpret.judgement import Judgement
     from evalward.guard.interpret.objects.catalogued import Catalogued
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
@@ -29,6 +30,7 @@ class Members:
     def __init__(
         self,
         state: RunState,
+        judgement: Judgement,
         property_keys: PropertyKeys,
         operators: Operators,
         catalogued: Catalogued,
@@ -44,6 +46,7 @@ class Members:
         self._catalogue = state.surroundings.catalogue
         self._lowered = state.surroundings.lowered
         self._strict = state.surroundings.strict
+        self._judgement = judgement
         self._property_keys = property_keys
         self._operators = operators
         self._catalogued = catalogued
@@ -131,6 +134,7 @@ class Members:
         if "constructor" in names:
             self._store.expect_deletions()
         for atom in owner:
+            self._judgement.change(atom, instruction[5])
             if isinstance(atom, HeapObject):
                 self._store.doubt(atom, names)
                 if type(key) is not str:

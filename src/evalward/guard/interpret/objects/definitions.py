@@ -70,6 +70,7 @@ class Definitions:
         ):
             self._findings.report(call_sites.LABEL, Rank.USED, span, None, "`prepareStackTrace` is defined")
         for atom in target:
+            self._judgement.change(atom, span)
             if type(atom) is Known and (atom.path.endswith("prototype") or atom is ELEMENT_PROTOTYPE):
                 self._findings.report(
                     prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"

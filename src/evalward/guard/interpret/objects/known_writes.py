@@ -49,6 +49,7 @@ class KnownWrites:
                 prototype_tampering.LABEL, Rank.USED, span, atom, f"`{atom.path}` is written"
             )
             return
+        self._judgement.change(atom, span)
         member = entry.members.get(name)
         if member is not None and member.label in OFF_BY_DEFAULT_LABELS:
             self._findings.report(
@@ -92,6 +93,8 @@ class KnownWrites:
 
     def set_dynamic_on_known(self, atom: Known, span: Span, *, numeric: bool) -> None:
         entry = self._catalogue.get(atom.path)
+        if self._judgement.change(atom, span):
+            return
         if numeric or entry.unresolved == "harmless":
             return
         if entry.unresolved == dynamic_key.LABEL or atom.path.endswith("prototype") or entry.callable:

@@ -44,6 +44,7 @@ _URL_ATTRIBUTES = frozenset(
 ATTRIBUTE_VALUES = frozenset(
     {"value", "nodeValue", "textContent", "baseVal"}
 )  # of an attribute node, if it is one
+_INERT_PRELOADS = frozenset({"", "none", "metadata", "auto"})  # of audio and video (HTML §4.8.11.5)
 _TIMERS = frozenset({known("setTimeout"), known("setInterval")})
 # Text in the form of a call, except for the functions of CSS and SVG.
 _CODE = re.compile(
@@ -124,6 +125,8 @@ class PageSinks:
                         None,
                         "a page is given what only the host may have",
                     )
+            case "preload":
+                self._judge_preload(constants, span)
             case "scheme":
                 if any(is_script_scheme(text) for text in constants) or (certain and value & SPELLS_ANY_NAME):
                     self._findings.report(INJECTION, Rank.USED, span, None, "the URL becomes a script")
@@ -149,6 +152,11 @@ class PageSinks:
                     self._judgement.use(value, Flow.CALLBACK, span)
                     self._judgement.use(value & _TIMERS, Flow.ARGUMENT, span)  # an error's text comes first
                     self.call_handler(value, span.start, this)
+
+    def _judge_preload(self, texts: list[str], span: Span) -> None:
+        """Report the script that a guest page (Electron's `<webview>`) is to run before its own."""
+        if not all(each in _INERT_PRELOADS for each in texts):
+            self._findings.report(electron.LABEL, Rank.USED, span, None, "a guest page is given a script")
 
     def _may_be_code(self, value: Value, span: Span) -> bool:
         """Whether a value may run as the text of a handler: plain words and the source text of a plain function do not.
@@ -213,6 +221,8 @@ class PageSinks:
                     )
                 elif lowered == "srcdoc":
                     self.sink("script", value, span)
+                elif lowered == "preload":
+                    self.sink("preload", value, span)
             elif (
                 atom is TAINTED_STRING
                 or atom is TAINTED_DATA

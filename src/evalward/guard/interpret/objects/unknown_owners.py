@@ -68,6 +68,8 @@ _OF_TEXTS = frozenset(
     }
 )
 
+_INTERFACE_PROTOTYPE: Value = of(known("HostInterface.prototype"))
+
 
 class UnknownOwners:
     """Reads by a name from an unknown owner."""
@@ -137,6 +139,8 @@ class UnknownOwners:
             return self._catalogued.get_builtin("Object.prototype", name, span)
         if name in _CALLS:
             return of(known(f"Function.prototype.{name}"))
+        if name == "prototype" and atom.path in self._catalogue.interfaces:
+            return _INTERFACE_PROTOTYPE
         return self._may_be_page_object(name) | self._put_there(name) | of(host(f"{atom.path}.{name}"))
 
     def data_inside(self) -> Value:

@@ -186,6 +186,7 @@ class Writes:
 
     def _set_on_object(self, target: HeapObject, name: str, value: Value, span: Span) -> None:
         target.readers[self._dataflow.reader] = None  # a setter may come later
+        self._judgement.change(target, span)
         if target.escaped and not (
             target.owners and not self._strict
         ):  # a prototype's methods escape as such
@@ -250,6 +251,7 @@ class Writes:
     def set_dynamic(self, atom: Atom, value: Value, span: Span, *, numeric: bool) -> None:
         if isinstance(atom, HeapObject):
             atom.readers[self._dataflow.reader] = None
+            self._judgement.change(atom, span)
             if atom.escaped:
                 self._judgement.leak(value, Flow.RETURN, span)
             for setter in atom.setters.values():

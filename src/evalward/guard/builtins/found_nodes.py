@@ -1,0 +1,107 @@
+"""Nodes that a page gives back: what XPath selects, and attributes that walkers, iterators and ranges are given."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from evalward.guard.domain.atoms import BOTTOM, V_TAINTED_DATA, V_UNDEFINED, Value, known, of
+from evalward.guard.domain.flow import Flow
+
+if TYPE_CHECKING:
+    from evalward.guard.domain.call import Call
+    from evalward.guard.interpret.machine import Machine, Transfer
+
+_ELEMENT: Final = of(known("Element"))
+_ATTRIBUTES: Final = of(known("Attr"), known("HandlerAttr"))
+# Members through which a walker, an iterator, a range or a selection shows the nodes that it was given.
+_HOLDERS: Final = (
+    *("Element.root", "Element.currentNode", "Element.referenceNode", "Element.startContainer"),
+    *(
+        "Element.endContainer",
+        "Element.commonAncestorContainer",
+        "Selection.anchorNode",
+        "Selection.focusNode",
+    ),
+)
+_PREDICATE: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\[\]]*\]")
+_LAST_STEP: Final = re.compile(r"(?:^|/|::)\s*(?:@|attribute\s*::)\s*([^/|]*)$")
+
+
+def _steps_to(expression: str) -> str:
+    """Return the kind of nodes that an expression selects: ``""`` for elements, ``Attribute`` or ``Handler``."""
+    before = None
+    while before != expression:
+        before, expression = expression, _PREDICATE.sub("", expression)
+    kinds = set()
+    for path in expression.split("|"):
+        step = _LAST_STEP.search(path.strip().rstrip(")").rstrip())
+        if step is not None:
+            kinds.add("Handler" if step[1].strip().lower().startswith("on") else "Attribute")
+    return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
+
+
+def _kind(machine: Machine, call: Call) -> str:
+    kinds = {_steps_to(atom) for atom in machine.to_string(call.arg(0), call.span) if type(atom) is str}
+    return next((kind for kind in ("Handler", "Attribute") if kind in kinds), "")
+
+
+def _evaluate(machine: Machine, call: Call) -> Value:
+    """``document.evaluate``: a result whose nodes are elements, unless its path ends in an attribute."""
+    machine.leak(call.all(1), Flow.ARGUMENT, call.span)
+    kind = _kind(machine, call)
+    return V_TAINTED_DATA | of(known(f"XPath{kind}s")) if kind else V_TAINTED_DATA
+
+
+def _create_expression(machine: Machine, call: Call) -> Value:
+    return of(known(f"XPath{_kind(machine, call)}Expression"))
+
+
+def _hold(machine: Machine, call: Call) -> None:
+    """Note attributes that a node of the page shows again later."""
+    given = call.all() & _ATTRIBUTES
+    for holder in _HOLDERS if given else ():
+        machine.put(machine.patches, holder, given)
+
+
+def _held(machine: Machine) -> Value:
+    machine.observe(machine.patches)
+    return machine.patches.properties.get("Element.root", BOTTOM)
+
+
+def _walker(machine: Machine, call: Call) -> Value:
+    _hold(machine, call)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return _ELEMENT
+
+
+def _place(machine: Machine, call: Call) -> Value:
+    _hold(machine, call)
+    machine.leak(call.all(), Flow.ARGUMENT, call.span)
+    return V_UNDEFINED
+
+
+def _next(machine: Machine, call: Call) -> Value:
+    del call
+    return _ELEMENT | _held(machine)
+
+
+TRANSFER: dict[str, Transfer] = {
+    "document.evaluate": _evaluate,
+    "XPathEvaluator.prototype.evaluate": _evaluate,
+    "document.createExpression": _create_expression,
+    "XPathEvaluator.prototype.createExpression": _create_expression,
+    "document.createTreeWalker": _walker,
+    "document.createNodeIterator": _walker,
+    "Element.nextNode": _next,
+    **dict.fromkeys(
+        (
+            *(f"Element.{name}" for name in ("selectNode", "selectNodeContents", "setStart", "setEnd")),
+            *(
+                f"Selection.{name}"
+                for name in ("collapse", "setPosition", "extend", "selectAllChildren", "setBaseAndExtent")
+            ),
+        ),
+        _place,
+    ),
+}
