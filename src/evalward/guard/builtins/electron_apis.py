@@ -137,7 +137,7 @@ def _may_end(machine: Machine, call: Call) -> bool:
 def _emit(machine: Machine, call: Call) -> Value:
     """``app.emit(name)``: runs what the application does at an event, and it may quit at its end."""
     if _may_end(machine, call):
-        note = "the application is told that it ends"
+        note = "an event of the application's end is emitted"
         machine.report(electron_lifecycle.LABEL, Rank.USED, call.span, None, note)
     machine.leak(call.all(1), Flow.ARGUMENT, call.span)
     return V_ANY_BOOLEAN
