@@ -5,6 +5,7 @@ counts. The service is the real ``evalward serve`` with its audit log on disk. L
 is installed.
 
     python benchmarks/service.py            a table
+    python benchmarks/service.py --fronts 2 also `evalward serve --fronts 2`, in the same rounds
     python benchmarks/service.py --json     the same figures as one JSON object
 """
 
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median, quantiles
@@ -33,13 +34,13 @@ from evalward.v1 import evalward_pb2 as pb
 from evalward.v1.evalward_pb2_grpc import GuardServiceStub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from grpc_load import Run
 
 VALIDATE = "/evalward.v1.GuardService/Validate"
 EVALWARD = Path(sys.executable).with_name("evalward")
-CLIENTS = (1, 8)
+CLIENTS = (1, 8, 16)
 CPU_CLOCK = 2  # CPUCLOCK_SCHED of the kernel's posix-timers.h
 FIGURES = ("p50_us", "p99_us", "requests_per_s", "cpu_us")
 
@@ -55,33 +56,39 @@ def main() -> None:
     options.add_argument(
         "--client", choices=("h2load", "python"), help="default: h2load where it is installed"
     )
+    options.add_argument(
+        "--fronts", type=int, default=0, metavar="N", help="measure N fronts beside the single one"
+    )
     chosen = options.parse_args()
     client = chosen.client or ("h2load" if grpc_load.has_h2load() else "python")
-    result = measure(client, rounds=chosen.rounds, requests=chosen.requests)
+    result = measure(client, rounds=chosen.rounds, requests=chosen.requests, fronts=chosen.fronts)
     if chosen.json:
         print(json.dumps(result, indent=2))
     else:
         print_table(result)
 
 
-def measure(client: str, *, rounds: int, requests: int) -> dict[str, Any]:
-    """Return all figures: latencies and CPU per request in microseconds, ratios of service to echo."""
+def measure(client: str, *, rounds: int, requests: int, fronts: int) -> dict[str, Any]:
+    """Return all figures: latencies and CPU per request in microseconds, ratios of each service to echo."""
     load: Callable[..., Run] = {"h2load": grpc_load.h2load, "python": grpc_load.python}[client]
     rows = []
-    with echo_server() as echo, service() as guard:
-        insist_on_allow(guard[1])
+    with ExitStack() as stack:
+        servers = {"echo": stack.enter_context(echo_server()), "service": stack.enter_context(service())}
+        if fronts:
+            servers[f"{fronts} fronts"] = stack.enter_context(service("--fronts", str(fronts)))
+        for name, (_, address) in servers.items():
+            if name != "echo":
+                insist_on_allow(address)
         for clients in CLIENTS:
-            measured: dict[str, list[dict[str, float]]] = {"echo": [], "service": []}
-            for number in range(rounds + 1):  # the first round warms both servers up
+            measured: dict[str, list[dict[str, float]]] = {name: [] for name in servers}
+            for number in range(rounds + 1):  # the first round warms the servers up
                 bodies = validate_bodies(number, requests)
-                for name, (pid, address), method, sent in (
-                    ("echo", echo, ECHO, [b""]),
-                    ("service", guard, VALIDATE, bodies),
-                ):
+                for name, (pid, address) in servers.items():
+                    method, sent = (ECHO, [b""]) if name == "echo" else (VALIDATE, bodies)
                     before = cpu_seconds(pid)
                     run = load(address, method, sent, requests=requests, clients=clients)
                     measured[name].append(figures(run, cpu_seconds(pid) - before))
-            rows.append({"clients": clients, **summary(measured["echo"][1:], measured["service"][1:])})
+            rows.append({"clients": clients, **summary({name: runs[1:] for name, runs in measured.items()})})
     return {
         "client": client,
         "payload_bytes": len(payload(0)),
@@ -119,16 +126,18 @@ def figures(run: Run, cpu: float) -> dict[str, float]:
     }
 
 
-def summary(echo: Sequence[dict[str, float]], guard: Sequence[dict[str, float]]) -> dict[str, Any]:
-    """Return medians over the rounds, and the median of each round's own ratio."""
-    return {
-        "echo": {name: round(median(run[name] for run in echo), 1) for name in FIGURES},
-        "service": {name: round(median(run[name] for run in guard), 1) for name in FIGURES},
-        "ratio": {
-            name: round(median(one[name] / other[name] for one, other in zip(guard, echo, strict=True)), 2)
-            for name in FIGURES
-        },
-    }
+def summary(measured: Mapping[str, Sequence[dict[str, float]]]) -> dict[str, Any]:
+    """Return medians over the rounds, and for each service the median of each round's own ratio to echo."""
+    found: dict[str, Any] = {}
+    for name, runs in measured.items():
+        found[name] = {figure: round(median(run[figure] for run in runs), 1) for figure in FIGURES}
+        if name != "echo":
+            pairs = [*zip(runs, measured["echo"], strict=True)]
+            found[f"{name} / echo"] = {
+                figure: round(median(one[figure] / other[figure] for one, other in pairs), 2)
+                for figure in FIGURES
+            }
+    return found
 
 
 def insist_on_allow(address: str) -> None:
@@ -168,14 +177,14 @@ def service(*more: str) -> Iterator[tuple[int, str]]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process and its children have used, user and system, in seconds.
+    """Return the CPU time that a process and its descendants have used, user and system, in seconds.
 
-    From their own clocks (clock_getcpuclockid(3)): the ticks in /proc are too coarse for a short run. The children
-    are the workers that judge; none may end in between.
+    From their own clocks (clock_getcpuclockid(3)): the ticks in /proc are too coarse for a short run. The descendants
+    are fronts and the workers that judge; none may end in between.
     """
     threads = Path(f"/proc/{pid}/task").glob("*/children")
     children = [int(child) for thread in threads for child in thread.read_text("ascii").split()]
-    return sum(time.clock_gettime((~each << 3) | CPU_CLOCK) for each in (pid, *children))
+    return time.clock_gettime((~pid << 3) | CPU_CLOCK) + sum(map(cpu_seconds, children))
 
 
 def print_table(result: dict[str, Any]) -> None:
@@ -184,9 +193,10 @@ def print_table(result: dict[str, Any]) -> None:
     print("| clients | what | p50 µs | p99 µs | requests/s | CPU µs/request |")
     print("|---|---|---|---|---|---|")
     for row in result["rows"]:
-        for what in ("echo", "service", "ratio"):
-            cells = " | ".join(f"{row[what][name]:,}" for name in FIGURES)
-            print(f"| {row['clients']} | {what} | {cells} |")
+        for what, figures_of in row.items():
+            if what != "clients":
+                cells = " | ".join(f"{figures_of[name]:,}" for name in FIGURES)
+                print(f"| {row['clients']} | {what} | {cells} |")
 
 
 if __name__ == "__main__":
