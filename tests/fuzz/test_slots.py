@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
 
@@ -11,7 +11,7 @@ from evalward.guard.target import Profile, Shape, Target
 from evalward.oracle import Oracles
 from evalward.policy import Policy
 
-SLOTS = tomllib.loads((Path(__file__).parent / "data/slots.toml").read_text(encoding="utf-8"))
+SLOTS = tomllib.loads((files("evalward.fuzz.axes") / "slots.toml").read_text(encoding="utf-8"))
 CARRIED = {
     "capability": ("(() => {}).constructor", '@x("return process.title")();'),
     "key": ('"constructor"', '(() => {})[@x]("return process.title")();'),

@@ -142,18 +142,19 @@ def resolve(
     untold: Counter[str] = Counter()
     switched = frozenset(label for label, action in rules.actions.items() if action is not Action.ALLOW)
     switched &= _SWITCHED_GROUPS
+    strict = rules.profile is Profile.STRICT
     for program in programs:
-        loaded = is_loaded(program.source, survey, strict=rules.profile is Profile.STRICT)
+        loaded = is_loaded(program.source, survey, strict=strict)
         if not (loaded or switched):
             continue
         lowered = _lowered(program)
         if loaded:
-            found = _findings(program, lowered, rules, target, load_catalogue(), sink)
+            found = _findings(program, lowered, rules, target, load_catalogue(), sink, strict=strict)
             findings.extend(found.findings)
             untold |= found.untold  # two readings of a payload find the same
         if switched:
             # A run of its own: with the groups denied, less is known of what their members yield.
-            found = _findings(program, lowered, rules, target, load_catalogue(switched), sink)
+            found = _findings(program, lowered, rules, target, load_catalogue(switched), sink, strict=strict)
             findings.extend(
                 each for each in found.findings if each.construct in switched | {analysis_limit.LABEL}
             )
@@ -181,6 +182,8 @@ def _findings(
     catalogue: Catalogue,
     sink: Sink | None,
     cleared: frozenset[Span] = frozenset(),
+    *,
+    strict: bool,
 ) -> Resolved:
     shapes = program.shapes
     parameters: tuple[Value, ...] | None = None
@@ -203,7 +206,7 @@ def _findings(
         lowered,
         catalogue,
         steps=step_limit(rules.limits, program.length),
-        strict=rules.profile is Profile.STRICT,
+        strict=strict,
         in_page=target is Target.RENDERER,
         this=this,
         bindings=bindings_for(rules, target) if sink is None else bindings_of(sink, rules),
@@ -230,7 +233,11 @@ def _findings(
         # Some keys that select what is written to are checked: what is written to by the others?
         checked = found.checked
         interpreter.machine.release()
-        return _findings(program, lowered, rules, target, catalogue, sink, checked)
+        return _findings(program, lowered, rules, target, catalogue, sink, checked, strict=strict)
+    if found.outside and not strict:
+        # Ordinary code stays within the models. What `balanced` allows without proof is a concession to ordinary code.
+        interpreter.machine.release()
+        return _findings(program, lowered, rules, target, catalogue, sink, strict=True)
     # What is read, called and handed on in one place is one finding, told by what says most.
     uses = {(use.construct, use.span.start): use for use in sorted(uses, key=_order, reverse=True)}.values()
     uses = sorted(uses, key=_order)

@@ -95,7 +95,11 @@ def load_axes(*, benign: bool = False) -> Axes:
     return Axes(
         gadget=tuple(Value("gadget", name, **_common(row)) for name, row in _rows("gadgets")),
         road=tuple(_road(name, row) for name, row in _rows("harmless" if benign else "roads")),
-        carrier=tuple(Value("carrier", name, **_common(row)) for name, row in _rows("carriers")),
+        carrier=tuple(
+            Value("carrier", name, **_common(row))
+            for file in ("carriers", "slots")
+            for name, row in _rows(file)
+        ),
         stage=tuple(
             Stage("stage", name, **_common(row), carries=frozenset(row["carries"]))
             for name, row in _rows("stages")

@@ -17,6 +17,7 @@ from evalward.guard.domain.atoms import (
     PRIMITIVE_UNKNOWNS,
     STRING_UNKNOWNS,
     TAINTED_STRING,
+    V_ANY_BOOLEAN,
     V_ANY_NUMBER,
     V_ANY_STRING,
     V_UNDEFINED,
@@ -85,12 +86,32 @@ def _made(path: str) -> Transfer:
     return transfer
 
 
+def _from(machine: Machine, call: Call) -> Value:
+    """``from(source, mapper, receiver)``: the mapper gets the elements, and gives numbers."""
+    if len(call.args) > 1:
+        element = machine.iterate(call.arg(0), None, call.span)
+        machine.use(call.arg(1), Flow.CALLBACK, call.span)
+        machine.call(call.arg(1), call.arg(2), (element, V_ANY_NUMBER), call.span)
+    return _MAKE(machine, call)
+
+
 def _written(machine: Machine, call: Call) -> Value:
     """Write numbers or other bytes into bytes."""
     given = call.all()
     text = _text_of(machine, given) | (_OWN if any(map(_is_number, given)) else BOTTOM)
     _keep(machine, call.this, text)
     return V_UNDEFINED
+
+
+def _called_back(result: Value | None) -> Transfer:
+    """Return a method that calls back with numbers and the receiver; without a result it gives other bytes."""
+
+    def transfer(machine: Machine, call: Call) -> Value:
+        machine.use(call.arg(0), Flow.CALLBACK, call.span)
+        machine.call(call.arg(0), call.arg(1), (V_ANY_NUMBER, V_ANY_NUMBER, call.this), call.span)
+        return _MAKE(machine, call) if result is None else result
+
+    return transfer
 
 
 def _reduced(machine: Machine, call: Call) -> Value:
@@ -125,17 +146,16 @@ def _decoded(machine: Machine, call: Call) -> Value:
 
 
 _BYTES = "Uint8Array.prototype"
+_MAKE = _made(_BYTES)
 TRANSFER: dict[str, Transfer] = {
-    "Uint8Array": _made(_BYTES),
-    "Uint8Array.from": _made(_BYTES),
-    "Uint8Array.of": _made(_BYTES),
-    "Uint8Array.fromBase64": _made(_BYTES),
-    "Uint8Array.fromHex": _made(_BYTES),
+    "Uint8Array": _MAKE,
+    "Uint8Array.from": _from,
+    "Uint8Array.of": _MAKE,
+    "Uint8Array.fromBase64": _MAKE,
+    "Uint8Array.fromHex": _MAKE,
     **{
-        f"{_BYTES}.{name}": _made(_BYTES)
+        f"{_BYTES}.{name}": _MAKE
         for name in (
-            "filter",
-            "map",
             "reverse",
             "slice",
             "sort",
@@ -145,6 +165,11 @@ TRANSFER: dict[str, Transfer] = {
             "with",
         )
     },
+    **{f"{_BYTES}.{name}": _called_back(None) for name in ("filter", "map")},
+    **{f"{_BYTES}.{name}": _called_back(V_ANY_BOOLEAN) for name in ("every", "some")},
+    **{f"{_BYTES}.{name}": _called_back(V_ANY_NUMBER) for name in ("findIndex", "findLastIndex")},
+    **{f"{_BYTES}.{name}": _called_back(join(V_ANY_NUMBER, V_UNDEFINED)) for name in ("find", "findLast")},
+    f"{_BYTES}.forEach": _called_back(V_UNDEFINED),
     f"{_BYTES}.set": _written,
     f"{_BYTES}.reduce": _reduced,
     f"{_BYTES}.reduceRight": _reduced,

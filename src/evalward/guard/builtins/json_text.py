@@ -167,9 +167,11 @@ def _json_stringify(machine: Machine, call: Call) -> Value:
     if functions:
         machine.use(functions, Flow.CALLBACK, call.span)
         inside = reachable(machine, value)
+        wrapper = machine.allocate("object", call.span.start, "wrapper")
+        machine.put(wrapper, "", value)
         for _ in range(_MAX_ROUNDS):  # results of the replacer are visited too
             holders = frozenset(a for a in inside if isinstance(a, HeapObject)) or inside
-            result = machine.call(functions, holders, (V_ANY_STRING, inside), call.span)
+            result = machine.call(functions, join(holders, of(wrapper)), (V_ANY_STRING, inside), call.span)
             convert_all(machine, inside, call)
             wider = reachable(machine, join(inside, result))
             if wider <= inside:

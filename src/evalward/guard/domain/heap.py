@@ -36,15 +36,16 @@ class Readers(dict[Reader, None]):
 class Outcome:
     """The result of an inlined call; it is valid until something changes that the call read.
 
-    ``readers`` are the instructions and calls that used it.
+    ``readers`` are the instructions and calls that used it. ``silent`` says that an instruction of it has no result.
     """
 
-    __slots__ = ("context", "readers", "result", "stands")
+    __slots__ = ("context", "readers", "result", "silent", "stands")
 
     def __init__(self, context: int) -> None:
         self.context = context
         self.result: Value = BOTTOM
         self.stands = False
+        self.silent = False
         self.readers = Readers()
 
 

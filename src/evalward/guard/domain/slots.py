@@ -65,6 +65,8 @@ MAY_HAVE_DELETED_CONSTRUCTOR: Final = "@@deleted"
 """An object may have lost its own `constructor`."""
 MAY_HOLD_FUNCTIONS: Final = "@@stored"
 """The payload stored a function in data."""
+MAY_HAND_ON_RESULTS: Final = "@@results"
+"""A generator hands on results of an iterator of the payload as they are (`yield*`)."""
 MAY_SELECT_CONSTRUCTOR: Final = "@@selected"
 """The payload wrote by a key that may be `constructor`."""
 

@@ -18,7 +18,8 @@ class Findings:
 
     ``polluted`` are writes through what an outside key selects, ``selecting`` the reads that select it, ``checked``
     those of them whose key turns out to be checked. ``clicked`` are the items of an application's menu. ``key_checks``
-    says where the payload checks a key, and which argument that is, counted from the last one.
+    says where the payload checks a key, and which argument that is, counted from the last one. ``outside`` says that a
+    built-in function was called outside the conditions of its model.
     """
 
     def __init__(self) -> None:
@@ -29,6 +30,7 @@ class Findings:
         self.checked: frozenset[Span] = frozenset()
         self.clicked: set[Span] = set()
         self.key_checks: dict[Span, int] = {}
+        self.outside = False
 
     def click(self, span: Span) -> None:
         """Note a handler of an item of an application's menu."""

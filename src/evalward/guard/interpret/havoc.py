@@ -13,6 +13,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
 from evalward.guard.domain.slots import PRIVATE_PREFIX
 from evalward.guard.interpret.atom_order import objects_of
+from evalward.guard.interpret.silence import REVIVED, is_built_in
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
@@ -21,21 +22,6 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.listed_keys import ListedKeys
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.run_state import RunState
-
-_REVIVED = frozenset(
-    {
-        Op.GET,
-        Op.CALL,
-        Op.CALL_METHOD,
-        Op.NEW,
-        Op.ITERATE,
-        Op.AWAIT,
-        Op.SUPER,
-        Op.SUPER_CALL,
-        Op.TAGGED,
-        Op.REST,
-    }
-)
 
 
 class Havoc:
@@ -52,6 +38,7 @@ class Havoc:
         self._dataflow = state.dataflow
         self._values = state.dataflow.values
         self._lowered = state.surroundings.lowered
+        self._findings = state.findings
         self._judgement = judgement
         self._properties = properties
         self._listed_keys = listed_keys
@@ -63,8 +50,13 @@ class Havoc:
         dataflow = self._dataflow
         silent = False
         for unit in dataflow.units:
+            for outcome in [each for each in unit.outcomes.values() if each.silent]:
+                unit.inlinable = False  # its instructions get an unknown result in registers of their own
+                outcome.silent = outcome.stands = False
+                dataflow.wake(outcome.readers)
+                silent = True
             for instruction in unit.code if unit.executed else ():
-                if instruction[0] not in _REVIVED or self._values[instruction[1]]:
+                if instruction[0] not in REVIVED or self._values[instruction[1]]:
                     continue
                 if not str(instruction[3]).startswith(PRIVATE_PREFIX):  # a private name is the payload's own
                     self.revived.add(instruction[1])
@@ -93,6 +85,8 @@ class Havoc:
             case Op.CALL_METHOD:
                 registers: tuple[int, ...] = instruction[4]
                 owner = objects_of(self._values[instruction[2]])
+                if any(map(is_built_in, self._values[instruction[2]])):
+                    self._findings.outside = True
                 self._judgement.leak(owner, Flow.ARGUMENT, instruction[5])
                 self._calls.judge_receiver(self._values[instruction[2]])
             case Op.CALL | Op.NEW:

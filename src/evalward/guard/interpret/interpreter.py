@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.machine import Transfer
     from evalward.guard.interpret.surroundings import Surroundings
 
-_MAX_REVIVALS = 3
+_MAX_REVIVALS = 4
 
 
 class Interpreter:

@@ -99,7 +99,9 @@ class Judgement:
                     )
                 elif atom.path == "Proxy":
                     self._store.expect_proxies()
-                elif flow is Flow.ARGUMENT and atom.path in _TIMERS:
+                elif atom.path in _TIMERS and (
+                    flow is Flow.ARGUMENT or (self._strict and flow is Flow.RETURN)
+                ):
                     self._findings.report(
                         string_timer.LABEL, Rank.MAY_LEAVE, span, atom, f"`{atom.path}` {flow.value}"
                     )

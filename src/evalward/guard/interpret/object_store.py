@@ -10,6 +10,7 @@ from evalward.guard.domain.slots import (
     CONSTRUCTOR,
     MAY_BE_PROXIES,
     MAY_BE_REMOVED,
+    MAY_HAND_ON_RESULTS,
     MAY_HAVE_ANY_RECEIVER,
     MAY_HAVE_DELETED_CONSTRUCTOR,
     MAY_HAVE_FOREIGN_CONSTRUCTOR,
@@ -191,6 +192,10 @@ class ObjectStore:
     def expect_deletions(self) -> None:
         """Note that an object may have lost a ``constructor`` of its own, and so inherit one."""
         self.put(self.patches, MAY_HAVE_DELETED_CONSTRUCTOR, V_UNDEFINED)
+
+    def expect_results(self) -> None:
+        """Note that a generator hands on results of an iterator of the payload, which are no plain objects."""
+        self.put(self.patches, MAY_HAND_ON_RESULTS, V_UNDEFINED)
 
     def expect_functions(self, value: Value) -> None:
         """Note that data may hold functions when the payload puts one there."""

@@ -30,6 +30,7 @@ from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.heap import HeapObject
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import in_order, objects_of
+from evalward.guard.interpret.calls.conditions import UNMODELLED_CLASSES
 from evalward.guard.interpret.dataflow import MAX_DEPTH
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from evalward.guard.interpret.objects.properties import Properties
     from evalward.guard.interpret.run_state import RunState
 
+_FUNCTION = "Function.prototype"
 _ELEMENT_MAKERS = frozenset({"$", "jQuery", "host.$", "host.jQuery"})
 
 
@@ -157,8 +159,9 @@ class Calls:
         constructing: bool = False,
     ) -> Value:
         """Call an unknown callee: its arguments escape, and a d of 0 builds a function."""
-        flow = Flow.CALL
-        self._judgement.use(of(atom), flow, span)
+        self._judgement.use(of(atom), Flow.CALL, span)
+        if isinstance(atom, Host) and atom.path in UNMODELLED_CLASSES:
+            self._findings.outside = True
         for value in (*args, rest):
             self._judgement.leak(value, Flow.ARGUMENT, span)
         texts: Value = BOTTOM
@@ -209,9 +212,26 @@ class Calls:
         if target.kind == "native":
             target.readers[dataflow.reader] = None
             return target.elements
-        if target.unit is None or target.kind == "class":
+        if target.kind == "class":
             return BOTTOM
+        if target.unit is None:
+            target.readers[dataflow.reader] = None
+            functional = any(type(a) is not Known or a.path == _FUNCTION for a in self._above(target))
+            return self.call_unknown(UNKNOWN, args, rest, span) if functional else BOTTOM
         return self._ordinary_calls.ordinary_call(target, this, args, rest)
+
+    def _above(self, target: HeapObject) -> Value:
+        """Return where the prototype chains of an object leave the payload's objects."""
+        seen, pending = {target}, [target]
+        above: Value = BOTTOM
+        while pending:
+            current = pending.pop()
+            current.readers[self._dataflow.reader] = None
+            above |= current.prototype - objects_of(current.prototype) - of(NULL)
+            fresh = objects_of(current.prototype) - seen
+            seen |= fresh
+            pending.extend(fresh)
+        return above
 
     def call_proxy(
         self,

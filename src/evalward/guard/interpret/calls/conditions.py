@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from evalward.guard.domain.atoms import BOTTOM, UNDEFINED, V_UNKNOWN, Known, Value, of
 from evalward.guard.domain.flow import Flow
 from evalward.guard.domain.instructions import Op
-from evalward.guard.domain.slots import SYMBOL_PREFIX
+from evalward.guard.domain.slots import MAY_HAND_ON_RESULTS, SYMBOL_PREFIX
 from evalward.guard.domain.values import join
 from evalward.guard.interpret.atom_order import objects_of
 from evalward.guard.syntax.literals import is_index
@@ -75,6 +75,34 @@ _READ_ELEMENTS = frozenset(
     {"Array.from", "Array.fromAsync", "Array.prototype.concat", "Function.prototype.apply"}
     | {"Reflect.apply", "Reflect.construct"}
 )
+# Built-in classes that the catalogue does not list, for their methods are not modelled.
+UNMODELLED_CLASSES = frozenset({"SuppressedError", "DisposableStack", "AsyncDisposableStack"})
+# Functions newer than the models.
+_UNMODELLED = frozenset(
+    f"{owner}.{name}"
+    for owner, names in {
+        "Iterator": "concat zip zipKeyed range",
+        "Iterator.prototype": "chunks windows join",
+        "Map.prototype": "getOrInsert getOrInsertComputed",
+        "WeakMap.prototype": "getOrInsert getOrInsertComputed",
+        "Promise": "allKeyed allSettledKeyed",
+    }.items()
+    for name in names.split()
+)
+# Functions that are modelled for a proxy: they call its traps.
+_THROUGH_TRAPS = frozenset(
+    f"{owner}.{name}"
+    for owner, names in {
+        "Object": "assign keys values entries getPrototypeOf getOwnPropertyDescriptor getOwnPropertyDescriptors "
+        "getOwnPropertyNames getOwnPropertySymbols isExtensible preventExtensions freeze seal is isFrozen isSealed "
+        "prototype.hasOwnProperty hasOwn",
+        "Reflect": "get set has ownKeys apply construct getPrototypeOf getOwnPropertyDescriptor deleteProperty "
+        "isExtensible preventExtensions defineProperty",
+        "Function.prototype": "call apply bind",
+    }.items()
+    for name in names.split()
+)
+_NEW_TARGET = 2  # the argument of `Reflect.construct`
 _SLOTS = frozenset({"source", "flags"})  # of a regular expression that nothing changed
 
 
@@ -85,6 +113,8 @@ class Conditions:
         self, state: RunState, judgement: Judgement, method_lookup: MethodLookup, machine: Recursion
     ) -> None:
         self._dataflow = state.dataflow
+        self._patches = state.store.patches
+        self._findings = state.findings
         self._judgement = judgement
         self._method_lookup = method_lookup
         self._machine = machine
@@ -92,6 +122,10 @@ class Conditions:
     def hold(self, call: Call) -> bool:
         """Whether no member that the algorithm reads is the payload's own, and every object is of the exact kind."""
         path = call.path
+        if path in _UNMODELLED:
+            return False
+        if path == "Reflect.construct" and (len(call.args) > _NEW_TARGET or call.rest):
+            return False
         if path in _MAKERS:
             for atom in call.this:
                 if type(atom) is not Known and atom is not UNDEFINED:
@@ -116,8 +150,14 @@ class Conditions:
             self._has_accessors(target) for value in (*call.args, call.rest) for target in objects_of(value)
         )
 
+    @staticmethod
+    def may_trap(path: str) -> bool:
+        """Whether a function is modelled for proxies among its receiver and arguments."""
+        return path in _THROUGH_TRAPS or path in _WRITE_THROUGH
+
     def outside(self, call: Call) -> Value:
         """Hand over all that the call got, after the members that it reads; it may give back its receiver."""
+        self._findings.outside = True
         receiver = frozenset(atom for atom in call.this if type(atom) is not Known or atom.label is not None)
         owner, _, _ = call.path.rpartition(".prototype.")
         for target in sorted(objects_of(receiver), key=lambda each: each.serial):
@@ -138,7 +178,9 @@ class Conditions:
         if owner in _GIVE_THEIR_RECEIVER:
             return self._is_bare(target)
         if owner == "Iterator" and target.unit is not None and _delegates(target):
-            return False
+            self._patches.readers[self._dataflow.reader] = None
+            if MAY_HAND_ON_RESULTS in self._patches.properties:
+                return False
         consulted = _CONSULTED[owner]
         if path in _DELEGATES:
             consulted |= {_DELEGATES[path]}

@@ -12,6 +12,7 @@ from evalward.guard.domain.atoms import BOTTOM, V_UNDEFINED, Known, Primitive, V
 from evalward.guard.domain.heap import Activation, HeapObject, Outcome
 from evalward.guard.domain.instructions import Op
 from evalward.guard.interpret.calls.this_binding import ordinary_call_bind_this
+from evalward.guard.interpret.silence import is_silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -178,7 +179,7 @@ class Inlining:
                 values[unit.this] = (
                     this if unit.strict else ordinary_call_bind_this(this, strict=self._strict)
                 )
-            return self._settle(unit)
+            return self._settle(unit, outcome)
         finally:
             self._nested -= 1
             self.active.pop()
@@ -193,7 +194,7 @@ class Inlining:
             for register, value in saved:
                 values[register] = value
 
-    def _settle(self, unit: Activation) -> Value | None:
+    def _settle(self, unit: Activation, outcome: Outcome) -> Value | None:
         """Run until nothing that was read has changed; code without a loop reads after it writes, and runs once."""
         dataflow = self._dataflow
         values, operations, variables = self._values, self._machine.operations, unit.variables
@@ -224,6 +225,9 @@ class Inlining:
             if not unit.inlinable:
                 return None  # it has called itself
             if not unit.stores or (dataflow.settled and version == dataflow.version):
+                outcome.silent = any(
+                    not values[instruction[1]] and is_silent(instruction, values) for instruction in unit.code
+                )
                 return values[unit.result] or V_UNDEFINED
         return None
 

@@ -16,6 +16,7 @@ from evalward.guard.interpret.atom_order import objects_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from evalward.guard.catalogue import Entry
     from evalward.guard.domain.call import Call
     from evalward.guard.domain.span import Span
     from evalward.guard.interpret.calls.conditions import Conditions
@@ -74,6 +75,7 @@ _KEY_CHECKS = frozenset({"Object.hasOwn", "Object.prototype.hasOwnProperty"})
 
 _JUDGED = _KEY_CHECKS | _READING | _CHANGES_THIS | _CHANGES_FIRST | {"Reflect.deleteProperty"}
 
+_OBJECTS = frozenset({"unknown", "plain", ""})  # results that may hold what a trap gives
 _ASKED = frozenset({*_CONVERSIONS, *_CONVERTED})
 
 
@@ -82,6 +84,10 @@ def _may_convert(given: HeapObject) -> bool:
     return bool(
         given.prototype or given.getters or given.extensible or not _ASKED.isdisjoint(given.properties)
     )
+
+
+def _gives_objects(entry: Entry, call: Call) -> bool:
+    return call.constructing or entry.result in _OBJECTS or entry.result.startswith("new:")
 
 
 class KnownCalls:
@@ -162,11 +168,13 @@ class KnownCalls:
         wraps = call.constructing and path in _WRAPPERS
         if native is not None and not wraps:
             reader = self._dataflow.reader
+            proxied = False
             for value in (call.this, *call.args, call.rest):
                 converts = False
                 for given in value:
                     if type(given) is HeapObject:
                         given.readers[reader] = None
+                        proxied = proxied or given.kind == "proxy"
                         converts = converts or _may_convert(given)
                 if converts:
                     self.use_conversions(value, call.span)
@@ -175,6 +183,12 @@ class KnownCalls:
                     held = frozenset(a for a in value if type(a) is Known and a.label is not None)
                     self._judgement.use(held, Flow.ARGUMENT, call.span)
             made = native(self._machine, call)
+            if (
+                proxied
+                and not self._conditions.may_trap(path)
+                and _gives_objects(self._catalogue.get(path), call)
+            ):
+                made = join(made, self._conditions.outside(call))
             if call.constructing or path == "Error":
                 self._held.keep_in(made, (*call.args, call.rest))
             if path in _MAKES_ANOTHER:

@@ -27,6 +27,7 @@ from evalward.guard.domain.slots import (
     SYMBOL_ITERATOR,
 )
 from evalward.guard.domain.values import join
+from evalward.guard.interpret.atom_order import objects_of
 
 if TYPE_CHECKING:
     from evalward.guard.domain.instructions import Instruction
@@ -214,12 +215,23 @@ class FlowOperations:
             if isinstance(atom, HeapObject):
                 methods = (self._method_lookup.get_method(atom, name) for name in _ITERATORS)
                 made = self._calls.call(join(*methods), of(atom), (), span)
+                if self._steps_itself(atom, made):
+                    self._store.expect_results()
                 for name in ("next", "throw", "return"):
                     method = self._properties.get(
                         frozenset(a for a in made if isinstance(a, HeapObject)), name, span
                     )
                     step = self._calls.call(method, made, (sent,), span)
                     self._judgement.leak(step, Flow.RETURN, span)  # the caller gets it as it is
+
+    def _steps_itself(self, atom: HeapObject, iterators: Value) -> bool:
+        """Whether the payload makes the results of an iteration, which may have other members than ``value``."""
+        if atom.kind == "proxy" or self._method_lookup.get_method(atom, "next"):
+            return True
+        return any(
+            each.kind != "generator" or self._method_lookup.get_method(each, "next")
+            for each in objects_of(iterators)
+        )
 
     def _returned(self, value: Value) -> Value:
         """Return the return values of generators, which are the value of ``yield*``."""
